@@ -1,0 +1,53 @@
+# Every command a contributor or a pipeline needs. `make` alone lists them.
+# PYTHON=… chooses the Python that .venv is made with; TESTS=… narrows `make test` and `make pytest`.
+
+BIN := .venv/bin
+TESTS ?= tests
+
+.PHONY: help setup test lint types imports pytest format demo bench crash parity generate lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup: ## Make .venv with everything in it; about a second when nothing changed
+	@PYTHON="$(PYTHON)" scripts/setup
+
+test: lint types imports pytest ## Run every check and the whole test suite
+
+lint: setup ## Check style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup ## Check the types
+	@$(BIN)/mypy
+
+imports: setup ## Check that imports point downward
+	@$(BIN)/lint-imports --no-logo
+
+pytest: setup ## Run the tests in parallel, with branch coverage
+	@$(BIN)/python scripts/tests.py $(TESTS)
+
+format: setup ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+demo: setup ## Show the whole way on an emulated console: plan, deploy, drift, repair, destroy
+	@$(BIN)/python examples/demo.py
+
+bench: setup ## Print the table of measurements
+	@$(BIN)/python -m benchmarks
+
+crash: setup ## Kill an apply at every request and every write, and check that nothing is lost
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m crash -n 2 $(TESTS)
+
+parity: setup ## Compare thousands of random programs with Terraform
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity $(TESTS)
+
+generate: setup ## Write the generated constructs and reference pages anew
+	@$(BIN)/python -m opsconsole.generate
+
+lock: setup ## Choose the newest dependencies that the bounds allow
+	@scripts/lock
+
+clean: ## Remove what setup and the tests made
+	rm -rf .venv node_modules build dist htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,74 @@
+"""Runs pytest in parallel with branch coverage; says at the very end what came of both.
+
+Words after the script's name go to pytest. The floor of coverage holds for the whole suite only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "test-results.xml"
+COVERAGE = ROOT / "build" / "coverage"
+
+
+def python(*words: str | Path, quiet: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a module of this Python in the checkout; its output is returned if `quiet`."""
+    command = [sys.executable, "-m", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=quiet)
+
+
+def counts() -> dict[str, int]:
+    """Read how many tests passed, failed and were skipped from the results file."""
+    suites = ElementTree.parse(RESULTS).getroot().iter("testsuite")
+    total = {"failures": 0, "errors": 0, "skipped": 0, "tests": 0}
+    for suite in suites:
+        for name in total:
+            total[name] += int(suite.get(name, 0))
+    bad = total["failures"] + total["errors"]
+    passed = total["tests"] - bad - total["skipped"]
+    return {"passed": passed, "failed": bad, "skipped": total["skipped"]}
+
+
+def report_coverage(whole: bool) -> int:
+    """Print one line on coverage, or what is missing where it is under the floor."""
+    python("coverage", "combine", "--quiet", quiet=True)
+    if not whole:
+        return 0
+    report = python("coverage", "report", "--skip-covered", "--show-missing", quiet=True)
+    lines = report.stdout.splitlines()
+    if report.returncode:
+        print(*lines, sep="\n")
+        print(report.stderr, end="")
+        return report.returncode
+    total = next((line for line in lines if line.startswith("TOTAL")), "TOTAL ?")
+    print(f"coverage of lines and branches: {total.split()[-1]}")
+    return 0
+
+
+def main(words: list[str]) -> int:
+    """Run the tests; return 0 only if all passed and coverage is not under its floor."""
+    shutil.rmtree(COVERAGE, ignore_errors=True)
+    COVERAGE.mkdir(parents=True)
+    RESULTS.unlink(missing_ok=True)
+    started = time.monotonic()
+    workers = max(2, min(os.cpu_count() or 1, 4))
+    parallel = (f"--numprocesses={workers}", "--dist=worksteal")
+    pytest = ("pytest", "-q", *parallel, f"--junit-xml={RESULTS}", *words)
+    failed = python("coverage", "run", "-m", *pytest).returncode
+    whole = words in ([], ["tests"])
+    uncovered = report_coverage(whole)
+    if RESULTS.exists():
+        told = ", ".join(f"{number} {word}" for word, number in counts().items() if number)
+        print(f"{told or 'no tests'} in {time.monotonic() - started:.0f} s")
+    return failed or uncovered
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

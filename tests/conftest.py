@@ -1,0 +1,169 @@
+"""What every test may use: the real programs, the installed provider, and what stands in for them.
+
+A test marked `terraform` or `cdktf` runs the real program. Where that is missing the test is
+skipped, and a line at the end says so; with CI=true it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from engines import Cdktf, Terraform, quiet_environment
+from opsconsole.jsii_node import jsii_environment
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = Path(sys.executable)
+
+# Before cdktf is imported by any test: jsii looks at these when it starts Node.
+os.environ.update(jsii_environment(os.environ))
+
+
+class Console(Protocol):
+    """A console to run against, such as a running emulator."""
+
+    base_url: str
+    api_key: str
+
+
+def find_terraform() -> Path | None:
+    """Find Terraform as cdktf does: the variable names another program than `terraform`."""
+    found = shutil.which(os.environ.get("TERRAFORM_BINARY_NAME", "terraform"))
+    return Path(found) if found else None
+
+
+def find_cdktf() -> Path | None:
+    """Find the cdktf command: the one that `make setup` installed, or the one on PATH."""
+    folder = ROOT / "node_modules" / ".bin"
+    found = shutil.which("cdktf", path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
+    return Path(found) if found else None
+
+
+NEEDS: dict[str, tuple[Callable[[], Path | None], str]] = {
+    "terraform": (find_terraform, "the terraform program is not on PATH"),
+    "cdktf": (find_cdktf, "the cdktf command is not installed (`make setup` does it with npm)"),
+}
+"""Marker: how its program is found, and what is said where it is not."""
+
+NEEDED_ALONG = {"cdktf": ("cdktf", "terraform"), "terraform": ("terraform",)}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, or with CI=true fail, a test whose program is missing, before its fixtures are made."""
+    for marker, programs in NEEDED_ALONG.items():
+        if item.get_closest_marker(marker) is None:
+            continue
+        for program in programs:
+            require(program)
+
+
+def require(program: str) -> Path:
+    """Return where a program of NEEDS stands; skip or fail the running test if it is missing."""
+    find, missing = NEEDS[program]
+    found = find()
+    if found is not None:
+        return found
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{missing}, and CI=true asks for every test", pytrace=False)
+    pytest.skip(missing)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say once for each missing program how many tests were skipped."""
+    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
+    for _, missing in NEEDS.values():
+        count = sum(missing in reason for reason in reasons)
+        if count:
+            terminalreporter.write_line(f"{count} tests were skipped: {missing}", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def terraform_binary() -> Path:
+    """Where Terraform stands."""
+    return require("terraform")
+
+
+@pytest.fixture(scope="session")
+def cdktf_binary() -> Path:
+    """Where the cdktf command stands."""
+    return require("cdktf")
+
+
+@pytest.fixture(scope="session")
+def plugin_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filesystem mirror with the provider, made by the command that users run."""
+    folder = tmp_path_factory.mktemp("plugins")
+    command = [PYTHON, "-m", "opsconsole.cli.main", "provider", "install", "--plugin-dir", folder]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def cli_environment(
+    plugin_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., dict[str, str]]:
+    """Make an environment in which Terraform finds the provider: `(console=None, **variables)`."""
+    home = tmp_path_factory.mktemp("home")
+
+    def make(console: Console | None = None, **variables: str) -> dict[str, str]:
+        named = (
+            {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
+            if console
+            else {}
+        )
+        return quiet_environment(
+            home, plugin_dir / "opsconsole.tfrc", PYTHON, **{**named, **variables}
+        )
+
+    return make
+
+
+@pytest.fixture
+def terraform(
+    terraform_binary: Path,
+    cli_environment: Callable[..., dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Terraform]:
+    """Make an initialised Terraform folder: `(program, console=None, **variables)`.
+
+    The provider's settings are those that the console's profile asks for, unless the program has
+    a provider block of its own; address and key are in the environment.
+    """
+
+    def make(
+        program: Mapping[str, Any], console: Console | None = None, **variables: str
+    ) -> Terraform:
+        folder = tmp_path_factory.mktemp("terraform")
+        made = Terraform(terraform_binary, folder, cli_environment(console, **variables))
+        settings = getattr(console, "provider_settings", {})
+        made.settings = {
+            name: value for name, value in settings.items() if name not in ("base_url", "api_key")
+        }
+        made.write(program)
+        made.init()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def cdktf_cli(
+    cdktf_binary: Path,
+    cli_environment: Callable[..., dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Cdktf]:
+    """Make an empty folder for the cdktf command: `(console=None, **variables)`."""
+
+    def make(console: Console | None = None, **variables: str) -> Cdktf:
+        folder = tmp_path_factory.mktemp("cdktf")
+        return Cdktf(cdktf_binary, folder, cli_environment(console, **variables))
+
+    return make
