@@ -1,0 +1,22 @@
+"""The provider's address as Terraform and OpenTofu know it: in mirrors, in state, in programs.
+
+The only place where a host name of theirs is written.
+"""
+
+from __future__ import annotations
+
+SOURCE = "opsconsole/opsconsole"
+"""Namespace and type: the `source` of a `required_providers` entry."""
+
+TERRAFORM_HOST = "registry.terraform.io"
+"""The host that Terraform reads into a source that names none."""
+
+OPENTOFU_HOST = "registry.opentofu.org"
+"""The host that OpenTofu reads into a source that names none."""
+
+DEFAULT_HOSTS = (TERRAFORM_HOST, OPENTOFU_HOST)
+
+
+def full_address(host: str = TERRAFORM_HOST) -> str:
+    """Return the address with its host, as state files and mirrors write it."""
+    return f"{host}/{SOURCE}"

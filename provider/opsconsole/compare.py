@@ -1,0 +1,42 @@
+"""Normalise and diff, purely: what of two values of one definition differs.
+
+Knows wire values and definitions' shapes only by duck type: nothing of engines or the console.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from opsconsole.values import UNKNOWN, Value
+
+
+def normalise_set(items: Sequence[Any]) -> list[Any]:
+    """Return `items` sorted and without duplicates; unknown elements come last, each kept."""
+    known = {item for item in items if item is not UNKNOWN}
+    unknown = [item for item in items if item is UNKNOWN]
+    return [*sorted(known, key=lambda item: (item is not None, item)), *unknown]
+
+
+def same(left: Value, right: Value) -> bool:
+    """Tell whether two normalised wire values are equal; an unknown equals nothing but itself."""
+    if left is right:
+        return True
+    if isinstance(left, str):
+        return bool(left == right)
+    if left is UNKNOWN or right is UNKNOWN:
+        return False
+    if isinstance(left, bool) is not isinstance(right, bool):
+        return False
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def changed_fields(
+    before: Mapping[str, Value], after: Mapping[str, Value], names: Iterable[str]
+) -> list[str]:
+    """Return those of `names` whose values differ, in the order given."""
+    return [name for name in names if not same(before.get(name), after.get(name))]

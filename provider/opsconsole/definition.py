@@ -1,0 +1,213 @@
+"""The vocabulary of definitions: what an attribute, a resource and a data source are made of.
+
+A definition is data about a resource. The Terraform schema, request bodies, both engines' diffs,
+the order of apply, the constructs and the reference pages are all read from it. No I/O here, and
+no resource either: those are in `resources`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+
+class Kind(Enum):
+    """The type of an attribute's value."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    STRING_SET = "set of strings"
+    STRING_LIST = "list of strings"
+    STRING_MAP = "map of strings"
+    OBJECT = "object"
+    OBJECT_LIST = "list of objects"
+
+
+class Change(Enum):
+    """What a changed declaration of an attribute asks for."""
+
+    UPDATE = "update"
+    """The update operation takes it."""
+    REPLACE = "replace"
+    """No operation changes it: the object is deleted and created again."""
+    REFUSE = "refuse"
+    """No operation changes it, and no object may be created anew: an error at plan time."""
+    LOCAL = "local"
+    """It is kept by the provider only: no call is made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One attribute of a resource, a data source, a nested object or the provider.
+
+    Attributes:
+        name: The API's field name, unchanged.
+        description: One or two sentences for the reader of a configuration.
+        required: Must be set in the configuration.
+        optional: May be set in the configuration.
+        computed: The console may supply it. With `optional`: it does where the user sets none.
+        sensitive: Never shown in plans.
+        change: What a changed declaration asks for.
+        lifted_by: The extra endpoint that turns `change` into `Change.UPDATE`.
+        local: Known to the provider only; never sent and never answered by the console.
+        creatable: Part of the create body (for a host: of an import row).
+        volatile: The console may change it on any write; a refresh that finds only such changes is
+            no difference. Planned unknown whenever an update is planned.
+        follows: Names whose change lets the console change this one too.
+        allowed: The values of an enumeration that the document shows; empty: any.
+        minimum, maximum: Inclusive bounds of a number, where the document attributes them.
+        min_length, max_length: Inclusive bounds of a string's length in characters.
+        pattern: Regular expression that each string (or each element) must match in full.
+        pattern_hint: What `pattern` asks for, in words.
+        nullable: Null is a value of the API here, other than "absent".
+        refers_to: Name of the resource whose `id` this holds.
+        attributes: The attributes of a nested object.
+        section: The clause of the document that the attribute rests on.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+    required: bool = False
+    optional: bool = False
+    computed: bool = False
+    sensitive: bool = False
+    change: Change = Change.UPDATE
+    lifted_by: str | None = None
+    local: bool = False
+    creatable: bool = True
+    volatile: bool = False
+    follows: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    pattern_hint: str = ""
+    nullable: bool = False
+    refers_to: str | None = None
+    attributes: tuple[Attribute, ...] = ()
+    section: str = ""
+
+    @property
+    def settable(self) -> bool:
+        """Whether a configuration may set it."""
+        return self.required or self.optional
+
+    @property
+    def read_only(self) -> bool:
+        """Whether only the console supplies it."""
+        return self.computed and not self.settable
+
+    def matches(self, text: str) -> bool:
+        """Tell whether `text` satisfies `pattern`."""
+        return self.pattern is None or re.fullmatch(self.pattern, text, re.DOTALL) is not None
+
+    def change_under(self, extra_endpoints: Mapping[str, str]) -> Change:
+        """Return what a changed declaration asks for, given the extra endpoints that are named."""
+        if self.lifted_by is not None and self.lifted_by in extra_endpoints:
+            return Change.UPDATE
+        return self.change
+
+
+@dataclass(frozen=True)
+class _Attributed:
+    """Lookup of attributes by name, shared by everything that has attributes."""
+
+    attributes: tuple[Attribute, ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Attribute]:
+        """The attributes by name."""
+        return {attribute.name: attribute for attribute in self.attributes}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all attributes, in the order of definition."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.by_name[name]
+
+    def empty(self) -> dict[str, Any]:
+        """Return a value in which every attribute is null."""
+        return dict.fromkeys(self.names)
+
+
+@dataclass(frozen=True)
+class ResourceDefinition(_Attributed):
+    """One resource.
+
+    Attributes:
+        name: Short name: `host`.
+        type_name: Terraform's name: `opsconsole_host`.
+        title: How messages call one of them: `host`.
+        description: What it is and what it means to declare it.
+        label: Attribute whose value names one of them to a reader.
+        import_id: The form of its import id, for messages and pages.
+        operations: What each step rests on: step (`create`, `read`, `update`, `delete`) to
+            `METHOD /path`; a step that the document does not offer is left out.
+        lifted_by: Step to the extra endpoint that lifts its limit.
+    """
+
+    name: str
+    type_name: str
+    title: str
+    description: str
+    label: str
+    import_id: str
+    operations: Mapping[str, str]
+    lifted_by: Mapping[str, str]
+
+    @cached_property
+    def answered(self) -> tuple[Attribute, ...]:
+        """The attributes that an answer of the console may hold."""
+        return tuple(attribute for attribute in self.attributes if not attribute.local)
+
+    @cached_property
+    def settable(self) -> tuple[Attribute, ...]:
+        """The attributes that a configuration may set."""
+        return tuple(attribute for attribute in self.attributes if attribute.settable)
+
+    @cached_property
+    def references(self) -> tuple[Attribute, ...]:
+        """The attributes that hold ids of other resources."""
+        return tuple(attribute for attribute in self.attributes if attribute.refers_to)
+
+
+@dataclass(frozen=True)
+class DataSourceDefinition(_Attributed):
+    """One data source: `type_name` as in Terraform, `resource` the resource that it shows."""
+
+    name: str
+    type_name: str
+    description: str
+    resource: str
+    operation: str
+
+
+@dataclass(frozen=True)
+class ProviderDefinition(_Attributed):
+    """The settings of the provider."""
+
+    description: str
+
+
+def text(name: str, description: str, **facts: Any) -> Attribute:
+    """Define a string attribute."""
+    return Attribute(name=name, kind=Kind.STRING, description=description, **facts)
+
+
+def read_only(name: str, description: str, **facts: Any) -> Attribute:
+    """Define a string that only the console supplies."""
+    return text(name, description, computed=True, creatable=False, **facts)

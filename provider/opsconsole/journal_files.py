@@ -1,0 +1,91 @@
+"""Where a journal of the native engine lies, and which of them were left behind by a crash.
+
+Only names and a finder: both engines look here, and neither needs to know what a journal holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+JOURNAL_SUFFIX = ".opsconsole-journal"
+"""Behind the state file's name: changes that were made and may not be in state yet."""
+
+UNRESOLVED_SUFFIX = ".opsconsole-unresolved"
+"""Behind the state file's name: calls whose outcome nobody knows."""
+
+_WORKSPACES = "terraform.tfstate.d"
+
+
+def journal_of(state: Path) -> Path:
+    """Return where the journal of a state file lies."""
+    return state.with_name(state.name + JOURNAL_SUFFIX)
+
+
+def unresolved_of(state: Path) -> Path:
+    """Return where the calls of unknown outcome are kept beside a state file."""
+    return state.with_name(state.name + UNRESOLVED_SUFFIX)
+
+
+def unfolded_journals(directory: Path) -> list[Path]:
+    """Return the journals that lie in a working directory, or beside the state it uses.
+
+    Looked at are the directory, its workspaces, the place of a local backend that `terraform init`
+    noted, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
+    `cdktf.json`). While one of them is there, state lacks changes that the console has: nothing
+    may be planned by another engine before `opsconsole state fold` took it in.
+    """
+    return _found(directory, JOURNAL_SUFFIX)
+
+
+def unresolved_calls(directory: Path) -> list[Path]:
+    """Return the lists of calls of unknown outcome, in the places of `unfolded_journals`."""
+    return _found(directory, UNRESOLVED_SUFFIX)
+
+
+def _found(directory: Path, suffix: str) -> list[Path]:
+    directory = directory.absolute()
+    names: set[Path] = set()
+    for folder in (directory, *_folders(directory / _WORKSPACES)):
+        names.update(_with_suffix(folder, suffix))
+    for state in _states_elsewhere(directory):
+        beside = state.with_name(state.name + suffix)
+        if beside.is_file():
+            names.add(beside)
+    return sorted(names)
+
+
+def _states_elsewhere(directory: Path) -> Iterator[Path]:
+    stacks, stack = directory.parent, directory.name
+    if stacks.name == "stacks":
+        yield stacks.parent.parent / f"terraform.{stack}.tfstate"
+    noted = directory / os.environ.get("TF_DATA_DIR", ".terraform") / "terraform.tfstate"
+    try:
+        backend = json.loads(noted.read_bytes())["backend"]
+        settings = backend["config"] if backend["type"] == "local" else {}
+        path, workspaces = settings.get("path"), settings.get("workspace_dir")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        # Not initialised, or not by a Terraform that we know: then nothing is noted.
+        return
+    if isinstance(path, str):
+        yield directory / path
+    if isinstance(workspaces, str):
+        for folder in _folders(directory / workspaces):
+            yield folder / "terraform.tfstate"
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return [entry for entry in parent.iterdir() if entry.is_dir()]
+    except OSError:
+        return []
+
+
+def _with_suffix(folder: Path, suffix: str) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [folder / entry.name for entry in entries if entry.name.endswith(suffix)]
+    except OSError:
+        return []

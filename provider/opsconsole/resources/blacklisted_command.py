@@ -1,0 +1,95 @@
+"""The definition of `opsconsole_blacklisted_command`."""
+
+from __future__ import annotations
+
+from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+
+_ROW = "Resources and their fields: BlacklistedCommand"
+
+BLACKLISTED_COMMAND = ResourceDefinition(
+    name="blacklisted_command",
+    type_name="opsconsole_blacklisted_command",
+    title="blacklisted command",
+    label="pattern",
+    import_id="blk_…",
+    description=(
+        "A command pattern that is refused at execution time. The console has no operation that "
+        "creates or deletes one: the row of the declared `id` is adopted and updated, and removal "
+        "leaves the row where it is."
+    ),
+    operations={
+        "read": "GET /api/v1/blacklists/{id}",
+        "update": "POST /api/v1/blacklists/{id}",
+    },
+    lifted_by={"create": "blacklist_create", "delete": "blacklist_delete"},
+    attributes=(
+        text(
+            "id",
+            "The console's id of the row to adopt.",
+            optional=True,
+            computed=True,
+            creatable=False,
+            change=Change.REPLACE,
+            section=_ROW,
+        ),
+        text(
+            "pattern",
+            "The command pattern that is refused, 1 to 200 characters.",
+            optional=True,
+            computed=True,
+            min_length=1,
+            max_length=200,
+            section=_ROW,
+        ),
+        text(
+            "description",
+            "Why the command is refused.",
+            optional=True,
+            computed=True,
+            nullable=True,
+            section=_ROW,
+        ),
+        text(
+            "org_id",
+            "The org that the row governs. Omitted: the scope is left as it is.",
+            optional=True,
+            computed=True,
+            nullable=True,
+            section=_ROW,
+        ),
+        Attribute(
+            name="tenant_wide",
+            kind=Kind.BOOLEAN,
+            description="Whether the row governs every org of the tenant (`org_id` null).",
+            optional=True,
+            computed=True,
+            local=True,
+            creatable=False,
+            section="Endpoints: POST /api/v1/blacklists/{id}",
+        ),
+        read_only("tenant_id", "The tenant that the row belongs to.", section=_ROW),
+        read_only(
+            "document_id",
+            "The knowledge document that the row was extracted from; null when curated by hand.",
+            nullable=True,
+            section=_ROW,
+        ),
+        read_only(
+            "source_section",
+            "Heading path within that document.",
+            nullable=True,
+            section=_ROW,
+        ),
+        read_only(
+            "text_hash",
+            "Hash of the row's text.",
+            nullable=True,
+            follows=("pattern", "description"),
+            section=_ROW,
+        ),
+        read_only("created_at", "When the row was created, ISO 8601.", section=_ROW),
+        read_only(
+            "updated_at", "When the row was last changed, ISO 8601.", volatile=True, section=_ROW
+        ),
+    ),
+)

@@ -1,0 +1,113 @@
+"""The definition of the provider's own settings."""
+
+from __future__ import annotations
+
+from opsconsole.definition import Attribute, Kind, ProviderDefinition
+
+
+def _setting(name: str, kind: Kind, description: str, **facts: object) -> Attribute:
+    return Attribute(
+        name=name,
+        kind=kind,
+        description=description,
+        optional=True,
+        **facts,  # type: ignore[arg-type]  # facts are Attribute's own keywords
+    )
+
+
+PROVIDER = ProviderDefinition(
+    description="Keeps the resources of an operations console as declared.",
+    attributes=(
+        _setting(
+            "base_url",
+            Kind.STRING,
+            "Base address of the console; https, except on loopback. "
+            "Default: the environment's OPSCONSOLE_BASE_URL.",
+        ),
+        _setting(
+            "api_key",
+            Kind.STRING,
+            "API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY.",
+            sensitive=True,
+        ),
+        _setting(
+            "session_cookie",
+            Kind.STRING,
+            "A console session cookie, `name=value`, instead of `api_key`.",
+            sensitive=True,
+        ),
+        _setting(
+            "org_id",
+            Kind.STRING,
+            "Org of hosts and agents that name none, when they are created; never used for "
+            "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.",
+        ),
+        _setting(
+            "request_timeout",
+            Kind.NUMBER,
+            "Seconds that one request may take. Default: 30.",
+        ),
+        _setting("max_retries", Kind.INTEGER, "Tries after the first. Default: 4.", minimum=0),
+        _setting("max_concurrency", Kind.INTEGER, "Requests in flight. Default: 32.", minimum=1),
+        _setting("ca_file", Kind.STRING, "File of certificates to trust, PEM."),
+        _setting("insecure_skip_verify", Kind.BOOLEAN, "Accept any certificate. Default: false."),
+        _setting(
+            "allow_http", Kind.BOOLEAN, "Allow http to an address off loopback. Default: false."
+        ),
+        _setting(
+            "import_chunk_size",
+            Kind.INTEGER,
+            "Rows in one bulk import request; halved when the console refuses the size. "
+            "Default: 500.",
+            minimum=1,
+        ),
+        _setting(
+            "host_read",
+            Kind.STRING,
+            "How a host is read: `empty_update` (an empty partial update answers with the host) "
+            "or `none`. Default: `empty_update`.",
+            allowed=("empty_update", "none"),
+        ),
+        _setting(
+            "agent_read",
+            Kind.STRING,
+            "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one "
+            "attached plugin is attached again, as the answer is the whole agent). "
+            "Default: `plugins`.",
+            allowed=("plugins", "reattach"),
+        ),
+        _setting(
+            "on_existing_host",
+            Kind.STRING,
+            "What to do with a declared host that the console already has: `fail` or `adopt`. "
+            "Default: `fail`.",
+            allowed=("fail", "adopt"),
+        ),
+        _setting(
+            "on_missing_host",
+            Kind.STRING,
+            "What to do with a host that answers 404: `remove` it from state with a warning, or "
+            "`error`. Default: `remove`.",
+            allowed=("remove", "error"),
+        ),
+        _setting("list_query", Kind.STRING_MAP, "Extra query parameters of list calls."),
+        _setting(
+            "cursor_parameter",
+            Kind.STRING,
+            "Query parameter that asks a list call for the next page, where it is known.",
+        ),
+        _setting(
+            "cursor_field",
+            Kind.STRING,
+            "Field of a list envelope that holds the next page's cursor, where it is known.",
+        ),
+        _setting(
+            "extra_endpoints",
+            Kind.STRING_MAP,
+            'Operations beyond the documented eleven, by name, as "METHOD /path/{id}": '
+            "`host_get`, `host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`, "
+            "`specialty_get`, `specialty_create`, `specialty_update`, `blacklist_list`, "
+            "`blacklist_create`, `blacklist_delete`.",
+        ),
+    ),
+)

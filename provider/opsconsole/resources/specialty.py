@@ -1,0 +1,103 @@
+"""The definition of `opsconsole_specialty`."""
+
+from __future__ import annotations
+
+from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+
+_SPECIALTY = "Resources and their fields: Specialty"
+
+
+def _declared(name: str, description: str) -> Attribute:
+    return text(
+        name,
+        description,
+        optional=True,
+        computed=True,
+        change=Change.REFUSE,
+        lifted_by="specialty_update",
+        section=_SPECIALTY,
+    )
+
+
+SPECIALTY = ResourceDefinition(
+    name="specialty",
+    type_name="opsconsole_specialty",
+    title="specialty",
+    label="key",
+    import_id="spc_… or key=KEY",
+    description=(
+        "A specialty that agents carry. The console has no operation that creates one: the "
+        "declared `key` is looked up and adopted. Deleting it is refused while an agent carries it."
+    ),
+    operations={
+        "read": "GET /api/v1/specialties/search",
+        "delete": "DELETE /api/v1/specialties/{id}",
+    },
+    lifted_by={
+        "create": "specialty_create",
+        "read": "specialty_get",
+        "update": "specialty_update",
+    },
+    attributes=(
+        text(
+            "id",
+            "The console's id of the specialty; it may be declared instead of `key`.",
+            optional=True,
+            computed=True,
+            creatable=False,
+            change=Change.REFUSE,
+            section=_SPECIALTY,
+        ),
+        text(
+            "key",
+            "The key that the specialty is looked up by.",
+            optional=True,
+            computed=True,
+            change=Change.REFUSE,
+            section=_SPECIALTY,
+        ),
+        _declared("name", "The specialty's name."),
+        _declared("prompt", "The prompt that agents of this specialty work by."),
+        _declared("description", "What the specialty is for."),
+        _declared("execution_mode", "How agents of this specialty execute."),
+        _declared("org_id", "The org that the specialty belongs to."),
+        text(
+            "deletion_policy",
+            "What removal does: `delete` (the default) deletes the specialty, which the console "
+            "cannot create again; `abandon` leaves it on the console.",
+            optional=True,
+            local=True,
+            creatable=False,
+            change=Change.LOCAL,
+            allowed=("delete", "abandon"),
+        ),
+        Attribute(
+            name="timeouts",
+            kind=Kind.OBJECT,
+            description="How long to wait.",
+            optional=True,
+            local=True,
+            creatable=False,
+            change=Change.LOCAL,
+            attributes=(
+                text(
+                    "delete",
+                    "How long a delete may wait for the agents that carry the specialty to be "
+                    "archived, such as `2m`; 2 minutes where none is set.",
+                    optional=True,
+                    pattern=r"(\d+(\.\d+)?(ms|s|m|h))+",
+                    pattern_hint="a duration such as 90s or 2m",
+                ),
+            ),
+        ),
+        read_only("owner_id", "Who owns the specialty.", section=_SPECIALTY),
+        read_only("tenant_id", "The tenant that the specialty belongs to.", section=_SPECIALTY),
+        read_only("created_at", "When the specialty was created, ISO 8601.", section=_SPECIALTY),
+        read_only(
+            "updated_at",
+            "When the specialty was last changed, ISO 8601.",
+            volatile=True,
+            section=_SPECIALTY,
+        ),
+    ),
+)

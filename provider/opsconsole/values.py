@@ -1,0 +1,52 @@
+"""Wire values: what an attribute may hold on its way between an engine and the lifecycle.
+
+A value is None (null), UNKNOWN, a str, int, bool, a list of values or a dict of values. Sets are
+lists, sorted and without duplicates. A resource's value is a dict with every attribute present.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+
+class Unknown:
+    """The type of UNKNOWN: a value that is settled only by applying."""
+
+    _instance: Unknown | None = None
+
+    def __new__(cls) -> Unknown:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown value is neither true nor false: ask `is UNKNOWN`")
+
+    def __copy__(self) -> Unknown:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Unknown:
+        return self
+
+
+UNKNOWN: Final = Unknown()
+
+Value = Any
+"""One wire value."""
+
+Attributes = dict[str, Any]
+"""A resource's wire value: attribute name to value, every attribute of the definition present."""
+
+
+def holds_unknown(value: Value) -> bool:
+    """Tell whether `value` is UNKNOWN or holds it at any depth."""
+    if value is UNKNOWN:
+        return True
+    if isinstance(value, list):
+        return any(holds_unknown(item) for item in value)
+    if isinstance(value, dict):
+        return any(holds_unknown(item) for item in value.values())
+    return False
