@@ -1,0 +1,167 @@
+"""From an HTTP answer to a JSON object or to the error that it means (the document: Errors).
+
+Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opsconsole.errors import (
+    ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    NotFound,
+    Problem,
+    ServerError,
+    TooLarge,
+    TooManyRequests,
+    Unauthorized,
+    UnexpectedAnswer,
+)
+
+_FIRST_CHARACTERS = 160
+
+_BY_STATUS: Mapping[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    422: BadRequest,
+    429: TooManyRequests,
+}
+
+_TELLING_STATUSES = frozenset({401, 413, 429})
+"""What these mean does not hang on the body: a gateway that answers for the console may send them.
+A 404 without the documented body, by contrast, is no word of the console on a row."""
+
+_REMEDIES: Mapping[int, str] = {
+    401: "Check the API key: it may be absent, mistyped, revoked or expired. Keys are minted in "
+    "the console's API Keys settings.",
+    429: "The console asks for fewer requests: lower max_concurrency, or raise max_retries.",
+}
+
+_PAGE_REMEDY = (
+    "This is a web page, of a proxy, a login or another service: check base_url and the "
+    "proxy settings."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One HTTP answer, whole. `headers` have lower-case names."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The content type as sent."""
+        return self.headers.get("content-type", "")
+
+
+def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> dict[str, Any]:
+    """Return the JSON object that a 2xx answer holds.
+
+    Which 2xx means success is shown for two operations only, so each of them does.
+
+    Raises:
+        ApiError: the console answered with an error.
+        UnexpectedAnswer: the body is no JSON object.
+    """
+    if 200 <= reply.status < 300:
+        body = _json_object(reply.content)
+        if body is not None:
+            return body
+        raise unexpected(operation, reply, "no JSON object", redact)
+    raise _error(reply, operation, redact)
+
+
+def _json_object(content: bytes) -> dict[str, Any] | None:
+    try:
+        body = json.loads(content)
+        if b"\\ud" in content or b"\\uD" in content:
+            # Half a surrogate pair is no text: it could not be written anywhere.
+            json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> Exception:
+    status = reply.status
+    problem = _problem(status, _json_object(redact(reply.content)))
+    if problem is None:
+        if status not in _TELLING_STATUSES and status < 500:
+            return unexpected(operation, reply, "no documented error", redact)
+        problem = Problem(status=status, message=_described(reply, redact))
+    kind = ServerError if status >= 500 else _BY_STATUS.get(status, ApiError)
+    remedy = _REMEDIES.get(status) or (_PAGE_REMEDY if _is_page(reply) else "")
+    return kind(problem, str(operation), remedy)
+
+
+def _problem(status: int, body: dict[str, Any] | None) -> Problem | None:
+    """Return the error that `body` describes, None where it lacks a code and a message."""
+    if body is None or not (_text(body, "code") and _text(body, "message")):
+        return None
+    entries = body.get("errors")
+    details = body.get("details")
+    return Problem(
+        status=status,
+        code=_text(body, "code"),
+        message=_text(body, "message"),
+        request_id=_text(body, "request_id"),
+        field=_text(body, "field") or None,
+        errors=tuple(
+            (entry["field"], entry["message"])
+            for entry in (entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
+        ),
+        details=details if isinstance(details, dict) else {},
+    )
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def unexpected(
+    operation: object, reply: Reply, what: str, redact: Callable[[bytes], bytes]
+) -> UnexpectedAnswer:
+    """Return the error that `reply` is of another shape than the document shows.
+
+    A 4xx means that the call had no effect, whoever sent it.
+    """
+    remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
+    return UnexpectedAnswer(
+        f"{operation}: the console answered with {what}: {_described(reply, redact)}.",
+        remedy,
+        status=reply.status,
+        had_no_effect=400 <= reply.status < 500,
+    )
+
+
+def _is_page(reply: Reply) -> bool:
+    return "html" in reply.content_type or reply.content.lstrip()[:1] == b"<"
+
+
+def _described(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
+    content_type = redact(reply.content_type.encode()).decode() or "none"
+    start = beginning(redact(reply.content))
+    said = f'beginning with "{start}"' if start else "with an empty body"
+    return f"status {reply.status}, content type {content_type}, {said}"
+
+
+def beginning(content: bytes) -> str:
+    """Return the first characters of a body on one line, safe to print to a terminal."""
+    text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _FIRST_CHARACTERS else f"{line[:_FIRST_CHARACTERS]}…"

@@ -1,0 +1,166 @@
+"""Checks of single settings. No message shows a value that may be a secret."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any, Never
+
+from opsconsole.errors import ConfigurationError
+from opsconsole.resources.provider import PROVIDER
+from opsconsole.v1.operations import EXTRA_ENDPOINTS
+from opsconsole.values import UNKNOWN
+
+_LONGEST_TIMEOUT = 86_400.0
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_PATH = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/{}]*")
+_KEY = re.compile(r"svc_ak_[!-~]+")
+_COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The values of settings as they were given; each method checks and returns one."""
+
+    values: Mapping[str, Any]
+
+    def _value(self, name: str) -> Any:
+        value = self.values.get(name)
+        if value is UNKNOWN:
+            raise ConfigurationError(
+                f"{name} is not known before apply.",
+                "Settings of the provider may not depend on what this run creates.",
+                name,
+            )
+        return value
+
+    def text(self, name: str) -> str | None:
+        """Return a string, None where it is unset or empty."""
+        value = self._value(name)
+        if value is None or value == "":
+            return None
+        if not isinstance(value, str):
+            wrong(name, "is not a string.")
+        return value
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """Return a boolean."""
+        value = self._value(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            wrong(name, "is not a boolean.")
+        return value
+
+    def _number(self, name: str) -> float | None:
+        value = self._value(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, Number):
+            wrong(name, "is not a number.")
+        return float(value)  # type: ignore[arg-type]  # int, float, Decimal and Fraction all convert
+
+    def integer(self, name: str, default: int) -> int:
+        """Return a whole number within the bounds of the setting's definition."""
+        value = self._number(name)
+        if value is None:
+            return default
+        if not math.isfinite(value) or value != int(value):
+            wrong(name, "is not a whole number.")
+        minimum = PROVIDER[name].minimum or 0
+        if value < minimum:
+            wrong(name, f"is {int(value)}.", f"It must be at least {minimum}.")
+        return int(value)
+
+    def seconds(self, name: str, default: float) -> float:
+        """Return a time span in seconds: more than 0, at most a day."""
+        value = self._number(name)
+        if value is None:
+            return default
+        if not 0 < value <= _LONGEST_TIMEOUT:
+            wrong(name, f"is {value:g} seconds.", "It must be more than 0, and at most a day.")
+        return value
+
+    def choice(self, name: str, default: str) -> str:
+        """Return one of the values that the setting's definition allows."""
+        value = self.text(name)
+        if value is None:
+            return default
+        allowed = PROVIDER[name].allowed
+        if value not in allowed:
+            words = " or ".join(f'"{word}"' for word in allowed)
+            wrong(name, f'is "{value}".', f"It must be {words}.")
+        return value
+
+    def text_map(self, name: str) -> dict[str, str]:
+        """Return a map of strings; entries that are null are left out."""
+        value = self._value(name)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            wrong(name, "is not a map of strings.")
+        entries = {key: item for key, item in value.items() if item is not None}
+        if any(item is UNKNOWN for item in entries.values()):
+            wrong(name, "is not known before apply.")
+        for key, item in entries.items():
+            if not isinstance(key, str) or not isinstance(item, str):
+                wrong(name, "is not a map of strings.")
+        return entries
+
+
+def wrong(name: str, what: str, remedy: str = "") -> Never:
+    """Raise that the setting `name` is wrong."""
+    raise ConfigurationError(f"{name} {what}", remedy, name)
+
+
+def checked_key(key: str) -> str:
+    """Return an API key of the documented form (Authentication 2)."""
+    if _KEY.fullmatch(key) is None:
+        raise ConfigurationError(
+            "api_key is not of the form svc_ak_….",
+            "Give the key alone, as the console's API Keys settings show it: no Bearer before it, "
+            "no quotes, spaces or line breaks.",
+            "api_key",
+        )
+    return key
+
+
+def checked_cookie(cookie: str) -> str:
+    """Return a session cookie of the form `name=value` (Authentication 3)."""
+    if _COOKIE.fullmatch(cookie) is None:
+        raise ConfigurationError(
+            "session_cookie is not of the form name=value.",
+            "Give one cookie, as the browser's developer tools show it. "
+            "Its name is not documented.",
+            "session_cookie",
+        )
+    return cookie
+
+
+def checked_extra_endpoints(declared: Mapping[str, str]) -> dict[str, str]:
+    """Return name to `METHOD /path`, each with `{id}` where, and only where, it takes one."""
+    return {name: _checked_extra(name, text) for name, text in declared.items()}
+
+
+def _checked_extra(name: str, text: str) -> str:
+    setting = "extra_endpoints"
+    extra = EXTRA_ENDPOINTS.get(name)
+    if extra is None:
+        wrong(setting, f'names "{name}".', f"It may name {', '.join(EXTRA_ENDPOINTS)}.")
+    form = f'"{_METHODS[0]} /path/{{id}}"' if extra.takes_id else f'"{_METHODS[0]} /path"'
+    method, _, path = " ".join(text.split()).partition(" ")
+    method = method.upper()
+    if method not in _METHODS or _PATH.fullmatch(path) is None:
+        wrong(
+            setting,
+            f'gives {name} as "{text}".',
+            f"It must be of the form {form}: {', '.join(_METHODS)}, then a path without a query.",
+        )
+    placeholders = re.findall(r"\{[^{}]*\}|[{}]", path)
+    if placeholders != (["{id}"] if extra.takes_id else []):
+        wanted = "exactly one {id}" if extra.takes_id else "no placeholder"
+        wrong(setting, f'gives {name} as "{text}".', f"Its path must hold {wanted}.")
+    return f"{method} {path}"

@@ -1,0 +1,152 @@
+"""The operations of the API as data: the documented eleven, and the extra ones that an operator
+may name (setting `extra_endpoints`). What a call looks like on the wire is the client's concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+from opsconsole.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+        name: Short name; calls are counted by it.
+        method: HTTP method.
+        path: Path template relative to the base address; `{…}` stands for one id.
+        repeatable: Whether a second call after a lost answer does no harm. A create is not.
+        section: The clause of the document that it rests on; empty: not documented.
+    """
+
+    name: str
+    method: str
+    path: str
+    repeatable: bool
+    section: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def path_of(self, ids: Sequence[str]) -> str:
+        """Return the path with `ids` percent-encoded in place of its placeholders.
+
+        Raises:
+            UserError: an id that cannot stand in a path: empty, a dot segment, not text.
+        """
+        if not ids:
+            return self.path
+        parts = _parts(self.path)
+        if len(parts) != len(ids) + 1:
+            raise ValueError(f"{self} takes {len(parts) - 1} ids, not {len(ids)}")
+        pieces = [parts[0]]
+        for value, rest in zip(ids, parts[1:], strict=True):
+            pieces += (encoded_id(value), rest)
+        return "".join(pieces)
+
+
+def encoded_id(value: str) -> str:
+    """Return an id percent-encoded, so that it stays one segment of a path.
+
+    Raises:
+        UserError: it is empty, a dot segment (which paths resolve away), or not valid text.
+    """
+    if value in ("", ".", ".."):
+        raise UserError(f'"{value}" cannot be an id.', "Ids look like hst_… or agt_….")
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError as problem:
+        raise UserError(f"{value!a} cannot be an id.", "It is not valid text.") from problem
+
+
+@lru_cache(maxsize=64)
+def _parts(path: str) -> tuple[str, ...]:
+    """Return what stands around the placeholders of a path."""
+    first, *rest = path.split("{")
+    return (first, *(part.partition("}")[2] for part in rest))
+
+
+_CLAUSE = "Endpoints: "
+
+
+def _documented(name: str, method: str, path: str, *, repeatable: bool = True) -> Operation:
+    return Operation(name, method, path, repeatable, f"{_CLAUSE}{method} {path}")
+
+
+GET_BLACKLISTED_COMMAND: Final = _documented("blacklist_get", "GET", "/api/v1/blacklists/{id}")
+UPDATE_BLACKLISTED_COMMAND: Final = _documented(
+    "blacklist_update", "POST", "/api/v1/blacklists/{id}"
+)
+UPDATE_HOST: Final = _documented("host_update", "POST", "/api/v1/hosts/{id}")
+DELETE_HOST: Final = _documented("host_delete", "DELETE", "/api/v1/hosts/{id}")
+IMPORT_HOSTS: Final = _documented("host_import", "POST", "/api/v1/hosts/batch", repeatable=False)
+CREATE_AGENT: Final = _documented("agent_create", "POST", "/api/v1/agents", repeatable=False)
+ATTACH_PLUGIN: Final = _documented("plugin_attach", "POST", "/api/v1/agents/{id}/plugins")
+LIST_PLUGINS: Final = _documented("plugin_list", "GET", "/api/v1/agents/{id}/plugins")
+DETACH_PLUGIN: Final = _documented(
+    "plugin_detach", "DELETE", "/api/v1/agents/{id}/plugins/{pluginId}"
+)
+SEARCH_SPECIALTIES: Final = _documented("specialty_search", "GET", "/api/v1/specialties/search")
+DELETE_SPECIALTY: Final = _documented("specialty_delete", "DELETE", "/api/v1/specialties/{id}")
+
+DOCUMENTED: Final = (
+    GET_BLACKLISTED_COMMAND,
+    UPDATE_BLACKLISTED_COMMAND,
+    UPDATE_HOST,
+    DELETE_HOST,
+    IMPORT_HOSTS,
+    CREATE_AGENT,
+    ATTACH_PLUGIN,
+    LIST_PLUGINS,
+    DETACH_PLUGIN,
+    SEARCH_SPECIALTIES,
+    DELETE_SPECIALTY,
+)
+"""The documented eleven. Unlike a real import, its dry run is repeatable: the caller says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraEndpoint:
+    """An operation that the document does not show, and that an operator may name.
+
+    Attributes:
+        name: Its name in `extra_endpoints`.
+        takes_id: Whether its path holds `{id}`.
+        repeatable: As `Operation.repeatable`.
+    """
+
+    name: str
+    takes_id: bool
+    repeatable: bool = True
+
+
+EXTRA_ENDPOINTS: Final[Mapping[str, ExtraEndpoint]] = {
+    extra.name: extra
+    for extra in (
+        ExtraEndpoint("host_get", takes_id=True),
+        ExtraEndpoint("host_list", takes_id=False),
+        ExtraEndpoint("agent_get", takes_id=True),
+        ExtraEndpoint("agent_list", takes_id=False),
+        ExtraEndpoint("agent_update", takes_id=True),
+        ExtraEndpoint("agent_delete", takes_id=True),
+        ExtraEndpoint("specialty_get", takes_id=True),
+        ExtraEndpoint("specialty_create", takes_id=False, repeatable=False),
+        ExtraEndpoint("specialty_update", takes_id=True),
+        ExtraEndpoint("blacklist_list", takes_id=False),
+        ExtraEndpoint("blacklist_create", takes_id=False, repeatable=False),
+        ExtraEndpoint("blacklist_delete", takes_id=True),
+    )
+}
+"""What may be named in `extra_endpoints`."""
+
+
+def extra_operation(name: str, declared: str) -> Operation:
+    """Return the operation that an operator declared as `METHOD /path/{id}` under `name`."""
+    method, _, path = declared.partition(" ")
+    return Operation(name, method, path, EXTRA_ENDPOINTS[name].repeatable)

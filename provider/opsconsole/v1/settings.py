@@ -1,0 +1,158 @@
+"""The provider's settings as one checked value, from attributes and environment.
+
+No network, no HTTP library: this is imported before the provider's handshake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from opsconsole.errors import ConfigurationError
+from opsconsole.resources.provider import PROVIDER
+from opsconsole.v1 import checks
+from opsconsole.v1.base_url import checked_base_url
+from opsconsole.v1.proxies import proxy_for
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+ENVIRONMENT: Mapping[str, str] = MappingProxyType(
+    {
+        "base_url": "OPSCONSOLE_BASE_URL",
+        "api_key": "OPSCONSOLE_API_KEY",
+        "org_id": "OPSCONSOLE_ORG_ID",
+    }
+)
+"""Setting to the environment variable that stands in for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to reach the console, and how to act where the document is silent.
+
+    Attributes:
+        base_url: Service base address without a trailing slash; may end in a path.
+        api_key: `svc_ak_…`, or None where `session_cookie` is set. Never shown.
+        session_cookie: `name=value`, or None where `api_key` is set. Never shown.
+        org_id: Org of host rows and agent creates that name none.
+        request_timeout: Seconds that one request may take, its answer included.
+        max_retries: Tries after the first.
+        max_concurrency: Requests in flight.
+        ca_file: Path of a PEM file: the certificates to trust instead of the usual ones.
+        insecure_skip_verify: Accept any certificate.
+        allow_http: Allow http to an address off loopback.
+        import_chunk_size: Rows in one bulk import request.
+        host_read: `empty_update` or `none`.
+        agent_read: `plugins` or `reattach`.
+        on_existing_host: `fail` or `adopt`.
+        on_missing_host: `remove` or `error`.
+        list_query: Extra query parameters of list calls.
+        cursor_parameter: Query parameter that asks for the next page.
+        cursor_field: Field of a list envelope that holds the next page's cursor.
+        extra_endpoints: Name to `METHOD /path/{id}`.
+        proxy: Address of the proxy to go through, credentials included; from the environment.
+    """
+
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    session_cookie: str | None = field(default=None, repr=False)
+    org_id: str | None = None
+    request_timeout: float = 30.0
+    max_retries: int = 4
+    max_concurrency: int = 32
+    ca_file: str | None = None
+    insecure_skip_verify: bool = False
+    allow_http: bool = False
+    import_chunk_size: int = 500
+    host_read: str = "empty_update"
+    agent_read: str = "plugins"
+    on_existing_host: str = "fail"
+    on_missing_host: str = "remove"
+    list_query: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    cursor_parameter: str | None = None
+    cursor_field: str | None = None
+    extra_endpoints: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    proxy: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+        """Check `values` and fill them up from `environ` and the defaults.
+
+        Args:
+            values: Setting to its value; None and the empty string mean unset.
+            environ: The environment: OPSCONSOLE_BASE_URL, OPSCONSOLE_API_KEY (unless a
+                `session_cookie` is set), OPSCONSOLE_ORG_ID and the usual proxy variables.
+
+        Raises:
+            ConfigurationError: a setting is missing or wrong; its message never shows a secret.
+        """
+        for name in values:
+            if name not in PROVIDER.by_name:
+                raise ConfigurationError(f'There is no setting "{name}".', setting=name)
+        given = checks.Given(values)
+        allow_http = given.boolean("allow_http", False)
+        base_url = checked_base_url(_from(given, environ, "base_url"), allow_http=allow_http)
+        api_key, session_cookie = _credentials(given, environ)
+        cursor_parameter, cursor_field = _cursor(given)
+        return cls(
+            base_url=base_url,
+            api_key=api_key,
+            session_cookie=session_cookie,
+            org_id=_from(given, environ, "org_id"),
+            request_timeout=given.seconds("request_timeout", 30.0),
+            max_retries=given.integer("max_retries", 4),
+            max_concurrency=given.integer("max_concurrency", 32),
+            ca_file=given.text("ca_file"),
+            insecure_skip_verify=given.boolean("insecure_skip_verify", False),
+            allow_http=allow_http,
+            import_chunk_size=given.integer("import_chunk_size", 500),
+            host_read=given.choice("host_read", "empty_update"),
+            agent_read=given.choice("agent_read", "plugins"),
+            on_existing_host=given.choice("on_existing_host", "fail"),
+            on_missing_host=given.choice("on_missing_host", "remove"),
+            list_query=MappingProxyType(given.text_map("list_query")),
+            cursor_parameter=cursor_parameter,
+            cursor_field=cursor_field,
+            extra_endpoints=MappingProxyType(
+                checks.checked_extra_endpoints(given.text_map("extra_endpoints"))
+            ),
+            proxy=proxy_for(base_url, environ),
+        )
+
+
+def _from(given: checks.Given, environ: Mapping[str, str], name: str) -> str | None:
+    return given.text(name) or environ.get(ENVIRONMENT[name]) or None
+
+
+def _credentials(given: checks.Given, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return key and cookie, of which exactly one is set (the document: Authentication)."""
+    key, cookie = given.text("api_key"), given.text("session_cookie")
+    if key and cookie:
+        raise ConfigurationError(
+            "Both api_key and session_cookie are set.", "Set only one of them.", "session_cookie"
+        )
+    if cookie:
+        return None, checks.checked_cookie(cookie)
+    key = key or environ.get(ENVIRONMENT["api_key"])
+    if not key:
+        raise ConfigurationError(
+            "No API key is set.",
+            "Set OPSCONSOLE_API_KEY in the environment, or api_key (or session_cookie) in the "
+            "provider's configuration. Keys are minted in the console's API Keys settings.",
+            "api_key",
+        )
+    return checks.checked_key(key), None
+
+
+def _cursor(given: checks.Given) -> tuple[str | None, str | None]:
+    parameter, envelope_field = given.text("cursor_parameter"), given.text("cursor_field")
+    if (parameter is None) != (envelope_field is None):
+        missing = "cursor_field" if envelope_field is None else "cursor_parameter"
+        raise ConfigurationError(
+            "Only one of cursor_parameter and cursor_field is set.",
+            "The next page of a list can be asked for only where both are known.",
+            missing,
+        )
+    return parameter, envelope_field

@@ -1,0 +1,196 @@
+"""HTTP itself: httpx's API over aiohttp's connections, and the one translation of their errors.
+
+`benchmarks/transport.py` measures the choice. Known defects of httpx-aiohttp are mended here by
+giving it a session of our own: it reports a refused or cut connection as a connect timeout, keeps
+cookies, lets aiohttp repeat GET and DELETE unseen, and hands on proxy credentials in a deprecated
+way, which its own client does not take from the environment in the first place.
+Imported only when the first call is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
+from opsconsole.v1.answers import Reply
+from opsconsole.v1.retry import NotReachable, OutOfTime
+from opsconsole.v1.settings import Settings
+
+_KEPT_IDLE = 1.5
+"""Seconds that an idle connection is kept: less than any common server keeps it, because a create
+sent into a connection that is just being closed has an unknown outcome."""
+
+_LONGEST_CONNECT = 10.0
+
+_SENT_AT_ONCE = 2**18
+"""Bytes. aiohttp warns of more than 1 MiB: other calls would wait while it is written."""
+
+
+class Transport:
+    """Sends single requests to one console."""
+
+    def __init__(self, settings: Settings, tls: ssl.SSLContext) -> None:
+        self._settings = settings
+        self._limit = settings.request_timeout
+        connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
+        self._extensions = {"timeout": {"connect": connect, "pool": connect}}
+        self._http = AiohttpTransport(verify=tls, client=lambda: self._session(tls))
+
+    def _session(self, tls: ssl.SSLContext) -> aiohttp.ClientSession:
+        # The caller bounds the requests in flight: a second queue here would only use up time.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=self._settings.proxy,
+            skip_auto_headers=("User-Agent", "Content-Type"),
+            middlewares=(self._translate,),
+        )
+
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+    ) -> Reply:
+        """Send one request and return its whole answer.
+
+        Raises:
+            NotSent: nothing left this machine.
+            AnswerLost: it was sent, but no whole answer came.
+            UnexpectedAnswer: what came back is not HTTP.
+        """
+        request = _request(method, url, headers, content, self._extensions)
+        # Errors are raised outside of `except`: a lower library's error holds the request, and
+        # the request holds the key.
+        failure: ConsoleError
+        try:
+            async with asyncio.timeout(self._limit):
+                response = await self._http.handle_async_request(request)
+                return await _received(response)
+        except TimeoutError:
+            failure = OutOfTime(
+                f"No answer of {self._origin} within {self._limit:g} seconds.",
+                "Raise request_timeout if the console is known to be slow.",
+            )
+        except httpx.DecodingError:
+            failure = UnexpectedAnswer(f"An answer of {self._origin} is wrongly compressed.")
+        except (httpx.HTTPError, aiohttp.ClientError, OSError) as problem:
+            failure = AnswerLost(f"The answer of {self._origin} broke off ({_named(problem)}).")
+        raise failure
+
+    @property
+    def _origin(self) -> str:
+        return self._settings.base_url
+
+    async def _translate(
+        self,
+        request: aiohttp.ClientRequest,
+        handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
+    ) -> aiohttp.ClientResponse:
+        """Let a request through, and its errors only as ours, which nobody below understands.
+
+        aiohttp would repeat some requests by itself on seeing its own.
+        """
+        failure: ConsoleError
+        try:
+            return await handler(request)
+        except aiohttp.ClientConnectorError as problem:
+            failure = self._not_connected(problem)
+        except aiohttp.ConnectionTimeoutError:
+            failure = NotSent(
+                f"No connection to {self._origin} could be made in time.",
+                "Check base_url, the network and the proxy settings.",
+            )
+        except aiohttp.ClientHttpProxyError as problem:
+            failure = NotReachable(
+                f"The proxy refused to connect to {self._origin} with status {problem.status}.",
+                "Check the proxy's address and credentials in the environment, and NO_PROXY.",
+            )
+        except aiohttp.ClientResponseError as problem:
+            failure = UnexpectedAnswer(
+                f"What answers at {self._origin} does not speak HTTP ({_named(problem)}).",
+                "Check the scheme and the port of base_url.",
+            )
+        except (aiohttp.ClientError, OSError) as problem:
+            failure = AnswerLost(
+                f"{self._origin} closed the connection without an answer ({_named(problem)})."
+            )
+        raise failure
+
+    def _not_connected(self, problem: aiohttp.ClientConnectorError) -> NotSent:
+        why = problem.os_error.strerror or _named(problem.os_error)
+        if isinstance(problem, aiohttp.ClientProxyConnectionError):
+            return NotSent(
+                f"The proxy {problem.host}:{problem.port} cannot be reached: {why}.",
+                "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment.",
+            )
+        if isinstance(problem, aiohttp.ClientConnectorDNSError):
+            kind = NotSent if problem.os_error.errno == socket.EAI_AGAIN else NotReachable
+            return kind(
+                f'The host name "{problem.host}" of base_url is unknown: {why}.',
+                "Check base_url for a typing error, and this machine's name service.",
+            )
+        if isinstance(problem, aiohttp.ClientSSLError | ssl.SSLError):
+            return _not_trusted(self._origin, problem)
+        return NotSent(
+            f"{self._origin} cannot be reached: {why}.",
+            "Is the console running there? Check host and port of base_url.",
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+
+def _request(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    extensions: dict[str, Any],
+) -> httpx.Request:
+    if content is None or len(content) <= _SENT_AT_ONCE:
+        return httpx.Request(method, url, headers=headers, content=content, extensions=extensions)
+    headers = {**headers, "Content-Length": str(len(content))}
+    return httpx.Request(
+        method, url, headers=headers, content=_pieces(content), extensions=extensions
+    )
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _SENT_AT_ONCE):
+        yield content[start : start + _SENT_AT_ONCE]
+
+
+async def _received(response: httpx.Response) -> Reply:
+    try:
+        content = await response.aread()
+    finally:
+        await response.aclose()
+    return Reply(response.status_code, response.headers, content)
+
+
+def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
+    reason: Any = getattr(problem, "certificate_error", problem.os_error)
+    why = getattr(reason, "verify_message", "") or getattr(reason, "reason", "") or _named(reason)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return NotReachable(
+            f"The certificate of {origin} is not trusted: {why}.",
+            "Set ca_file to the PEM file of the authority that issued it.",
+        )
+    return NotReachable(
+        f"No TLS connection to {origin} can be made: {why}.",
+        "Check that base_url names a port that speaks https.",
+    )
+
+
+def _named(problem: BaseException) -> str:
+    """Return what kind of error it is; its own text may hold addresses with credentials."""
+    strerror = getattr(problem, "strerror", None)
+    return strerror if isinstance(strerror, str) else type(problem).__name__

@@ -1,0 +1,413 @@
+"""What each operation sends, and the shape that its answer must have."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from opsconsole.errors import ConfigurationError, NotFound, UnexpectedAnswer, UserError
+from opsconsole.v1 import operations
+from opsconsole.v1.operations import DOCUMENTED, EXTRA_ENDPOINTS
+from opsconsole.v1.shapes import ImportResult, Listing, RowResult
+
+EXTRAS = {
+    "host_get": "GET /api/v1/hosts/{id}",
+    "host_list": "GET /api/v1/hosts",
+    "agent_get": "GET /api/v1/agents/{id}",
+    "agent_list": "GET /api/v1/agents",
+    "agent_update": "PATCH /api/v1/agents/{id}",
+    "agent_delete": "DELETE /api/v1/agents/{id}",
+    "specialty_get": "GET /api/v1/specialties/{id}",
+    "specialty_create": "POST /api/v1/specialties",
+    "specialty_update": "PUT /api/v1/specialties/{id}",
+    "blacklist_list": "GET /api/v1/blacklists",
+    "blacklist_create": "POST /api/v1/blacklists",
+    "blacklist_delete": "DELETE /api/v1/blacklists/{id}",
+}
+
+# method, arguments, the id that is answered, request line, body (None: none)
+RESOURCE_CALLS = [
+    ("get_blacklisted_command", ("blk_1",), "blk_1", "GET /api/v1/blacklists/blk_1", None),
+    (
+        "update_blacklisted_command",
+        ("blk_1", {"org_id": None, "pattern": "rm *"}),
+        "blk_1",
+        "POST /api/v1/blacklists/blk_1",
+        {"org_id": None, "pattern": "rm *"},
+    ),
+    ("update_host", ("hst_1", {"name": "é"}), "hst_1", "POST /api/v1/hosts/hst_1", {"name": "é"}),
+    ("update_host", ("hst_1", {}), "hst_1", "POST /api/v1/hosts/hst_1", {}),
+    ("delete_host", ("hst_1",), "hst_1", "DELETE /api/v1/hosts/hst_1", None),
+    ("create_agent", ({"name": "a"},), "agt_1", "POST /api/v1/agents", {"name": "a"}),
+    (
+        "attach_plugin",
+        ("agt_1", "plg_1"),
+        "agt_1",
+        "POST /api/v1/agents/agt_1/plugins",
+        {"plugin_id": "plg_1"},
+    ),
+    (
+        "detach_plugin",
+        ("agt_1", "plg_1"),
+        "agt_1",
+        "DELETE /api/v1/agents/agt_1/plugins/plg_1",
+        None,
+    ),
+    ("delete_specialty", ("spc_1",), "spc_1", "DELETE /api/v1/specialties/spc_1", None),
+    ("get_host", ("hst_1",), "hst_1", "GET /api/v1/hosts/hst_1", None),
+    ("get_agent", ("agt_1",), "agt_1", "GET /api/v1/agents/agt_1", None),
+    (
+        "update_agent",
+        ("agt_1", {"name": "b"}),
+        "agt_1",
+        "PATCH /api/v1/agents/agt_1",
+        {"name": "b"},
+    ),
+    ("delete_agent", ("agt_1",), "agt_1", "DELETE /api/v1/agents/agt_1", None),
+    ("get_specialty", ("spc_1",), "spc_1", "GET /api/v1/specialties/spc_1", None),
+    ("create_specialty", ({"key": "k"},), "spc_1", "POST /api/v1/specialties", {"key": "k"}),
+    (
+        "update_specialty",
+        ("spc_1", {"prompt": "p"}),
+        "spc_1",
+        "PUT /api/v1/specialties/spc_1",
+        {"prompt": "p"},
+    ),
+    ("create_blacklist", ({"pattern": "p"},), "blk_1", "POST /api/v1/blacklists", {"pattern": "p"}),
+    ("delete_blacklist", ("blk_1",), "blk_1", "DELETE /api/v1/blacklists/blk_1", None),
+]
+
+LIST_CALLS = [
+    ("list_plugins", ("agt_1",), "GET /api/v1/agents/agt_1/plugins"),
+    ("search_specialties", (), "GET /api/v1/specialties/search"),
+    ("list_hosts", (), "GET /api/v1/hosts"),
+    ("list_agents", (), "GET /api/v1/agents"),
+    ("list_blacklists", (), "GET /api/v1/blacklists"),
+]
+
+
+def listed(*ids, **more):
+    return {"object": "list", "data": [{"id": one} for one in ids], **more}
+
+
+@pytest.mark.parametrize(("method", "arguments", "found", "line", "body"), RESOURCE_CALLS)
+async def test_sends_what_the_document_shows(
+    server, connect, answer, key, method, arguments, found, line, body
+):
+    client, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(body={"id": found, "more": 1}))
+    assert await getattr(console, method)(*arguments) == {"id": found, "more": 1}
+    (request,) = server.received
+    assert f"{request.method} {request.target}" == line
+    assert request.headers["authorization"] == f"Bearer {key}"
+    if body is None:
+        assert request.content == b""
+        assert "content-type" not in request.headers
+    else:
+        assert request.body == body
+        assert request.headers["content-type"] == "application/json"
+    assert sum(client.calls.values()) == 1
+
+
+@pytest.mark.parametrize(("method", "arguments", "found", "line", "body"), RESOURCE_CALLS)
+@pytest.mark.parametrize(
+    "answered",
+    [{}, {"id": 7}, {"id": ""}, {"id": None}, [], [{"id": "x"}], "text", 1, None],
+    ids=json.dumps,
+)
+async def test_refuses_an_answer_that_is_no_resource(
+    server, connect, answer, method, arguments, found, line, body, answered
+):
+    _, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(raw=None, body=answered, headers={"Content-Type": "application/json"}))
+    with pytest.raises(UnexpectedAnswer, match="status 200") as caught:
+        await getattr(console, method)(*arguments)
+    assert not caught.value.safe_to_repeat
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("method", ["get_blacklisted_command", "delete_host", "delete_specialty"])
+async def test_refuses_another_resource_than_asked_for(server, connect, answer, method):
+    _, console = connect()
+    server.will(answer(body={"id": "other"}))
+    with pytest.raises(UnexpectedAnswer, match='the id "other" for "one"'):
+        await getattr(console, method)("one")
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 207, 299])
+async def test_takes_any_2xx(server, connect, answer, status):
+    _, console = connect()
+    server.will(answer(status, {"id": "hst_1", "deleted": True}))
+    assert await console.delete_host("hst_1") == {"id": "hst_1", "deleted": True}
+
+
+async def test_an_empty_204_is_no_documented_answer(server, connect, answer):
+    _, console = connect()
+    server.will(answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
+    with pytest.raises(UnexpectedAnswer, match=r"status 204.*with an empty body"):
+        await console.delete_host("hst_1")
+
+
+@pytest.mark.parametrize(("method", "arguments", "line"), LIST_CALLS)
+async def test_lists(server, connect, answer, method, arguments, line):
+    _, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(body=listed("a", "b", has_more=False)))
+    assert await getattr(console, method)(*arguments) == Listing([{"id": "a"}, {"id": "b"}], True)
+    (request,) = server.received
+    assert f"{request.method} {request.target}" == line
+
+
+@pytest.mark.parametrize(
+    ("more", "complete"),
+    [
+        ({}, True),
+        ({"has_more": None}, True),
+        ({"has_more": False}, True),
+        ({"has_more": True}, False),
+    ],
+    ids=str,
+)
+async def test_has_more_decides_whether_a_list_is_complete(server, connect, answer, more, complete):
+    _, console = connect()
+    server.will(answer(body=listed("a", **more)))
+    assert (await console.search_specialties()).complete is complete
+    assert len(server.received) == 1
+
+
+async def test_follows_pages_where_the_cursor_is_known(server, connect, answer):
+    client, console = connect(
+        cursor_parameter="after", cursor_field="next", list_query={"limit": "2", "q": "a&b"}
+    )
+    server.will(
+        answer(body=listed("a", "b", has_more=True, next="x/y=")),
+        answer(body=listed("b", "c", has_more=True, next=7)),
+        answer(body=listed("d", has_more=False, next=None)),
+    )
+    found = await console.list_plugins("agt_1")
+    assert [entry["id"] for entry in found.entries] == ["a", "b", "c", "d"]
+    assert found.complete
+    path = "/api/v1/agents/agt_1/plugins?limit=2&q=a%26b"
+    assert [_plain(request.target) for request in server.received] == [
+        path,
+        f"{path}&after=x/y=",
+        f"{path}&after=7",
+    ]
+    assert client.calls == {"plugin_list": 3}
+
+
+def _plain(target):
+    """Undo the escapes that a query does not need: / and = may stand in it as they are."""
+    return target.replace("%2F", "/").replace("%3D", "=")
+
+
+@pytest.mark.parametrize(
+    "cursors", [("x", "x"), ("x", "y", "x"), ("x", None), ("",), (True,), ({},)], ids=str
+)
+async def test_a_cursor_that_does_not_move_on_ends_the_list_incomplete(
+    server, connect, answer, cursors
+):
+    _, console = connect(cursor_parameter="after", cursor_field="next")
+    server.will(*(answer(body=listed("a", has_more=True, next=cursor)) for cursor in cursors))
+    assert await console.search_specialties() == Listing([{"id": "a"}], False)
+    assert len(server.received) == len(cursors)
+
+
+async def test_a_list_that_never_ends_is_given_up(server, connect, answer, monkeypatch):
+    monkeypatch.setattr("opsconsole.v1.lists._MOST_PAGES", 3)
+    _, console = connect(cursor_parameter="after", cursor_field="next")
+    server.will(*(answer(body=listed(str(n), has_more=True, next=n)) for n in range(4)))
+    assert not (await console.search_specialties()).complete
+    assert len(server.received) == 3
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {},
+        {"data": None},
+        {"data": {}},
+        {"data": ["plg_1"]},
+        {"data": [{}]},
+        {"data": [{"id": 1}]},
+        {"object": "agent", "data": []},
+        {"data": [], "has_more": "yes"},
+        [],
+    ],
+    ids=json.dumps,
+)
+async def test_refuses_an_answer_that_is_no_list(server, connect, answer, answered):
+    _, console = connect()
+    server.will(answer(body=answered))
+    with pytest.raises(UnexpectedAnswer, match=r"GET /api/v1/specialties/search.*status 200"):
+        await console.search_specialties()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("on_error", ["stop", "continue"])
+async def test_imports_rows(server, connect, answer, dry_run, on_error):
+    client, console = connect()
+    server.will(
+        answer(
+            body={
+                "object": "import_result",
+                "dry_run": dry_run,
+                "stopped": True,
+                "counts": {"created": 1, "updated": 0, "skipped": 0, "failed": 1},
+                "results": [
+                    {"index": 0, "status": "created", "id": "hst_1", "error": None},
+                    {"index": 1, "status": "failed", "error": "no name"},
+                ],
+            }
+        )
+    )
+    rows = [{"name": "a", "tags": ["k:v"]}, {"name": ""}]
+    assert await console.import_hosts(rows, on_error=on_error, dry_run=dry_run) == ImportResult(
+        dry_run=dry_run,
+        stopped=True,
+        counts={"created": 1, "updated": 0, "skipped": 0, "failed": 1},
+        results=(
+            RowResult(0, "created", "hst_1", None),
+            RowResult(1, "failed", None, "no name"),
+        ),
+    )
+    (request,) = server.received
+    assert request.target == f"/api/v1/hosts/batch?dry_run={str(dry_run).lower()}"
+    assert request.body == {"rows": rows, "on_error": on_error, "dry_run": dry_run}
+    assert client.calls == {"host_import": 1}
+
+
+async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbours(
+    server, connect, answer
+):
+    _, console = connect()
+    server.will(
+        answer(
+            body={
+                "dry_run": "true",
+                "counts": {"created": "1", "failed": True, "updated": 2},
+                "results": [{"index": "0", "status": 1, "id": "", "error": []}, {"index": 1}],
+            }
+        )
+    )
+    result = await console.import_hosts([], on_error="stop", dry_run=True)
+    assert result.dry_run is False
+    assert result.counts == {"updated": 2}
+    assert result.results == (
+        RowResult(None, None, None, None),
+        RowResult(1, None, None, None),
+    )
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [{}, {"results": {}}, {"results": ["created"]}, {"object": "list", "results": []}],
+    ids=json.dumps,
+)
+async def test_refuses_an_answer_that_is_no_import_result(server, connect, answer, answered):
+    _, console = connect()
+    server.will(answer(body=answered))
+    with pytest.raises(UnexpectedAnswer, match="import result"):
+        await console.import_hosts([], on_error="stop", dry_run=False)
+    assert len(server.received) == 1
+
+
+async def test_imports_csv(server, connect, answer):
+    _, console = connect()
+    server.will(answer(body={"results": []}), answer(body={"results": []}))
+    await console.import_hosts_csv("name\nä\n", dry_run=True)
+    await console.import_hosts_csv(
+        "name\nb\n", dry_run=False, on_error="stop", on_error_parameter="on_error"
+    )
+    first, second = server.received
+    assert first.target == "/api/v1/hosts/batch?dry_run=true"
+    assert second.target == "/api/v1/hosts/batch?on_error=stop&dry_run=false"
+    assert first.content == "name\nä\n".encode()
+    assert first.headers["content-type"] == "text/csv"
+
+
+async def test_csv_has_no_documented_place_for_on_error(server, connect):
+    _, console = connect()
+    with pytest.raises(UserError, match="does not name the query parameter"):
+        await console.import_hosts_csv("name\n", dry_run=True, on_error="stop")
+    assert server.received == []
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+async def test_only_named_extra_endpoints_are_called(server, connect, name):
+    _, console = connect(extra_endpoints={name: EXTRAS[name]})
+    assert [extra for extra in EXTRAS if console.has(extra)] == [name]
+    unnamed = console.list_hosts if name == "host_get" else lambda: console.get_host("hst_1")
+    if name in ("host_get", "host_list"):
+        unnamed = console.list_agents
+    with pytest.raises(ConfigurationError, match="extra_endpoints"):
+        await unnamed()
+    assert server.received == []
+
+
+def test_every_operation_is_tested():
+    lines = {line for _, _, _, line, _ in RESOURCE_CALLS} | {line for _, _, line in LIST_CALLS}
+    lines.add("POST /api/v1/hosts/batch")
+    assert set(EXTRAS) == set(EXTRA_ENDPOINTS)
+    assert len(DOCUMENTED) == 11
+    assert len({operation.name for operation in DOCUMENTED} | set(EXTRA_ENDPOINTS)) == 23
+    for operation in [*map(str, DOCUMENTED), *EXTRAS.values()]:
+        form = re.sub(r"\{\w+\}", r"\\w{3}_1", operation)
+        assert any(re.fullmatch(form, line) for line in lines), operation
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("a/b", "a%2Fb"),
+        ("a?b#c", "a%3Fb%23c"),
+        ("a b", "a%20b"),
+        ("100%", "100%25"),
+        ("%2F", "%252F"),
+        ("é", "%C3%A9"),
+        ("..%2f", "..%252f"),
+        ("...", "..."),
+        ("a\nb", "a%0Ab"),
+    ],
+)
+async def test_ids_are_percent_encoded(server, connect, answer, written, sent):
+    _, console = connect(base_url=f"{server.url}/prefix/")
+    server.will(answer(body={"id": written}))
+    await console.get_blacklisted_command(written)
+    assert server.received[0].target == f"/prefix/api/v1/blacklists/{sent}"
+
+
+@pytest.mark.parametrize("wrong", ["", ".", "..", "\ud800"])
+async def test_what_cannot_be_an_id_is_never_sent(server, connect, wrong):
+    _, console = connect()
+    with pytest.raises(UserError, match="cannot be an id"):
+        await console.delete_host(wrong)
+    assert server.received == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda console: console.update_host("hst_1", {"name": "\ud800"}),
+        lambda console: console.import_hosts_csv("\ud800", dry_run=True),
+        lambda console: console.search_specialties(),
+    ],
+)
+async def test_half_a_character_is_never_sent(server, connect, call):
+    _, console = connect(list_query={"q": "\ud800"})
+    with pytest.raises(UserError, match=r"'.ud800' is half a character"):
+        await call(console)
+    assert server.received == []
+
+
+def test_a_path_takes_as_many_ids_as_it_has_places():
+    with pytest.raises(ValueError, match="takes 2 ids, not 1"):
+        operations.DETACH_PLUGIN.path_of(["agt_1"])
+
+
+async def test_a_missing_row_is_not_found(server, connect, answer):
+    _, console = connect()
+    server.will(answer(404, {"code": "NOT_FOUND", "message": "no such row", "request_id": "req_1"}))
+    with pytest.raises(NotFound, match=r"GET /api/v1/blacklists/\{id\}: no such row .*req_1"):
+        await console.get_blacklisted_command("blk_1")

@@ -1,0 +1,182 @@
+"""Error answers: each becomes the error that it means, with everything that it says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from opsconsole.errors import (
+    ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    NotFound,
+    Problem,
+    ServerError,
+    TooLarge,
+    TooManyRequests,
+    Unauthorized,
+    UnexpectedAnswer,
+)
+
+BY_STATUS = {
+    400: BadRequest,
+    401: Unauthorized,
+    402: ApiError,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    418: ApiError,
+    422: BadRequest,
+    429: TooManyRequests,
+    500: ServerError,
+    502: ServerError,
+    503: ServerError,
+    599: ServerError,
+}
+PAGE = (
+    "<html><head><title>Corporate\n proxy</title></head>\x1b[31m<body>Access denied</body></html>"
+)
+
+
+async def failure(console):
+    with pytest.raises(Exception) as caught:
+        await console.update_blacklisted_command("blk_1", {})
+    return caught.value
+
+
+@pytest.mark.parametrize(("status", "kind"), BY_STATUS.items())
+async def test_every_field_of_the_error_body_is_kept(server, connect, answer, status, kind):
+    _, console = connect(max_retries=0)
+    server.will(
+        answer(
+            status,
+            {
+                "code": "NEVER_SEEN",
+                "message": "it is so",
+                "request_id": "req_1",
+                "field": "pattern",
+                "errors": [
+                    {"field": "org_id", "message": "unknown"},
+                    {"field": "pattern", "message": "too long", "more": 1},
+                ],
+                "details": {"limit": None, "deep": {"a": [1]}},
+                "more": True,
+            },
+        )
+    )
+    problem = await failure(console)
+    assert type(problem) is kind
+    assert problem.problem == Problem(
+        status=status,
+        code="NEVER_SEEN",
+        message="it is so",
+        request_id="req_1",
+        field="pattern",
+        errors=(("org_id", "unknown"), ("pattern", "too long")),
+        details={"limit": None, "deep": {"a": [1]}},
+    )
+    assert str(problem).startswith(
+        f"POST /api/v1/blacklists/{{id}}: it is so "
+        f"(status {status}, code NEVER_SEEN, request id req_1)"
+    )
+    assert problem.safe_to_repeat is (status < 500)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"request_id": None, "field": None, "errors": None, "details": None},
+        {"request_id": 7, "field": ["x"], "errors": {"a": 1}, "details": "x"},
+        {"field": "", "errors": ["x", {}, {"field": 1, "message": "m"}, {"field": "f"}]},
+    ],
+    ids=json.dumps,
+)
+async def test_odd_fields_of_an_error_body_are_left_out(server, connect, answer, odd):
+    _, console = connect()
+    server.will(answer(400, {"code": "C", "message": "m", **odd}))
+    problem = await failure(console)
+    assert problem.problem == Problem(status=400, code="C", message="m")
+
+
+UNDOCUMENTED = {
+    "page": PAGE,
+    "empty": "",
+    "other API": {"detail": "Not Found"},
+    "list": [],
+    "no message": {"code": "NOT_FOUND"},
+    "code is no text": {"code": 404, "message": "m"},
+    "not UTF-8": b"\xff\xfe\xfd",
+    "deep": b"[" * 100_000,
+    "half a surrogate pair": b'{"code": "\\ud800", "message": "m"}',
+    "truncated": b'{"code": "NOT_FOUND", "mess',
+}
+
+
+@pytest.mark.parametrize("body", UNDOCUMENTED.values(), ids=UNDOCUMENTED)
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 409, 410, 422])
+async def test_a_4xx_of_another_shape_is_no_word_of_the_console(
+    server, connect, answer, status, body
+):
+    _, console = connect()
+    server.will(answer(status, body))
+    problem = await failure(console)
+    assert type(problem) is UnexpectedAnswer
+    assert f"status {status}, content type " in str(problem)
+    assert problem.status == status
+    assert problem.safe_to_repeat
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("body", UNDOCUMENTED.values(), ids=UNDOCUMENTED)
+@pytest.mark.parametrize("status", [401, 413, 429, 500, 502, 503, 504])
+async def test_some_statuses_speak_for_themselves(server, connect, answer, status, body):
+    _, console = connect(max_retries=0)
+    server.will(answer(status, body))
+    problem = await failure(console)
+    assert type(problem) is BY_STATUS.get(status, ServerError)
+    assert problem.problem.code == ""
+    assert "content type" in problem.problem.message
+
+
+@pytest.mark.parametrize("body", UNDOCUMENTED.values(), ids=UNDOCUMENTED)
+async def test_a_2xx_of_another_shape_is_an_error(server, connect, answer, body):
+    _, console = connect()
+    server.will(answer(200, body))
+    problem = await failure(console)
+    assert type(problem) is UnexpectedAnswer
+    assert problem.status == 200
+    assert not problem.safe_to_repeat
+    assert len(str(problem)) < 500
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("status", [200, 403, 404, 502])
+async def test_a_proxys_page_names_itself(server, connect, answer, status):
+    _, console = connect(max_retries=0)
+    server.will(answer(status, PAGE, headers={"Content-Type": "text/html; charset=utf-8"}))
+    problem = await failure(console)
+    text = str(problem)
+    assert "content type text/html; charset=utf-8" in text
+    assert "<title>Corporate proxy</title>" in text
+    assert "\x1b" not in text
+    if status < 500:
+        assert "check base_url and the proxy settings" in problem.remedy
+
+
+async def test_numbers_and_text_survive(server, connect, answer):
+    _, console = connect()
+    body = {"id": "blk_1", "pattern": "\u2028😀\x00", "n": 2**70, "f": 1.5}
+    server.will(answer(body=body))
+    assert await console.get_blacklisted_command("blk_1") == body
+
+
+async def test_a_401_says_what_to_do(server, connect, answer):
+    _, console = connect()
+    server.will(answer(401, {"code": "UNAUTHORIZED", "message": "key revoked", "request_id": "r"}))
+    problem = await failure(console)
+    assert "key revoked" in str(problem)
+    assert "API Keys settings" in problem.remedy

@@ -1,0 +1,414 @@
+"""The table of retries, counted exactly on the server's side."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from email.utils import formatdate
+
+import pytest
+
+from opsconsole.errors import (
+    AnswerLost,
+    ApiError,
+    NotSent,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
+from opsconsole.v1.retry import LONGEST_OBEYED, retry_after
+from opsconsole.v1.standing import REST
+
+ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
+TRIES = 5
+
+SAFE = {
+    "read": lambda console: console.get_blacklisted_command("one"),
+    "update": lambda console: console.update_host("one", {"name": "a"}),
+    "empty update": lambda console: console.update_host("one", {}),
+    "delete": lambda console: console.delete_host("one"),
+    "attach": lambda console: console.attach_plugin("one", "plg_1"),
+    "detach": lambda console: console.detach_plugin("one", "plg_1"),
+    "list": lambda console: console.list_plugins("one"),
+    "dry run": lambda console: console.import_hosts([], on_error="stop", dry_run=True),
+    "extra read": lambda console: console.get_host("one"),
+}
+CREATES = {
+    "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
+    "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
+    "create": lambda console: console.create_agent({}),
+    "extra create": lambda console: console.create_specialty({}),
+}
+EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
+GOOD = {"id": "one", "data": [], "results": []}
+
+
+def calls_of(table):
+    return pytest.mark.parametrize("call", table.values(), ids=table)
+
+
+@calls_of(SAFE)
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_safe_calls_are_repeated_after_passing_errors(
+    server, connect, clock, answer, call, status
+):
+    client, console = connect(extra_endpoints=EXTRAS)
+    server.will(*[answer(status, ERROR)] * 4, answer(body=GOOD))
+    await call(console)
+    assert len(server.received) == sum(client.calls.values()) == TRIES
+    assert len({request.content for request in server.received}) == 1
+    assert len(clock.waits) == 4
+
+
+@calls_of(SAFE)
+@pytest.mark.parametrize("cut", ["unread", "unanswered", "head", "body"])
+async def test_safe_calls_are_repeated_after_broken_connections(server, connect, answer, call, cut):
+    client, console = connect(extra_endpoints=EXTRAS)
+    server.will(*[answer(cut=cut, body=GOOD)] * 2, answer(body=GOOD))
+    await call(console)
+    assert client.calls.total() == 3
+    assert len(server.received) == (1 if cut == "unread" else 3)
+
+
+@calls_of(SAFE | CREATES)
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 413, 418, 500, 501, 505])
+async def test_lasting_errors_are_not_repeated(server, connect, clock, answer, call, status):
+    _, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(status, ERROR))
+    with pytest.raises(ApiError) as caught:
+        await call(console)
+    assert caught.value.problem.status == status
+    assert len(server.received) == 1
+    assert clock.waits == []
+
+
+@calls_of(CREATES)
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_creates_are_not_repeated_after_a_server_error(server, connect, answer, call, status):
+    _, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(status, ERROR, headers={"Retry-After": "1"}))
+    with pytest.raises(ServerError) as caught:
+        await call(console)
+    assert not caught.value.safe_to_repeat
+    assert len(server.received) == 1
+
+
+@calls_of(CREATES)
+@pytest.mark.parametrize("cut", ["unread", "unanswered", "head", "body"])
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_creates_are_not_repeated_after_a_cut_answer(
+    server, connect, answer, call, cut, chunked
+):
+    client, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(cut=cut, body=GOOD, chunked=chunked))
+    with pytest.raises(AnswerLost) as caught:
+        await call(console)
+    assert not caught.value.safe_to_repeat
+    assert client.calls.total() == 1
+    assert server.connections == 1
+
+
+@calls_of(CREATES)
+async def test_creates_are_not_repeated_after_a_timeout(server, connect, answer, call):
+    gc.collect()  # One in the middle of a long run of tests may outlast the time limit.
+    client, console = connect(extra_endpoints=EXTRAS, request_timeout=1)
+    server.will(answer(delay=5))
+    with pytest.raises(AnswerLost, match=r"within 1 seconds"):
+        await call(console)
+    assert client.calls.total() == len(server.received) == 1
+
+
+@calls_of(CREATES)
+async def test_creates_are_repeated_after_429(server, connect, clock, answer, call):
+    _, console = connect(extra_endpoints=EXTRAS)
+    server.will(answer(429, ERROR), answer(429, ERROR), answer(body=GOOD))
+    await call(console)
+    assert len(server.received) == 3
+    assert len(clock.waits) == 2
+
+
+@calls_of(CREATES)
+async def test_creates_are_repeated_where_nothing_was_sent(server, connect, clock, answer, call):
+    client, console = connect(extra_endpoints=EXTRAS)
+    port = server.port
+    await server.stop()
+
+    async def start_then_sleep(seconds):
+        await clock.__class__.sleep(clock, seconds)
+        if len(clock.waits) == 2:
+            await server.start(port=port)
+
+    client._sleep = client._standing._sleep = start_then_sleep
+    server.will(answer(body=GOOD))
+    await call(console)
+    assert client.calls.total() == 3
+    assert len(server.received) == 1
+
+
+async def test_timeouts_of_safe_calls_are_repeated(server, connect, answer):
+    client, console = connect(request_timeout=0.2)
+    server.will(answer(delay=5), answer(delay=5), answer(body=GOOD))
+    await console.get_blacklisted_command("one")
+    assert client.calls == {"blacklist_get": 3}
+
+
+async def test_an_answer_that_drips_is_cut_off_by_the_timeout(server, connect, answer):
+    _, console = connect(request_timeout=0.3, max_retries=0)
+
+    async def drip(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(20):
+            writer.write(b" ")
+            await asyncio.sleep(0.1)
+        writer.close()
+
+    dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
+    port = dripping.sockets[0].getsockname()[1]
+    _, console = connect(request_timeout=0.3, max_retries=0, base_url=f"http://127.0.0.1:{port}")
+    async with dripping:
+        async with asyncio.timeout(2):
+            with pytest.raises(AnswerLost):
+                await console.get_blacklisted_command("one")
+        dripping.close()
+        await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize("tries", [0, 1, 7])
+async def test_max_retries_are_tries_after_the_first(server, connect, clock, answer, tries):
+    _, console = connect(max_retries=tries)
+    server.otherwise = lambda request: answer(503, ERROR)
+    with pytest.raises(ServerError):
+        await console.get_blacklisted_command("one")
+    assert len(server.received) == tries + 1
+    for number, wait in enumerate(clock.waits):
+        backoff = min(8.0, 0.25 * 2**number)
+        assert backoff / 2 <= wait <= backoff
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_is_obeyed(server, connect, clock, answer, status):
+    _, console = connect()
+    server.will(answer(status, ERROR, headers={"Retry-After": "7"}), answer(body=GOOD))
+    await console.get_blacklisted_command("one")
+    assert 7 <= sum(clock.waits) <= 9
+
+
+async def test_retry_after_holds_back_other_calls_too(server, connect, clock, answer):
+    client, console = connect()
+    waits, asleep, awake = [], asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds):
+        waits.append(seconds)
+        asleep.set()
+        await awake.wait()
+
+    client._sleep = client._standing._sleep = sleep
+    server.will(answer(429, ERROR, headers={"Retry-After": "7"}))
+    first = asyncio.create_task(console.get_blacklisted_command("one"))
+    await asleep.wait()
+    others = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
+    await asyncio.sleep(0.05)
+    assert len(server.received) == 1
+    assert len(waits) == 4
+    assert all(wait >= 7 for wait in waits)
+    clock.now += 8
+    awake.set()
+    await asyncio.gather(first, *others)
+    assert len(server.received) == 5
+
+
+async def test_quiet_that_is_prolonged_meanwhile_is_kept(server, connect, clock, answer):
+    client, console = connect()
+    client._standing._quiet_until = clock.now + 3
+
+    async def prolong(seconds):
+        await clock.__class__.sleep(clock, seconds)
+        if len(clock.waits) == 1:
+            client._standing._quiet_until = clock.now + 5
+
+    client._sleep = client._standing._sleep = prolong
+    await console.get_blacklisted_command("one")
+    assert clock.waits == [3, 5]
+
+
+async def test_too_long_a_wait_ends_the_call(server, connect, clock, answer):
+    _, console = connect()
+    asked = str(int(LONGEST_OBEYED) + 1)
+    server.will(answer(429, ERROR, headers={"Retry-After": asked}))
+    with pytest.raises(TooManyRequests) as caught:
+        await console.get_blacklisted_command("one")
+    assert asked in str(caught.value)
+    assert clock.waits == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": " 12 "}, 12.0),
+        ({"retry-after": "9" * 400}, 999_999_999.0),
+        ({"retry-after": "²"}, None),
+        ({"retry-after": formatdate(1030, usegmt=True)}, 30.0),
+        ({"retry-after": formatdate(900, usegmt=True)}, 0.0),
+        (
+            {
+                "retry-after": formatdate(500_030, usegmt=True),
+                "date": formatdate(500_000, usegmt=True),
+            },
+            30.0,
+        ),
+        ({"retry-after": formatdate(1030, usegmt=True), "date": "yesterday"}, 30.0),
+        ({"retry-after": "Fri, 99 Nov 2026 19:00:00 GMT"}, None),
+    ],
+    ids=str,
+)
+def test_retry_after_holds_seconds_or_a_date(headers, seconds):
+    assert retry_after(headers, lambda: 1000.0) == seconds
+
+
+async def test_a_silent_console_gets_one_try_for_each_further_call(server, connect, clock, answer):
+    client, console = connect()
+    port = server.port
+    await server.stop()
+    for total in (TRIES, TRIES + 1, TRIES + 2):
+        with pytest.raises(NotSent):
+            await console.get_blacklisted_command("one")
+        assert client.calls.total() == total
+    await server.start(port=port)
+    server.will(answer(503, ERROR), answer(503, ERROR))
+    await console.get_blacklisted_command("one")
+    assert client.calls.total() == TRIES + 2 + 3
+
+
+async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_while(
+    server, connect, clock, answer
+):
+    client, console = connect(request_timeout=0.1, max_retries=0)
+    server.will(answer(delay=1), answer(delay=1))
+    with pytest.raises(AnswerLost):
+        await console.get_blacklisted_command("one")
+    for _ in range(3):
+        with pytest.raises(NotSent, match="no call was made"):
+            await console.get_blacklisted_command("one")
+    assert client.calls.total() == 1
+    clock.now += REST
+    with pytest.raises(AnswerLost):
+        await console.get_blacklisted_command("one")
+    clock.now += REST - 1
+    with pytest.raises(NotSent, match="no call was made"):
+        await console.get_blacklisted_command("one")
+    assert client.calls.total() == 2
+    clock.now += 1
+    assert await console.get_blacklisted_command("one") == {"id": "one"}
+    assert await console.get_blacklisted_command("two") == {"id": "two"}
+
+
+async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, connect, answer):
+    client, console = connect(max_retries=0)
+    server.will(answer(cut="unanswered"))
+    with pytest.raises(AnswerLost):
+        await console.get_blacklisted_command("one")
+    assert await console.get_blacklisted_command("one") == {"id": "one"}
+    assert client.calls.total() == 2
+
+
+async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(server, connect, answer):
+    client, console = connect(request_timeout=0.5, max_retries=0)
+    server.will(answer(delay=2))
+    with pytest.raises(AnswerLost):
+        await console.create_agent({"name": "a"})
+    assert await console.get_blacklisted_command("one") == {"id": "one"}
+    assert client.calls.total() == 2
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer, in_flight):
+    _, console = connect(max_concurrency=in_flight)
+
+    def slowly(request):
+        return answer(body={"id": request.target.rpartition("/")[2]}, delay=0.01)
+
+    server.otherwise = slowly
+    await asyncio.gather(*(console.get_blacklisted_command(f"blk_{n}") for n in range(20)))
+    assert server.most_in_flight == in_flight
+    assert server.connections == in_flight
+
+
+async def test_a_call_that_waits_for_its_next_try_holds_no_place(server, connect, answer):
+    client, console = connect(max_concurrency=1)
+    released = asyncio.Event()
+
+    async def wait(seconds):
+        await released.wait()
+
+    client._sleep = client._standing._sleep = wait
+    server.will(answer(503, ERROR))
+    first = asyncio.create_task(console.get_blacklisted_command("one"))
+    await server.arrived.wait()
+    assert await console.get_blacklisted_command("two") == {"id": "two"}
+    assert not first.done()
+    released.set()
+    assert await first == {"id": "one"}
+
+
+async def test_after_the_first_401_no_call_is_made(server, connect, answer):
+    client, console = connect()
+    server.will(answer(401, {"code": "UNAUTHORIZED", "message": "no", "request_id": "req_9"}))
+    explained = []
+    for call in (*SAFE.values(), CREATES["create"]):
+        if call is SAFE["extra read"]:
+            continue
+        with pytest.raises(Unauthorized) as caught:
+            await call(console)
+        assert caught.value.problem.request_id == "req_9"
+        explained.append(caught.value.explained)
+    assert explained == [False] + [True] * (len(explained) - 1)
+    assert len(server.received) == client.calls.total() == 1
+
+
+async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, connect, answer):
+    _, console = connect(max_concurrency=8)
+    server.otherwise = lambda request: answer(401, ERROR, delay=0.02)
+    results = await asyncio.gather(
+        *(console.get_blacklisted_command(f"blk_{n}") for n in range(40)), return_exceptions=True
+    )
+    assert all(isinstance(result, Unauthorized) for result in results)
+    assert sum(not result.explained for result in results) == 1
+    assert len(server.received) == 8
+
+
+async def test_a_cancelled_call_leaves_its_place(server, connect, answer):
+    client, console = connect(max_concurrency=1)
+    server.will(answer(delay=5))
+    task = asyncio.create_task(console.get_blacklisted_command("one"))
+    await server.arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await console.get_blacklisted_command("two") == {"id": "two"}
+    assert client.calls.total() == 2
+
+
+async def test_a_request_on_a_kept_connection_that_dies_is_counted(server, connect, answer):
+    client, console = connect()
+    server.will(answer(body=GOOD), answer(cut="unanswered"), answer(body=GOOD))
+    await console.get_blacklisted_command("one")
+    await console.get_blacklisted_command("one")
+    assert client.calls.total() == len(server.received) == 3
+
+
+async def test_a_connection_that_the_console_has_closed_is_not_used_for_a_create(
+    server, connect, answer
+):
+    _, console = connect()
+    server.will(answer(body=GOOD, close_after=True))
+    await console.get_blacklisted_command("one")
+    await asyncio.sleep(0.05)
+    server.will(answer(body=GOOD))
+    await console.create_agent({})
+    assert [request.connection for request in server.received] == [1, 2]

@@ -1,0 +1,299 @@
+"""Provider settings: defaults, environment, and every refusal with its remedy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from opsconsole.errors import ConfigurationError
+from opsconsole.resources import PROVIDER
+from opsconsole.v1.client import Client
+from opsconsole.v1.operations import EXTRA_ENDPOINTS
+from opsconsole.v1.proxies import proxy_for
+from opsconsole.v1.settings import Settings
+from opsconsole.values import UNKNOWN
+
+URL = "https://console.example.com"
+KEY = "svc_ak_secret"
+
+
+def settings(environ=None, **values):
+    return Settings.from_values({"base_url": URL, "api_key": KEY, **values}, environ or {})
+
+
+def test_defaults():
+    made = Settings.from_values(
+        dict.fromkeys(PROVIDER.names),
+        {"OPSCONSOLE_BASE_URL": URL, "OPSCONSOLE_API_KEY": KEY, "OPSCONSOLE_ORG_ID": "org_1"},
+    )
+    assert made == Settings(base_url=URL, api_key=KEY, org_id="org_1")
+    assert (made.request_timeout, made.max_retries, made.max_concurrency) == (30, 4, 32)
+    assert (made.import_chunk_size, made.host_read, made.agent_read) == (
+        500,
+        "empty_update",
+        "plugins",
+    )
+    assert (made.on_existing_host, made.on_missing_host) == ("fail", "remove")
+
+
+def test_values_win_over_the_environment():
+    environ = {
+        "OPSCONSOLE_BASE_URL": "https://other.example.com",
+        "OPSCONSOLE_API_KEY": "svc_ak_other",
+        "OPSCONSOLE_ORG_ID": "org_other",
+    }
+    made = settings(environ, org_id="org_1")
+    assert (made.base_url, made.api_key, made.org_id) == (URL, KEY, "org_1")
+
+
+def test_a_cookie_wins_over_a_key_of_the_environment():
+    made = settings({"OPSCONSOLE_API_KEY": KEY}, api_key=None, session_cookie="sid=a=b")
+    assert (made.api_key, made.session_cookie) == (None, "sid=a=b")
+
+
+def test_every_setting_of_the_definition_is_one_of_ours():
+    made = settings()
+    assert set(PROVIDER.names) | {"proxy"} == set(Settings.__dataclass_fields__)
+    for attribute in PROVIDER.attributes:
+        assert hasattr(made, attribute.name)
+
+
+def test_everything_can_be_set():
+    given = {
+        "request_timeout": Decimal("2.5"),
+        "max_retries": 0,
+        "max_concurrency": 1.0,
+        "insecure_skip_verify": True,
+        "allow_http": True,
+        "import_chunk_size": 7,
+        "host_read": "none",
+        "agent_read": "reattach",
+        "on_existing_host": "adopt",
+        "on_missing_host": "error",
+        "list_query": {"limit": "5", "unset": None},
+        "cursor_parameter": "after",
+        "cursor_field": "next",
+        "extra_endpoints": {"host_get": " get  /api/v1/hosts/{id} ", "host_list": "GET /hosts"},
+        "ca_file": "roots.pem",
+    }
+    made = settings(**given)
+    assert made.request_timeout == 2.5
+    assert (made.max_retries, made.max_concurrency, made.import_chunk_size) == (0, 1, 7)
+    assert made.list_query == {"limit": "5"}
+    assert made.extra_endpoints == {
+        "host_get": "GET /api/v1/hosts/{id}",
+        "host_list": "GET /hosts",
+    }
+    for name in ("host_read", "agent_read", "on_existing_host", "on_missing_host", "ca_file"):
+        assert getattr(made, name) == given[name]
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("https://c.example.com/", "https://c.example.com"),
+        ("https://c.example.com//", "https://c.example.com"),
+        ("https://c.example.com/console/", "https://c.example.com/console"),
+        ("HTTPS://C.Example.COM:8443/A", "https://c.example.com:8443/A"),
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("http://127.1.2.3", "http://127.1.2.3"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+        ("http://console.localhost", "http://console.localhost"),
+        ("https://bücher.example", "https://xn--bcher-kva.example"),
+    ],
+)
+def test_base_urls(written, kept):
+    assert settings(base_url=written).base_url == kept
+
+
+def test_http_off_loopback_needs_to_be_allowed():
+    assert settings(base_url="http://10.0.0.1", allow_http=True).base_url == "http://10.0.0.1"
+
+
+WRONG = [
+    ("base_url", None, "No base address"),
+    ("base_url", "", "OPSCONSOLE_BASE_URL"),
+    ("base_url", "console.example.com", "does not begin with https://"),
+    ("base_url", "ftp://console.example.com", "does not begin with https://"),
+    ("base_url", "https://", "names no host"),
+    ("base_url", "https:///api", "names no host"),
+    ("base_url", "https://c.example.com:port", "malformed"),
+    ("base_url", "https://c.example.com:99999", "malformed"),
+    ("base_url", "https://[::1", "malformed"),
+    ("base_url", "https://c.example.com?x=1", "query or a fragment"),
+    ("base_url", "https://c.example.com?", "query or a fragment"),
+    ("base_url", "https://c.example.com/#x", "query or a fragment"),
+    ("base_url", "https://user:hunter2@c.example.com", "user name or password"),
+    ("base_url", "https://c.example.com /", "space"),
+    ("base_url", "https://c.example.com\n", "space"),
+    ("base_url", "https://c.example.com\\x", "backslash"),
+    ("base_url", "https://c.example.com/api/v1/", "Leave /api/v1 out"),
+    ("base_url", "https://c.example.com/a/../b", "plain path"),
+    ("base_url", "https://c.example.com/{tenant}", "plain path"),
+    ("base_url", "https://exa$mple.com", "no possible host"),
+    ("base_url", f"https://{'a' * 70}.com", "no possible host"),
+    ("base_url", "http://console.example.com", "allow_http = true"),
+    ("base_url", "http://localhost.example.com", "allow_http = true"),
+    ("base_url", 7, "not a string"),
+    ("api_key", None, "No API key"),
+    ("api_key", "", "API Keys settings"),
+    ("api_key", "hunter2", "svc_ak_"),
+    ("api_key", "svc_ak_", "svc_ak_"),
+    ("api_key", "svc_ak_hunter2\n", "line breaks"),
+    ("api_key", "Bearer svc_ak_hunter2", "no Bearer"),
+    ("api_key", "svc_ak_hünter2", "svc_ak_"),
+    ("session_cookie", "sid=hunter2", "Set only one"),
+    ("request_timeout", 0, "more than 0"),
+    ("request_timeout", -1, "more than 0"),
+    ("request_timeout", float("nan"), "more than 0"),
+    ("request_timeout", float("inf"), "more than 0"),
+    ("request_timeout", 100_000, "at most a day"),
+    ("request_timeout", True, "not a number"),
+    ("request_timeout", "30", "not a number"),
+    ("max_retries", -1, "at least 0"),
+    ("max_retries", 1.5, "not a whole number"),
+    ("max_retries", float("inf"), "not a whole number"),
+    ("max_concurrency", 0, "at least 1"),
+    ("import_chunk_size", 0, "at least 1"),
+    ("insecure_skip_verify", "true", "not a boolean"),
+    ("host_read", "get", '"empty_update" or "none"'),
+    ("agent_read", "all", '"plugins" or "reattach"'),
+    ("on_existing_host", "Adopt", '"fail" or "adopt"'),
+    ("on_missing_host", "ignore", '"remove" or "error"'),
+    ("list_query", ["a"], "not a map"),
+    ("list_query", {"a": 1}, "not a map"),
+    ("list_query", {"a": UNKNOWN}, "not known"),
+    ("cursor_parameter", "after", "Only one of"),
+    ("cursor_field", "next", "Only one of"),
+    ("extra_endpoints", {"host_fetch": "GET /x"}, "It may name host_get"),
+    ("extra_endpoints", {"host_get": "/hosts/{id}"}, "of the form"),
+    ("extra_endpoints", {"host_get": "GET hosts/{id}"}, "of the form"),
+    ("extra_endpoints", {"host_get": "HEAD /hosts/{id}"}, "of the form"),
+    ("extra_endpoints", {"host_get": "GET /hosts/{id}?x=1"}, "without a query"),
+    ("extra_endpoints", {"host_get": "GET //evil.example/{id} x"}, "of the form"),
+    ("extra_endpoints", {"host_get": "GET /hosts"}, "exactly one {id}"),
+    ("extra_endpoints", {"host_get": "GET /hosts/{host}"}, "exactly one {id}"),
+    ("extra_endpoints", {"host_get": "GET /hosts/{id}/{id}"}, "exactly one {id}"),
+    ("extra_endpoints", {"host_get": "GET /hosts/{id}}"}, "exactly one {id}"),
+    ("extra_endpoints", {"host_list": "GET /hosts/{id}"}, "no placeholder"),
+    ("org_id", UNKNOWN, "not known before apply"),
+    ("base_uri", URL, "no setting"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), WRONG)
+def test_refusals_name_the_setting_and_a_remedy(name, value, said):
+    with pytest.raises(ConfigurationError) as caught:
+        settings(**{name: value})
+    expected = "cursor_field" if name == "cursor_parameter" else name
+    expected = "cursor_parameter" if name == "cursor_field" else expected
+    assert caught.value.setting == expected
+    assert said in str(caught.value)
+    assert "hunter2" not in f"{caught.value!r}{caught.value}{caught.value.__context__!r}"
+
+
+@pytest.mark.parametrize(
+    "cookie", ["sid", "=x", "sid=", "sid=a;b", "sid=a b", "s d=a", "sid=a\r\nX: y", "sid=ä"]
+)
+def test_cookies_that_are_none(cookie):
+    with pytest.raises(ConfigurationError) as caught:
+        settings(api_key=None, session_cookie=cookie)
+    assert caught.value.setting == "session_cookie"
+
+
+def test_secrets_are_not_shown():
+    with_key = settings({"HTTPS_PROXY": "http://user:hunter2@proxy.example.com:3128"})
+    with_cookie = settings(api_key=None, session_cookie="sid=hunter2")
+    assert with_key.proxy == "http://user:hunter2@proxy.example.com:3128"
+    for made in (with_key, with_cookie):
+        assert "hunter2" not in f"{made}{made!r}"
+        assert KEY not in f"{made}{made!r}"
+
+
+@pytest.mark.parametrize("name", EXTRA_ENDPOINTS)
+def test_each_extra_endpoint_may_be_named(name):
+    path = "POST /x/{id}/y" if EXTRA_ENDPOINTS[name].takes_id else "POST /x"
+    assert settings(extra_endpoints={name: path}).extra_endpoints == {name: path}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "environ", "proxy"),
+    [
+        (URL, {}, None),
+        (URL, {"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        (URL, {"https_proxy": "http://low:1", "HTTPS_PROXY": "http://p:1"}, "http://low:1"),
+        (URL, {"HTTPS_PROXY": "p:1"}, "http://p:1"),
+        (URL, {"HTTPS_PROXY": "https://p:1"}, "https://p:1"),
+        (URL, {"HTTP_PROXY": "http://p:1"}, None),
+        (URL, {"ALL_PROXY": "http://p:1"}, "http://p:1"),
+        (URL, {"ALL_PROXY": "http://a:1", "HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ("http://10.0.0.1", {"HTTP_PROXY": "http://p:1"}, "http://p:1"),
+        ("http://localhost:8080", {"HTTP_PROXY": "http://p:1"}, None),
+        ("http://127.0.0.1", {"ALL_PROXY": "socks5://p:1"}, None),
+        ("http://[::1]", {"HTTP_PROXY": "http://p:1"}, None),
+    ],
+)
+def test_proxies_of_the_environment(base_url, environ, proxy):
+    assert proxy_for(base_url, environ) == proxy
+
+
+@pytest.mark.parametrize(
+    ("host", "exceptions", "direct"),
+    [
+        ("c.example.com", "*", True),
+        ("c.example.com", "example.com", True),
+        ("c.example.com", ".example.com", True),
+        ("c.example.com", "*.example.com", True),
+        ("c.example.com", " other.org , EXAMPLE.com ", True),
+        ("c.example.com", "ample.com", False),
+        ("c.example.com", "example.com.org", False),
+        ("c.example.com", ",,", False),
+        ("c.example.com", "c.example.com:443", True),
+        ("c.example.com", "c.example.com:8443", False),
+        ("c.example.com", "https://c.example.com", True),
+        ("10.1.2.3", "10.0.0.0/8", True),
+        ("11.1.2.3", "10.0.0.0/8", False),
+        ("c.example.com", "10.0.0.0/8", False),
+        ("10.1.2.3", "10.1.2.3", True),
+        ("[fd00::1]", "fd00::/8", True),
+        ("[fd00::1]", "[fd00::1]:443", True),
+        ("[fd00::1]", "10.0.0.0/8", False),
+    ],
+)
+def test_no_proxy(host, exceptions, direct):
+    environ = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": exceptions}
+    assert proxy_for(f"https://{host}", environ) == (None if direct else "http://p:1")
+
+
+@pytest.mark.parametrize("value", ["socks5://u:hunter2@p:1", "http://", "http://p:x", "ftp://p"])
+def test_proxies_that_are_none(value):
+    with pytest.raises(ConfigurationError, match="HTTPS_PROXY") as caught:
+        settings({"HTTPS_PROXY": value})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate"])
+def test_a_ca_file_that_cannot_be_used(tmp_path, content):
+    file = tmp_path / "roots.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ConfigurationError, match=r"roots.pem.*cannot be used") as caught:
+        Client(settings(ca_file=str(file)))
+    assert caught.value.setting == "ca_file"
+
+
+def test_importing_stays_light():
+    program = (
+        "import sys, opsconsole.v1.settings, opsconsole.v1.console\n"
+        "heavy = {'httpx', 'aiohttp', 'httpx_aiohttp', 'yarl', 'certifi'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+        "from opsconsole.v1.client import load_transport; load_transport()\n"
+        "assert heavy <= {*sys.modules, 'certifi'}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,463 @@
+"""Connections: what is never sent, TLS, proxies, redirects, cookies, and where secrets may be."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import gzip
+import logging
+import socket
+import ssl
+import traceback
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
+from opsconsole.v1.client import Client
+from opsconsole.v1.console import Console
+from opsconsole.v1.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A PEM file with a certificate of `localhost` and its key, trusted by nobody."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    file.write_bytes(
+        signed.public_bytes(serialization.Encoding.PEM)
+        + private.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return str(file)
+
+
+@pytest.fixture
+async def tls_server(server, certificate):
+    """The scripted server, speaking TLS."""
+    await server.stop()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    await server.start(tls=context)
+    return server
+
+
+async def failure(console):
+    with pytest.raises(ConsoleError) as caught:
+        await console.create_agent({"name": "a"})
+    return caught.value
+
+
+@pytest.mark.parametrize("trust", ["ca_file", "insecure_skip_verify"])
+async def test_tls(tls_server, connect, answer, certificate, trust):
+    value = certificate if trust == "ca_file" else True
+    _, console = connect(**{trust: value})
+    tls_server.will(answer(body={"id": "agt_1"}))
+    assert await console.create_agent({}) == {"id": "agt_1"}
+
+
+async def test_an_untrusted_certificate(tls_server, connect):
+    client, console = connect()
+    problem = await failure(console)
+    assert type(problem).__mro__[1] is NotSent
+    assert "is not trusted: self-signed certificate" in str(problem)
+    assert "ca_file" in problem.remedy
+    assert client.calls.total() == 1, "a certificate does not mend itself"
+
+
+async def test_a_certificate_of_another_name(tls_server, connect, certificate):
+    url = f"https://127.0.0.1:{tls_server.port}"
+    _, console = connect(base_url=url, ca_file=certificate)
+    problem = await failure(console)
+    assert isinstance(problem, NotSent)
+    assert "127.0.0.1" in str(problem)
+
+
+async def test_https_to_a_port_that_speaks_http(connect):
+    async def answer_anything(reader, writer):
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    plain = await asyncio.start_server(answer_anything, "127.0.0.1", 0)
+    async with plain:
+        port = plain.sockets[0].getsockname()[1]
+        client, console = connect(base_url=f"https://localhost:{port}")
+        problem = await failure(console)
+    assert isinstance(problem, NotSent)
+    assert "speaks https" in problem.remedy
+    assert client.calls.total() == 1
+
+
+async def test_http_to_a_port_that_speaks_tls(tls_server, connect):
+    _, console = connect(base_url=f"http://localhost:{tls_server.port}")
+    problem = await failure(console)
+    assert not problem.safe_to_repeat
+
+
+async def test_a_refused_connection(server, connect):
+    _, console = connect()
+    await server.stop()
+    problem = await failure(console)
+    assert type(problem) is NotSent
+    assert f"{server.url} cannot be reached" in str(problem)
+    assert "Is the console running there?" in problem.remedy
+    await server.start()
+
+
+async def test_an_unknown_host_name(connect):
+    _, console = connect(base_url="https://no-such-host.invalid")
+    problem = await failure(console)
+    assert isinstance(problem, NotSent)
+    assert 'The host name "no-such-host.invalid" of base_url is unknown' in str(problem)
+    assert "typing error" in problem.remedy
+
+
+async def test_a_connection_that_is_never_made(connect):
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(socket.socket())
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        for _ in range(3):
+            filling = stack.enter_context(socket.socket())
+            filling.setblocking(False)
+            filling.connect_ex(listening.getsockname())
+        port = listening.getsockname()[1]
+        client, console = connect(
+            base_url=f"http://127.0.0.1:{port}", request_timeout=0.6, max_retries=1
+        )
+        problem = await failure(console)
+    assert type(problem) is NotSent
+    assert "in time" in str(problem)
+    assert client.calls.total() == 2
+
+
+async def test_what_does_not_speak_http(server, connect, answer):
+    _, console = connect()
+    server.will(answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n\r\n"))
+    problem = await failure(console)
+    assert type(problem) is UnexpectedAnswer
+    assert "does not speak HTTP" in str(problem)
+    assert "port of base_url" in problem.remedy
+
+
+@pytest.mark.parametrize("reset", [True, False])
+async def test_a_cut_connection_is_never_taken_for_one_not_made(server, connect, answer, reset):
+    _, console = connect()
+    server.will(answer(reset=reset, cut="" if reset else "unanswered"))
+    problem = await failure(console)
+    assert type(problem) is AnswerLost
+    assert len(server.received) == 1
+
+
+async def test_an_early_refusal_of_a_large_body_is_heard(connect):
+    async def refuse(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        body = b'{"code": "TOO_LARGE", "message": "m", "request_id": "r"}'
+        writer.write(b"HTTP/1.1 413 No\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        await writer.drain()
+        while await reader.read(2**16):
+            pass
+        writer.close()
+
+    refusing = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    port = refusing.sockets[0].getsockname()[1]
+    async with refusing:
+        client, console = connect(base_url=f"http://127.0.0.1:{port}")
+        with pytest.raises(ConsoleError) as caught:
+            await console.import_hosts([{"knowledge": "x" * 2**22}], on_error="stop", dry_run=False)
+        await client.aclose()
+        await asyncio.sleep(0.05)
+    assert type(caught.value).__name__ == "TooLarge"
+
+
+async def test_a_large_body_arrives_whole(server, connect, answer):
+    _, console = connect()
+    server.will(answer(429, {"code": "C", "message": "m"}), answer(body={"results": []}))
+    rows = [{"name": str(number), "knowledge": "é" * 2000} for number in range(500)]
+    await console.import_hosts(rows, on_error="stop", dry_run=False)
+    for request in server.received:
+        assert request.body["rows"] == rows
+        assert request.headers["content-type"] == "application/json"
+        assert "transfer-encoding" not in request.headers
+
+
+async def test_compressed_answers(server, connect, answer):
+    _, console = connect()
+    content = gzip.compress(b'{"id": "agt_1"}')
+    server.will(answer(body=content, headers={"Content-Encoding": "gzip"}))
+    assert await console.create_agent({}) == {"id": "agt_1"}
+    assert "gzip" in server.received[0].headers["accept-encoding"]
+    server.will(answer(body=b"not gzip", headers={"Content-Encoding": "gzip"}))
+    assert "compressed" in str(await failure(console))
+
+
+async def test_cookies_of_the_console_are_not_kept(server, connect, answer):
+    _, console = connect()
+    server.will(
+        answer(body={"id": "agt_1"}, headers={"Set-Cookie": "sid=1; Path=/"}),
+        answer(body={"id": "agt_1"}),
+    )
+    await console.create_agent({})
+    await console.create_agent({})
+    assert "cookie" not in server.received[1].headers
+
+
+async def test_a_session_cookie_stands_in_for_the_key(server, connect, answer):
+    _, console = connect(session_cookie="sid=abc=")
+    server.will(answer(body={"id": "agt_1"}))
+    await console.create_agent({})
+    assert server.received[0].headers["cookie"] == "sid=abc="
+    assert "authorization" not in server.received[0].headers
+
+
+async def test_a_large_answer(server, connect, answer):
+    _, console = connect()
+    body = {"id": "agt_1", "name": "x" * 5_000_000}
+    server.will(answer(body=body), answer(body=body, chunked=True))
+    assert await console.create_agent({}) == body
+    assert await console.create_agent({}) == body
+
+
+READ, WRITE, DELETE = "get_blacklisted_command", "update_host", "delete_host"
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "followed"),
+    [(READ, status, True) for status in (301, 302, 303, 307, 308)]
+    + [(WRITE, 307, True), (WRITE, 308, True), (DELETE, 308, True)]
+    + [(name, status, False) for name in (WRITE, DELETE) for status in (301, 302, 303)]
+    + [(READ, status, False) for status in (300, 305, 306)],
+)
+async def test_redirects_within_the_origin(server, connect, answer, key, method, status, followed):
+    client, console = connect()
+    arguments = ("one", {"name": "a"}) if method == WRITE else ("one",)
+    server.will(
+        answer(status, headers={"Location": "/elsewhere?x=%26#part"}), answer(body={"id": "one"})
+    )
+    if followed:
+        assert await getattr(console, method)(*arguments) == {"id": "one"}
+        first, second = server.received
+        assert (second.method, second.content) == (first.method, first.content)
+        assert second.target == "/elsewhere?x=%26"
+        assert second.headers["authorization"] == f"Bearer {key}"
+        assert client.calls.total() == 2
+    else:
+        with pytest.raises(UnexpectedAnswer, match=f"redirects .status {status}") as caught:
+            await getattr(console, method)(*arguments)
+        assert caught.value.safe_to_repeat is (status == 301)
+        assert client.calls.total() == 1
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://localhost:1/x?token=t",
+        "https://localhost:{port}/x",
+        "http://127.0.0.1:{port}/x",
+        "//localhost.example.com:{port}/x",
+        "http://user@localhost:{port}/x",
+        "javascript:alert(1)",
+        "http://[::1",
+        "",
+    ],
+)
+@pytest.mark.parametrize("status", [302, 307])
+async def test_redirects_to_another_origin_are_refused(server, connect, answer, location, status):
+    client, console = connect()
+    server.will(answer(status, headers={"Location": location.format(port=server.port)}))
+    with pytest.raises(UnexpectedAnswer, match=f"redirects .status {status}") as caught:
+        await console.get_blacklisted_command("one")
+    assert "token=t" not in str(caught.value)
+    assert len(server.received) == client.calls.total() == 1
+
+
+async def test_redirects_in_a_circle_end(server, connect, answer):
+    client, console = connect()
+    server.otherwise = lambda request: answer(307, headers={"Location": request.target})
+    with pytest.raises(UnexpectedAnswer, match="5 redirects in a row"):
+        await console.get_blacklisted_command("one")
+    assert client.calls.total() == len(server.received) == 5
+
+
+@pytest.fixture
+def proxied(server):
+    """A console, off loopback, that is reached through `server` as a proxy."""
+    clients = []
+
+    def make(base_url, environ):
+        values = {"base_url": base_url, "api_key": "svc_ak_k", "allow_http": True, "max_retries": 0}
+        settings = Settings.from_values(values, environ)
+        clients.append(Client(settings))
+        return clients[-1], Console(clients[-1], settings)
+
+    return make
+
+
+async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
+    proxy = f"http://user:p%40ss@localhost:{server.port}"
+    client, console = proxied("http://console.example.com/x", {"HTTP_PROXY": proxy})
+    async with client:
+        server.will(answer(body={"id": "agt_1"}))
+        assert await console.create_agent({}) == {"id": "agt_1"}
+    (request,) = server.received
+    assert request.target == "http://console.example.com/x/api/v1/agents"
+    assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+
+
+async def test_https_through_a_proxy(tls_server, answer, certificate, key):
+    asked = []
+
+    async def pump(reader, writer):
+        while data := await reader.read(2**16):
+            writer.write(data)
+        writer.close()
+
+    async def tunnel(reader, writer):
+        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        there = await asyncio.open_connection("127.0.0.1", tls_server.port)
+        writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+
+    proxy = await asyncio.start_server(tunnel, "127.0.0.1", 0)
+    async with proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        settings = Settings(
+            base_url=tls_server.url,
+            api_key=key,
+            ca_file=certificate,
+            proxy=f"http://user:pass@127.0.0.1:{port}",
+        )
+        tls_server.will(answer(body={"id": "agt_1"}), answer(body={"id": "agt_1"}))
+        async with Client(settings) as client:
+            console = Console(client, settings)
+            assert await console.create_agent({}) == {"id": "agt_1"}
+            assert await console.create_agent({}) == {"id": "agt_1"}
+        await asyncio.sleep(0.05)
+    (head,) = asked
+    assert head.startswith(f"CONNECT localhost:{tls_server.port} ")
+    assert "Proxy-Authorization: Basic dXNlcjpwYXNz" in head
+    assert key not in head
+
+
+async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
+    proxy = f"http://user:hunter2@localhost:{server.port}"
+    client, console = proxied("https://console.example.com", {"HTTPS_PROXY": proxy})
+    async with client:
+        server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
+        problem = await failure(console)
+    assert isinstance(problem, NotSent)
+    assert "status 407" in str(problem)
+    assert "hunter2" not in str(problem)
+    assert server.received[0].method == "CONNECT"
+    assert "authorization" not in server.received[0].headers, "the key is not the proxy's"
+
+
+async def test_a_proxy_that_cannot_be_reached(server, proxied):
+    await server.stop()
+    proxy = f"http://user:hunter2@localhost:{server.port}"
+    client, console = proxied("https://console.example.com", {"ALL_PROXY": proxy})
+    async with client:
+        problem = await failure(console)
+    assert isinstance(problem, NotSent)
+    assert f"The proxy localhost:{server.port} cannot be reached" in str(problem)
+    assert "hunter2" not in str(problem)
+    await server.start()
+
+
+async def test_the_process_environment_is_not_consulted(server, connect, answer, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://localhost:1")
+    monkeypatch.setenv("NETRC", "/nonexistent")
+    _, console = connect()
+    server.will(answer(body={"id": "agt_1"}))
+    assert await console.create_agent({}) == {"id": "agt_1"}
+
+
+def everything_about(problem):
+    """Return whatever a log may show of an error: its text, its chain, its traceback."""
+    seen, texts = set(), []
+    waiting = [problem]
+    while waiting:
+        error = waiting.pop()
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        texts += [str(error), repr(error), repr(error.args), repr(vars(error))]
+        texts += traceback.format_exception(error)
+        waiting += [error.__cause__, error.__context__]
+    return "\n".join(texts)
+
+
+ECHOES = ["json", "page", "escaped", "401", "500", "location", "path", "content type", "2xx"]
+
+
+@pytest.mark.parametrize("echo", [*ECHOES, "cut", "reset", "refused", "not HTTP", "slow"])
+@pytest.mark.parametrize("by", ["key", "cookie"])
+async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key, caplog, echo, by):
+    caplog.set_level(logging.DEBUG)
+    secret = key if by == "key" else "Sup3r/Secret=Cookie"
+    credentials = {} if by == "key" else {"session_cookie": f"sid={secret}"}
+    _, console = connect(max_retries=1, request_timeout=0.5, **credentials)
+    told = {"code": f"C {secret}", "message": f"bad: sid={secret}", "request_id": secret}
+    told["details"] = {"headers": [f"Bearer {secret}"]}
+    page = f"<html>{secret} sid={secret}"
+    answers = {
+        "json": answer(400, told),
+        "page": answer(400, page),
+        "escaped": answer(404, page.replace("/", "\\/")),
+        "401": answer(401, told),
+        "500": answer(500, page),
+        "location": answer(302, headers={"Location": f"http://localhost:1/?{secret}"}),
+        "path": answer(302, headers={"Location": f"http://localhost:1/{secret}"}),
+        "content type": answer(400, page, headers={"Content-Type": f"text/{secret}"}),
+        "2xx": answer(200, page),
+        "cut": answer(cut="unanswered"),
+        "reset": answer(reset=True),
+        "not HTTP": answer(raw=f"{secret}\r\n\r\n".encode()),
+        "slow": answer(delay=3),
+    }
+    if echo == "refused":
+        await server.stop()
+    else:
+        server.will(answers[echo], answers[echo])
+    with pytest.raises(ConsoleError) as caught:
+        await console.get_blacklisted_command("one")
+    for text in (everything_about(caught.value), caplog.text):
+        assert secret not in text
+        assert secret.replace("/", "\\/") not in text
+    if echo == "refused":
+        await server.start()
+
+
+async def test_closing_leaves_nothing_behind(tls_server, settings_of, answer, certificate):
+    settings = settings_of(ca_file=certificate)
+    client = Client(settings)
+    await client.aclose()
+    async with client:
+        tls_server.will(*[answer(body={"id": "agt_1"})] * 4)
+        console = Console(client, settings)
+        await asyncio.gather(*(console.create_agent({}) for _ in range(4)))
+    await client.aclose()
+    gc.collect()
