@@ -1,0 +1,151 @@
+"""Agents: create, and the extra get, list, update and delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsconsole.emulator import checks
+from opsconsole.emulator.answers import CREDENTIAL_FIELDS
+from opsconsole.emulator.checks import Checks, json_object
+from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.hosts import archive_agent
+from opsconsole.emulator.lists import page
+from opsconsole.emulator.refusal import Refusal, invalid
+from opsconsole.emulator.store import TENANT
+from opsconsole.emulator.table import Row, Table
+
+CHECKS: Checks = {
+    "org_id": checks.text(),
+    "main_engine": checks.text(),
+    "secondary_engine": checks.text(),
+    "specialty_id": checks.text(1),
+    "host_id": checks.text(1),
+    "name": checks.text(1, 100),
+    "remote_execution": checks.boolean,
+    "credential_config": checks.credential_config,
+    "plugin_ids": checks.strings(),
+    "accessible_credential_ids": checks.strings(),
+}
+"""The create body: its bounds are two minimum lengths of 1, and one length of 1 to 100."""
+
+
+def create(console: Console, call: Call) -> Answer:
+    """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
+    console.check_query(call.query, ())
+    fields = json_object(call.body, required=True)
+    absent = [name for name in console.profile.agent_required if fields.get(name) is None]
+    errors = console.errors(fields, CHECKS, nulls=True)
+    errors += [(name, "is required") for name in absent]
+    if errors:
+        raise invalid(errors)
+    fields = {name: value for name, value in fields.items() if name in CHECKS and value is not None}
+    host = _check_references(console, call, fields)
+    org_id = fields.get("org_id") or (host or {}).get("org_id") or call.principal.org_id
+    call.principal.authorize(org_id)
+    plugin_ids = fields.pop("plugin_ids", [])
+    fields = _kept(fields)
+    now = console.store.now()
+    row: Row = {"id": console.store.new_id("agt"), "status": "idle", "tenant_id": TENANT}
+    if console.profile.fills_defaults:
+        row["remote_execution"] = False
+    row.update(fields, org_id=org_id, created_at=now, updated_at=now)
+    console.store.agents.put(row)
+    for plugin_id in plugin_ids:
+        join(console, row["id"], plugin_id)
+    return Answer(console.rendering.render("agent", row))
+
+
+def _kept(fields: dict[str, Any]) -> dict[str, Any]:
+    if entries := fields.get("credential_config"):
+        known = [
+            {name: entry[name] for name in CREDENTIAL_FIELDS if entry.get(name) is not None}
+            for entry in entries
+        ]
+        return {**fields, "credential_config": known}
+    return fields
+
+
+def _check_references(console: Console, call: Call, fields: dict[str, Any]) -> Row | None:
+    store = console.store
+    host = _reference(console, call, store.hosts, "host_id", fields.get("host_id"))
+    _reference(console, call, store.specialties, "specialty_id", fields.get("specialty_id"))
+    for plugin_id in fields.get("plugin_ids", ()):
+        _reference(console, call, store.plugins, "plugin_ids", plugin_id)
+    return host
+
+
+def _reference(
+    console: Console, call: Call, table: Table, field: str, row_id: str | None
+) -> Row | None:
+    if row_id is None:
+        return None
+    row = table.get(row_id)
+    if row is not None and call.principal.sees(row):
+        return row
+    if console.profile.unknown_reference_status == 404:
+        raise Refusal(404, "NOT_FOUND", f"{field} names nothing: {row_id}", field)
+    raise invalid([(field, f"names nothing: {row_id}")])
+
+
+def reference(console: Console, call: Call, table: Table, field: str, row_id: str) -> Row:
+    """Return the row that a body names; 400 or 404, by the profile, when there is none."""
+    row = _reference(console, call, table, field, row_id)
+    assert row is not None
+    return row
+
+
+def join(console: Console, agent_id: str, plugin_id: str) -> None:
+    """Attach a plugin to an agent; nothing happens where it is attached."""
+    store = console.store
+    if store.attachments.get(f"{agent_id}/{plugin_id}") is None:
+        store.add("attachments", {"agent_id": agent_id, "plugin_id": plugin_id})
+
+
+def get(console: Console, call: Call) -> Answer:
+    """Extra endpoint agent_get. An archived agent is answered with its status."""
+    console.check_query(call.query, ())
+    row = console.seen(console.store.agents, "agent", call.ids[0], call.principal)
+    return Answer(console.rendering.render("agent", row))
+
+
+def list_all(console: Console, call: Call) -> Answer:
+    """Extra endpoint agent_list, archived agents among them."""
+    rows = [row for row in console.store.agents if call.principal.sees(row)]
+    return Answer(page(console, "agent", rows, call.query))
+
+
+def update(console: Console, call: Call) -> Answer:
+    """Extra endpoint agent_update: the fields of the create body, only those present change."""
+    store = console.store
+    console.check_query(call.query, ())
+    row = console.writable(store.agents, "agent", call.ids[0], call.principal)
+    fields = json_object(call.body, required=True)
+    console.check(fields, CHECKS)
+    fields = {name: value for name, value in fields.items() if name in CHECKS}
+    _check_references(console, call, {k: v for k, v in fields.items() if v is not None})
+    if "org_id" in fields:
+        call.principal.authorize(fields["org_id"])
+    plugin_ids = fields.pop("plugin_ids", None)
+    fields = _kept(fields)
+    if plugin_ids is not None:
+        for attachment in store.attachments.find("agent_id", row["id"]):
+            if attachment["plugin_id"] not in plugin_ids:
+                store.attachments.remove(attachment["id"])
+        for plugin_id in plugin_ids:
+            join(console, row["id"], plugin_id)
+    if fields or console.profile.idle_update_bumps:
+        row = store.change("agents", row["id"], fields) or row
+    return Answer(console.rendering.render("agent", row))
+
+
+def delete(console: Console, call: Call) -> Answer:
+    """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
+    store = console.store
+    console.check_query(call.query, ())
+    row = console.writable(store.agents, "agent", call.ids[0], call.principal)
+    archive_agent(console, row, store.now())
+    if console.profile.agent_delete == "removes":
+        for attachment in store.attachments.find("agent_id", row["id"]):
+            store.attachments.remove(attachment["id"])
+        store.agents.remove(row["id"])
+    return Answer({"id": row["id"], "deleted": True})

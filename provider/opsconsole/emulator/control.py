@@ -1,0 +1,192 @@
+"""The control side, under `/_emulator/`: what tests and demos do behind the API's back.
+
+No key is asked for; callers that are not on this machine are refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import json
+from collections.abc import Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from opsconsole.emulator.api import LOGGER, encode
+from opsconsole.emulator.blacklists import text_hash
+from opsconsole.emulator.console import Console
+from opsconsole.emulator.faults import BadFault, Faults, read_fault
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG
+from opsconsole.emulator.switches import BadSwitch, switches, with_switches
+from opsconsole.emulator.table import fault_of_row
+from opsconsole.emulator.traffic import Traffic
+
+RESETS = ("log", "faults", "data")
+_IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
+
+
+class Control:
+    """The state that the control side may look at and change.
+
+    Args:
+        sow: Fills the emptied store again, when data are reset.
+    """
+
+    def __init__(
+        self, console: Console, faults: Faults, traffic: Traffic, sow: Callable[[], None]
+    ) -> None:
+        self._console = console
+        self._faults = faults
+        self._traffic = traffic
+        self._sow = sow
+
+    def application(self) -> Starlette:
+        """Return the control side as an ASGI application."""
+        one = "/_emulator/data/{collection}/{row_id:path}"
+        return Starlette(
+            routes=[
+                Route("/_emulator/requests", self._guarded(self.requests), methods=["GET"]),
+                Route("/_emulator/reset", self._guarded(self.reset), methods=["POST"]),
+                Route("/_emulator/faults", self._guarded(self.faults), methods=["GET", "POST"]),
+                Route("/_emulator/profile", self._guarded(self.profile), methods=["GET", "PATCH"]),
+                Route("/_emulator/data", self._guarded(self.sizes), methods=["GET"]),
+                Route(
+                    "/_emulator/data/{collection}",
+                    self._guarded(self.rows),
+                    methods=["GET", "POST"],
+                ),
+                Route(one, self._guarded(self.row), methods=["GET", "POST", "PATCH", "DELETE"]),
+            ]
+        )
+
+    def _guarded(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            if request.client and not ipaddress.ip_address(request.client.host).is_loopback:
+                return _answer({"message": "only from this machine"}, 403)
+            try:
+                raw = await request.body()
+                return _answer(handle(request, json.loads(raw) if raw else {}))
+            except (BadRequest, BadFault, BadSwitch, ValueError, RecursionError) as failure:
+                return _answer({"message": str(failure)}, 400)
+            except KeyError as failure:
+                return _answer({"message": f"there is no {failure.args[0]}"}, 404)
+            except Exception as failure:
+                LOGGER.exception("%s %s", request.method, request.url.path)
+                return _answer({"message": f"the emulator has a defect: {failure!r}"}, 500)
+
+        return endpoint
+
+    def requests(self, request: Request, _body: Any) -> Any:
+        """GET: counts, and the last entries (`?limit=`, 1000 unless told)."""
+        return self._traffic.summary(max(0, int(request.query_params.get("limit", "1000"))))
+
+    def reset(self, _request: Request, body: Any) -> Any:
+        """POST: `{"what": ["log", "faults", "data"]}`; log and faults unless told."""
+        what = _object(body).get("what", ["log", "faults"])
+        if not isinstance(what, list) or not all(item in RESETS for item in what):
+            raise BadRequest(f"what holds some of {RESETS}")
+        if "log" in what:
+            self._traffic.reset()
+        if "faults" in what:
+            self._faults.clear()
+        if "data" in what:
+            self._console.store.clear()
+            self._sow()
+            self._console.store.commit()
+        return {"reset": what}
+
+    def faults(self, request: Request, body: Any) -> Any:
+        """GET: the faults that wait. POST: add one, or a list of them."""
+        if request.method == "POST":
+            for fault in [read_fault(_object(item)) for item in _listed(body)]:
+                self._faults.add(fault)
+        return {"faults": [dataclasses.asdict(fault) for fault in self._faults.waiting]}
+
+    def profile(self, request: Request, body: Any) -> Any:
+        """GET: the switches. PATCH: turn some."""
+        if request.method == "PATCH":
+            self._console.use(with_switches(self._console.profile, _object(body)))
+        profile = self._console.profile
+        values = {name: _plain(getattr(profile, name)) for name in switches()}
+        return {"name": profile.name, "summary": profile.summary, "switches": values}
+
+    def sizes(self, _request: Request, _body: Any) -> Any:
+        """GET: how many rows each collection holds."""
+        return {name: len(table) for name, table in self._console.store.tables.items()}
+
+    def rows(self, request: Request, body: Any) -> Any:
+        """GET: the rows of a collection, as they are stored. POST: add one, or a list of them."""
+        collection = _collection(request)
+        if request.method == "GET":
+            return {"rows": list(self._console.store.tables[collection])}
+        added = [self._add(collection, _fields(fields)) for fields in _listed(body)]
+        self._console.store.commit()
+        return {"rows": added}
+
+    def row(self, request: Request, body: Any) -> Any:
+        """GET, POST (add), PATCH (change; null clears) or DELETE one row."""
+        store = self._console.store
+        collection, row_id = _collection(request), request.path_params["row_id"]
+        if request.method == "POST":
+            row: Any = self._add(collection, _fields({**_object(body), "id": row_id}))
+        elif request.method == "PATCH":
+            row = store.change(collection, row_id, _fields(body))
+        elif request.method == "DELETE":
+            row = store.remove(collection, row_id)
+        else:
+            row = store.tables[collection].get(row_id)
+        store.commit()
+        if row is None:
+            raise KeyError(f"{row_id} in {collection}")
+        return row
+
+    def _add(self, collection: str, fields: dict[str, Any]) -> dict[str, Any]:
+        if collection in _IN_AN_ORG:
+            fields = {"org_id": MAIN_ORG, **fields}
+        if collection == "blacklists" and isinstance(fields.get("pattern"), str):
+            fields.setdefault("text_hash", text_hash(fields["pattern"]))
+        if collection == "agents":
+            fields.setdefault("status", "idle")
+        return self._console.store.add(collection, fields)
+
+
+class BadRequest(Exception):
+    """A control request of the wrong shape."""
+
+
+def _answer(body: Any, status: int = 200) -> Response:
+    return Response(encode(body), status, media_type="application/json")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadRequest("an object is wanted")
+    return value
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    fields = _object(value)
+    if wrong := fault_of_row(fields):
+        raise BadRequest(wrong)
+    return fields
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _collection(request: Request) -> str:
+    name: str = request.path_params["collection"]
+    if name not in COLLECTIONS:
+        raise KeyError(f"collection {name}")
+    return name
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,176 @@
+"""Hosts: update, delete, and the extra get and list."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from opsconsole.emulator import checks
+from opsconsole.emulator.checks import Check, json_object
+from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.lists import page
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.refusal import conflict, invalid
+from opsconsole.emulator.table import Row
+
+CONNECT_FIELDS = ("ip_connect_mode", "target_type")
+
+
+@lru_cache(maxsize=64)
+def _checks(
+    strings_to_255: tuple[str, ...], array_bounds: tuple[tuple[str, int], ...]
+) -> dict[str, Check]:
+    bounds = dict(array_bounds)
+    found: dict[str, Check] = {
+        name: checks.text(1, 255) if name in strings_to_255 else checks.text()
+        for name in (
+            "name",
+            "public_ip",
+            "private_ip",
+            "knowledge",
+            "jump_host_username_credential_id",
+            "jump_host_secret_credential_id",
+            "external_id",
+            "unique_id",
+            "mac",
+            "org_id",
+        )
+    }
+    for name in ("additional_names", "jump_host_ids", "eligible_subnets"):
+        found[name] = checks.strings(bounds.get(name))
+    found["tags"] = checks.tags(bounds.get("tags"))
+    found["target_port"] = checks.integer(1, 65535)
+    found["skip_tls_verify"] = found["is_jump_host"] = checks.boolean
+    found["ip_connect_mode"] = checks.one_of("auto", "public", "private")
+    found["target_type"] = checks.one_of("ssh", "winrm")
+    return found
+
+
+def row_checks(profile: Profile) -> dict[str, Check]:
+    """Return the checks of an import row: every field of a host that a user may set."""
+    return _checks(profile.strings_to_255, tuple(sorted(profile.array_bounds.items())))
+
+
+def update_checks(profile: Profile) -> dict[str, Check]:
+    """Return the checks of the update body, which has no place for what only a creation sets."""
+    found = dict(row_checks(profile))
+    for name in ("external_id", "unique_id", "mac", "org_id"):
+        del found[name]
+    if profile.connect_fields == "refused":
+        for name in CONNECT_FIELDS:
+            found[name] = _not_taken
+    return found
+
+
+def _not_taken(value: Any) -> str | None:
+    return "cannot be changed"
+
+
+def stored(profile: Profile, fields: dict[str, Any], known: dict[str, Check]) -> Row:
+    """Return the fields as this console keeps them: known ones only, trimmed, in lower case."""
+    kept = {name: value for name, value in fields.items() if name in known}
+    if profile.trims:
+        kept = {name: _each(str.strip, value) for name, value in kept.items()}
+    for name in profile.lowercases:
+        if name in kept:
+            kept[name] = _each(str.lower, kept[name])
+    return kept
+
+
+def _each(change: Any, value: Any) -> Any:
+    if type(value) is str:
+        return change(value)
+    if type(value) is list:
+        return [change(item) for item in value]
+    return value
+
+
+def missing_jump_hosts(console: Console, call: Call, fields: dict[str, Any]) -> list[str]:
+    """Return the ids in `jump_host_ids` that are no hosts this caller can see."""
+    hosts = console.store.hosts
+    return [
+        row_id
+        for row_id in fields.get("jump_host_ids") or ()
+        if (row := hosts.get(row_id)) is None or not call.principal.sees(row)
+    ]
+
+
+def update(console: Console, call: Call) -> Answer:
+    """POST /api/v1/hosts/{id}: only the fields present in the body change."""
+    profile = console.profile
+    console.check_query(call.query, ())
+    row = console.writable(console.store.hosts, "host", call.ids[0], call.principal)
+    fields = json_object(call.body, required=False)
+    if not fields:
+        if profile.empty_update == "refused":
+            raise invalid([("body", "must hold at least one field")])
+    else:
+        row = _changed(console, call, row, fields)
+    if not fields and profile.idle_update_bumps:
+        row = {**row, "updated_at": console.store.now()}
+        console.store.hosts.put(row)
+    return Answer(console.rendering.render("host", row))
+
+
+def _changed(console: Console, call: Call, row: Row, fields: dict[str, Any]) -> Row:
+    profile = console.profile
+    known = update_checks(profile)
+    console.check(fields, known)
+    if missing := missing_jump_hosts(console, call, fields):
+        raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
+    changes = stored(profile, fields, known)
+    if profile.connect_fields == "ignored":
+        for name in CONNECT_FIELDS:
+            changes.pop(name, None)
+    if changes.get("name", "x") in ("", None):
+        raise invalid([("name", "must not be empty")])
+    if not profile.idle_update_bumps and all(row.get(key) == val for key, val in changes.items()):
+        return row
+    changed = {**row, **changes, "updated_at": console.store.now()}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    console.store.hosts.put(changed)
+    return changed
+
+
+def delete(console: Console, call: Call) -> Answer:
+    """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
+    store = console.store
+    console.check_query(call.query, ())
+    row_id = call.ids[0]
+    console.writable(store.hosts, "host", row_id, call.principal)
+    behind = [row for row in store.hosts.find("jump_host_ids", row_id) if row["id"] != row_id]
+    rerouted: list[str] = []
+    if behind and console.profile.jump_host_delete == "refused":
+        raise conflict(f"{len(behind)} hosts are reached through {row_id}", {"hosts": len(behind)})
+    now = store.now()
+    if console.profile.jump_host_delete == "reroutes":
+        for row in behind:
+            left = [item for item in row["jump_host_ids"] if item != row_id]
+            store.hosts.put({**row, "jump_host_ids": left, "updated_at": now})
+            rerouted.append(row["id"])
+    for agent in store.agents.find("host_id", row_id):
+        archive_agent(console, agent, now)
+    store.hosts.remove(row_id)
+    return Answer({"id": row_id, "deleted": True, "rerouted_hosts": rerouted})
+
+
+def archive_agent(console: Console, agent: Row, now: str) -> None:
+    """Archive an agent and its tasks (States and transitions)."""
+    store = console.store
+    if agent.get("status") != "archived":
+        store.agents.put({**agent, "status": "archived", "updated_at": now})
+    for task in store.tasks.find("agent_id", agent["id"]):
+        store.tasks.put({**task, "status": "archived", "updated_at": now})
+
+
+def get(console: Console, call: Call) -> Answer:
+    """Extra endpoint host_get."""
+    console.check_query(call.query, ())
+    row = console.seen(console.store.hosts, "host", call.ids[0], call.principal)
+    return Answer(console.rendering.render("host", row))
+
+
+def list_all(console: Console, call: Call) -> Answer:
+    """Extra endpoint host_list."""
+    rows = [row for row in console.store.hosts if call.principal.sees(row)]
+    return Answer(page(console, "host", rows, call.query))

@@ -1,0 +1,68 @@
+"""List envelopes: pages, cursors, has_more, total_count."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opsconsole.emulator.console import Console
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.refusal import Refusal, malformed
+from opsconsole.emulator.table import Row
+
+MOST_PER_PAGE = 1000
+
+
+def page(
+    console: Console, kind: str, rows: Sequence[Row], query: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return one page of `rows` as a list envelope (List envelope; cursor pagination not shown)."""
+    profile = console.profile
+    asked = profile.cursor_parameter
+    console.check_query(query, (asked, profile.page_size_parameter, profile.total_count_parameter))
+    start = _start(query.get(asked)) if asked else 0
+    size = _size(profile, query)
+    end = len(rows) if size is None else start + size
+    has_more = end < len(rows)
+    body: dict[str, Any] = {
+        "object": "list",
+        "data": console.rendering.render_all(kind, rows[start:end]),
+        "has_more": has_more,
+    }
+    if _counts(profile, query):
+        body["total_count"] = len(rows)
+    if asked:
+        console.rendering.optional(body, profile.cursor_field, _cursor(end) if has_more else None)
+    return body
+
+
+def _counts(profile: Profile, query: Mapping[str, str]) -> bool:
+    if profile.total_count == "asked":
+        return query.get(profile.total_count_parameter) == "total_count"
+    return profile.total_count == "always"
+
+
+def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
+    asked = query.get(profile.page_size_parameter) if profile.page_size_parameter else None
+    if asked is None:
+        return profile.page_size
+    if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
+        raise malformed(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
+    return int(asked)
+
+
+def _cursor(position: int) -> str:
+    return urlsafe_b64encode(f"after:{position}".encode()).decode()
+
+
+def _start(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        word, _, position = urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        if word == "after" and position.isascii() and position.isdigit():
+            return int(position[:9])
+    except ValueError:
+        pass
+    raise Refusal(400, "INVALID_CURSOR", "the cursor is not one of this list")

@@ -1,0 +1,125 @@
+"""The switches of the emulator: one for everything that the document calls "not shown".
+
+Only the vocabulary belongs here; the named sets of switches are in `profiles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+HOST_SETS = ("additional_names", "tags", "eligible_subnets")
+EXTRA_OPERATIONS = (
+    "host_get",
+    "host_list",
+    "agent_get",
+    "agent_list",
+    "agent_update",
+    "agent_delete",
+    "specialty_get",
+    "specialty_create",
+    "specialty_update",
+    "blacklist_list",
+    "blacklist_create",
+    "blacklist_delete",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One console that the document allows. Every attribute but the first two is a switch.
+
+    Attributes are explained in groups; `docs/emulator.md` lists them with their meaning.
+    """
+
+    name: str
+    summary: str
+
+    # Answers. `success` holds the statuses that differ from 200, by operation.
+    success: Mapping[str, int] = field(default_factory=dict)
+    unset: Literal["null", "absent", "alternating"] = "null"
+    unset_lists: Literal["empty", "unset"] = "empty"
+    order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
+
+    # What becomes of the values that a host is given.
+    trims: bool = False
+    lowercases: tuple[str, ...] = ()
+    assigns: tuple[str, ...] = ()
+    fills_defaults: bool = True
+    connect_fields: Literal["stored", "ignored", "refused"] = "stored"
+
+    # What a body may hold. The two strings of 1 to 255, the arrays of 5 and 64, the required ones.
+    unknown_fields: Literal["ignored", "refused"] = "ignored"
+    nulls: Literal["refused", "clear"] = "refused"
+    strings_to_255: tuple[str, ...] = ("name", "public_ip")
+    array_bounds: Mapping[str, int] = field(
+        default_factory=lambda: {"jump_host_ids": 5, "additional_names": 64}
+    )
+    agent_required: tuple[str, ...] = ("host_id", "specialty_id")
+    unknown_reference_status: Literal[400, 404] = 400
+
+    # Updates of hosts.
+    empty_update: Literal["accepted", "refused"] = "accepted"
+    idle_update_bumps: bool = False
+
+    # The bulk import.
+    match_by: tuple[str, ...] = ("name",)
+    on_match: Literal["update", "skip", "fail"] = "update"
+    dry_run_created_word: str = "created"
+    updated_word: str = "updated"
+    skipped_word: str = "skipped"
+    failed_word: str = "failed"
+    dry_run_ids: Literal["none", "existing", "all"] = "existing"
+    honours_dry_run: bool = True
+    dry_run_parameter: str = "dry_run"
+    on_error_parameter: str = "on_error"
+    query_overrides: bool = True
+    index_base: Literal[0, 1] = 0
+    lists_rows_after_stop: bool = False
+    max_rows: int | None = None
+    too_many_rows_status: Literal[400, 413] = 413
+
+    # Agents and their plugins.
+    attach_twice_status: int = 200
+    detach_absent_status: int = 404
+    archived_plugins_status: int = 404
+    unknown_plugins_status: int = 404
+    agent_delete: Literal["removes", "archives"] = "removes"
+
+    # Deletes.
+    archived_agents_block: bool = False
+    jump_host_delete: Literal["dangles", "reroutes", "refused"] = "dangles"
+
+    # Lists.
+    page_size: int | None = None
+    page_size_parameter: str | None = None
+    cursor_parameter: str | None = None
+    cursor_field: str = "next_cursor"
+    total_count: Literal["always", "asked", "never"] = "always"
+    total_count_parameter: str = "include"
+    unknown_parameters: Literal["ignored", "refused"] = "ignored"
+
+    # Beyond the documented eleven.
+    extra: frozenset[str] = frozenset()
+    cookie_name: str = "console_session"
+    provider_settings: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def hosts_readable(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can read a host."""
+        extra = self.provider_settings.get("extra_endpoints", {})
+        return self.empty_update == "accepted" or "host_get" in extra
+
+    @property
+    def keeps_values_as_sent(self) -> bool:
+        """Whether every value of a host that this console takes is answered as it was sent."""
+        return not (
+            self.trims or self.lowercases or self.assigns or self.connect_fields == "ignored"
+        )
+
+    @property
+    def lists_whole(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can see the end of every list."""
+        settings = self.provider_settings
+        return self.page_size is None or "cursor_parameter" in settings or "list_query" in settings

@@ -1,0 +1,96 @@
+"""What was asked of the console: a count for each operation, and a log of the last requests.
+
+Credentials never get here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import Any
+
+KEPT = 20_000
+MOST_BODY = 262_144
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request. Times are seconds of the server's monotonic clock.
+
+    `status` is 0 while no answer was sent, or where the connection was cut; `request_id` is set
+    on errors.
+    """
+
+    number: int
+    operation: str
+    method: str
+    path: str
+    query: str
+    body: bytes
+    size: int
+    started: float
+    ended: float = 0.0
+    status: int = 0
+    request_id: str = ""
+    faulty: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as JSON; `body` is what the request held, decoded where it is JSON."""
+        try:
+            body = json.loads(self.body) if self.body else None
+            # A body may be nested just deeply enough to be read and not be written again.
+            json.dumps([[[[body]]]])
+        except (ValueError, RecursionError):
+            body = self.body.decode("utf-8", "replace")
+        names = [name for name in self.__slots__ if name != "body"]
+        return {**{name: getattr(self, name) for name in names}, "body": body}
+
+
+class Traffic:
+    """Counts and the last entries. A request that is no operation counts as `unknown`."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was counted and logged."""
+        self.counts: Counter[str] = Counter()
+        self.statuses: Counter[int] = Counter()
+        self.entries: deque[Entry] = deque(maxlen=KEPT)
+        self.total = 0
+        self.most_in_flight = self.in_flight
+
+    def begin(
+        self, operation: str, method: str, path: str, query: str, body: bytes, now: float
+    ) -> Entry:
+        """Log a request that has come in whole."""
+        self.total += 1
+        self.counts[operation] += 1
+        self.in_flight += 1
+        if self.in_flight > self.most_in_flight:
+            self.most_in_flight = self.in_flight
+        kept = body if len(body) <= MOST_BODY else body[:MOST_BODY]
+        entry = Entry(self.total, operation, method, path, query, kept, len(body), now)
+        self.entries.append(entry)
+        return entry
+
+    def end(self, entry: Entry, status: int, now: float) -> None:
+        """Note how a request ended."""
+        self.in_flight -= 1
+        self.statuses[status] += 1
+        entry.status = status
+        entry.ended = now
+
+    def summary(self, limit: int) -> dict[str, Any]:
+        """Return counts, and the last `limit` entries, oldest first."""
+        entries = list(self.entries)[-limit:] if limit else []
+        return {
+            "total": self.total,
+            "counts": dict(self.counts),
+            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
+            "entries": [entry.as_json() for entry in entries],
+        }

@@ -1,0 +1,121 @@
+"""Two ways to speak to a console: its rules called directly, and over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from opsconsole.emulator.api import operation_of, reply
+from opsconsole.emulator.assembly import assemble
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.running import serve
+from opsconsole.emulator.seed import API_KEY
+
+
+class Direct:
+    """A console without a network: the status and the body of an answer to each call."""
+
+    def __init__(self, profile: Profile, seed: str, data: Path | None = None) -> None:
+        self.assembly = assemble(profile, seed=seed, data=data)
+        self.console = self.assembly.console
+        self.store = self.assembly.store
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = API_KEY,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> tuple[int, Any]:
+        path, _, query = path.partition("?")
+        if isinstance(body, bytes):
+            content = body
+        else:
+            content = b"" if body is None else json.dumps(body).encode()
+        sent = list(headers)
+        if key is not None:
+            sent.append((b"authorization", f"Bearer {key}".encode()))
+        operation, ids = operation_of(self.console, method, path)
+        answer = reply(self.console, operation, ids, method, path, query, sent, content)
+        return answer.status, json.loads(answer.body)
+
+    def host(self, **fields: Any) -> dict[str, Any]:
+        """Add a host behind the API's back."""
+        return self.store.add("hosts", {"name": "h", "org_id": "org_main", **fields})
+
+    def agent(self, **fields: Any) -> dict[str, Any]:
+        """Add an agent behind the API's back."""
+        given = {"specialty_id": "spc_linux", "status": "idle", "org_id": "org_main", **fields}
+        return self.store.add("agents", given)
+
+    def import_rows(self, *rows: Any, query: str = "", **envelope: Any) -> dict[str, Any]:
+        """Import host rows; the import itself must succeed."""
+        path = "/api/v1/hosts/batch" + query
+        status, body = self("POST", path, {"rows": list(rows), **envelope})
+        assert status == 200, body
+        return body
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Direct]]:
+    """Return a maker of consoles: a profile's name, and switches that differ from it."""
+    with contextlib.ExitStack() as stack:
+
+        def maker(
+            name: str = "default", *, seed: str = "starter", data: Path | None = None, **turned: Any
+        ) -> Direct:
+            made = Direct(dataclasses.replace(profiles()[name], **turned), seed, data)
+            stack.callback(made.store.close)
+            return made
+
+        yield maker
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Emulator]:
+    """One emulator for every test that only needs one; reset before each use by `served`."""
+    with serve(seed="fleet") as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def served(running: Emulator) -> Emulator:
+    """Return a running emulator at its seed."""
+    running.reset()
+    return running
+
+
+class Caller:
+    """Speaks HTTP to an emulator, a connection for each call."""
+
+    def __call__(
+        self, emulator: Emulator, method: str, path: str, body: Any = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection(urlsplit(emulator.base_url).netloc, timeout=10)
+        try:
+            headers = {"Authorization": f"Bearer {emulator.api_key}"}
+            content = None if body is None else json.dumps(body)
+            connection.request(method, path, content, headers)
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, names, answer.read()
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def call() -> Caller:
+    """Return a way to call a running emulator."""
+    return Caller()

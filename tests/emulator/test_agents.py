@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Make = Callable[..., Any]
+AGENTS = "/api/v1/agents"
+
+
+def wanted(ask: Any, **fields: Any) -> dict[str, Any]:
+    given = {"host_id": ask.host()["id"], "specialty_id": "spc_linux", **fields}
+    return {name: value for name, value in given.items() if value != "drop"}
+
+
+def test_a_create_answers_with_the_agent_without_plugins(make: Make) -> None:
+    ask = make()
+    config = [{"credential_id": "crd_a", "order": 1}]
+    body = wanted(ask, name="a", plugin_ids=["plg_disk"], credential_config=config)
+    status, agent = ask("POST", AGENTS, body)
+    assert status == 200
+    assert (agent["status"], agent["name"], agent["org_id"]) == ("idle", "a", "org_main")
+    assert "plugin_ids" not in agent
+    entry = {"credential_id": "crd_a", "credential_role": None, "order": 1, "is_required": None}
+    assert agent["credential_config"] == [entry]
+    _, plugins = ask("GET", f"{AGENTS}/{agent['id']}/plugins")
+    assert [item["id"] for item in plugins["data"]] == ["plg_disk"]
+
+
+def test_an_agent_takes_the_org_of_its_host(make: Make) -> None:
+    ask = make()
+    host = ask.host(org_id="org_lab")
+    _, agent = ask("POST", AGENTS, wanted(ask, host_id=host["id"]))
+    assert agent["org_id"] == "org_lab"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("host_id", "drop"),
+        ("specialty_id", "drop"),
+        ("host_id", ""),
+        ("host_id", "hst_none"),
+        ("specialty_id", "spc_none"),
+        ("plugin_ids", ["plg_none"]),
+        ("plugin_ids", "plg_disk"),
+        ("name", ""),
+        ("name", "n" * 101),
+        ("remote_execution", "yes"),
+        ("credential_config", {}),
+        ("credential_config", ["crd_a"]),
+        ("credential_config", [{"order": "1"}]),
+        ("credential_config", [{"credential_id": ""}]),
+        ("accessible_credential_ids", [None]),
+    ],
+)
+def test_a_create_with_one_fault(make: Make, field: str, value: Any) -> None:
+    ask = make()
+    status, body = ask("POST", AGENTS, wanted(ask, **{field: value}))
+    assert (status, body["code"], body["field"]) == (400, "VALIDATION_FAILED", field)
+    assert len(ask.store.agents) == 0
+
+
+def test_a_strict_console_asks_for_more_and_says_404(make: Make) -> None:
+    ask = make("strict")
+    status, body = ask("POST", AGENTS, wanted(ask))
+    assert status == 400
+    assert {item["field"] for item in body["errors"]} == {"name", "main_engine"}
+    whole = {"name": "a", "main_engine": "e"}
+    status, body = ask("POST", AGENTS, wanted(ask, **whole, specialty_id="spc_none"))
+    assert (status, body["code"], body["field"]) == (404, "NOT_FOUND", "specialty_id")
+    assert ask("POST", AGENTS, wanted(ask, **whole))[0] == 201
+
+
+def test_attach_list_and_detach(make: Make) -> None:
+    ask = make()
+    agent = ask.agent()
+    path = f"{AGENTS}/{agent['id']}/plugins"
+    status, body = ask("POST", path, {"plugin_id": "plg_logs"})
+    assert (status, body["id"]) == (200, agent["id"])
+    assert body["updated_at"] > agent["updated_at"]
+    _, listed = ask("GET", path)
+    fields = {"id", "name", "enabled", "org_id", "created_at", "updated_at"}
+    assert fields <= set(listed["data"][0])
+    assert (listed["object"], listed["has_more"], listed["total_count"]) == ("list", False, 1)
+    status, body = ask("DELETE", f"{path}/plg_logs")
+    assert (status, body["id"]) == (200, agent["id"])
+    assert ask("GET", path)[1]["data"] == []
+
+
+@pytest.mark.parametrize("status", [200, 204, 400, 409])
+def test_attach_twice(make: Make, status: int) -> None:
+    ask = make(attach_twice_status=status)
+    path = f"{AGENTS}/{ask.agent()['id']}/plugins"
+    ask("POST", path, {"plugin_id": "plg_logs"})
+    assert ask("POST", path, {"plugin_id": "plg_logs"})[0] == status
+    assert len(ask("GET", path)[1]["data"]) == 1
+
+
+@pytest.mark.parametrize("status", [200, 404, 409])
+def test_detach_absent(make: Make, status: int) -> None:
+    ask = make(detach_absent_status=status)
+    assert ask("DELETE", f"{AGENTS}/{ask.agent()['id']}/plugins/plg_logs")[0] == status
+
+
+@pytest.mark.parametrize("body", [{}, {"plugin_id": None}, {"plugin_id": 1}, {"plugin_id": "x"}])
+def test_a_bad_attach(make: Make, body: Any) -> None:
+    ask = make()
+    status, problem = ask("POST", f"{AGENTS}/{ask.agent()['id']}/plugins", body)
+    assert (status, problem["field"]) == (400, "plugin_id")
+
+
+@pytest.mark.parametrize("status", [200, 403, 404])
+def test_plugins_of_an_archived_and_of_an_unknown_agent(make: Make, status: int) -> None:
+    ask = make(archived_plugins_status=status, unknown_plugins_status=status)
+    agent = ask.agent(status="archived")
+    ask.store.add("attachments", {"agent_id": agent["id"], "plugin_id": "plg_disk"})
+    answered, body = ask("GET", f"{AGENTS}/{agent['id']}/plugins")
+    assert answered == status
+    if status == 200:
+        assert [item["id"] for item in body["data"]] == ["plg_disk"]
+    answered, body = ask("GET", f"{AGENTS}/agt_none/plugins")
+    assert answered == status
+    if status == 200:
+        assert body["data"] == []
+
+
+def test_an_archived_agent_takes_no_plugin(make: Make) -> None:
+    ask = make()
+    path = f"{AGENTS}/{ask.agent(status='archived')['id']}/plugins"
+    assert ask("POST", path, {"plugin_id": "plg_logs"})[0] == 409
+    assert ask("DELETE", f"{path}/plg_logs")[0] == 409
+
+
+def test_a_plugin_that_left_the_catalogue_is_not_listed(make: Make) -> None:
+    ask = make()
+    path = f"{AGENTS}/{ask.agent()['id']}/plugins"
+    for plugin_id in ("plg_logs", "plg_disk"):
+        ask("POST", path, {"plugin_id": plugin_id})
+    ask.store.remove("plugins", "plg_logs")
+    assert [row["id"] for row in ask("GET", path)[1]["data"]] == ["plg_disk"]
+
+
+def test_success_codes_are_the_profile_s(make: Make) -> None:
+    ask = make("sparse")
+    status, agent = ask("POST", AGENTS, wanted(ask))
+    assert status == 202
+    assert ask("DELETE", f"/api/v1/hosts/{agent['host_id']}")[0] == 202

@@ -1,0 +1,134 @@
+"""The SQLite file: what survives, and files that cannot be used."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.archive import NotAnArchive, SqliteArchive
+from opsconsole.emulator.assembly import assemble
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.seed import BadSeed, sow
+from opsconsole.emulator.store import Store
+
+Make = Callable[..., Any]
+
+
+def test_rows_survive_in_their_order(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "console.db"
+    first = make(data=file)
+    body = first.import_rows(*({"name": f"host-{number}"} for number in range(30)))
+    gone = body["results"][3]["id"]
+    assert first("DELETE", f"/api/v1/hosts/{gone}")[0] == 200
+    first("POST", f"/api/v1/hosts/{body['results'][0]['id']}", {"knowledge": "\ud800 é"})
+    rows = {name: list(table) for name, table in first.store.tables.items()}
+    first.store.close()
+    again = make(data=file, seed="fleet")
+    assert {name: list(table) for name, table in again.store.tables.items()} == rows
+    assert len(rows["hosts"]) == 29
+
+
+def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "console.db"
+    make(data=file, seed="empty").store.close()
+    assembly = assemble(profiles()["default"], data=file, seed="fleet", api_key="svc_ak_new")
+    try:
+        assert {row["secret"] for row in assembly.store.keys} == {"svc_ak_new"}
+        assert len(assembly.store.hosts) == 0
+    finally:
+        assembly.store.close()
+
+
+def test_a_refused_request_leaves_no_trace(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "console.db"
+    ask = make(data=file)
+    host = ask.host()
+    ask.store.commit()
+    assert ask("POST", f"/api/v1/hosts/{host['id']}", {"target_port": 0})[0] == 400
+    ask.store.close()
+    assert make(data=file).store.hosts.get(host["id"]) == host
+
+
+def test_two_emulators_do_not_share_a_file(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "console.db"
+    make(data=file)
+    with pytest.raises(NotAnArchive, match="locked"):
+        make(data=file)
+
+
+def test_files_that_are_something_else(make: Make, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but long enough to be read as one " * 30)
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE t (x)")
+    database.close()
+    newer = tmp_path / "newer.db"
+    make(data=newer).store.close()
+    with sqlite3.connect(newer) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    for file in (text, other, newer, tmp_path, tmp_path / "no" / "where.db"):
+        with pytest.raises(NotAnArchive, match=file.name):
+            make(data=file)
+
+
+def test_a_file_that_cannot_be_written_is_a_500_and_is_caught_up(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "console.db"
+    ask = make(data=file)
+    host = ask.host()
+
+    def full(self: SqliteArchive, store: Store) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteArchive, "save", full)
+        status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "k"})
+        assert (status, body["code"]) == (500, "INTERNAL_ERROR")
+        assert "full" in body["message"]
+    ask("GET", "/api/v1/blacklists/blk_wipe")
+    ask.store.close()
+    assert make(data=file).store.hosts.get(host["id"])["knowledge"] == "k"
+
+
+def test_a_seed_file(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "seed.json"
+    file.write_text('{"hosts": [{"id": "hst_a", "name": "a"}], "plugins": []}')
+    ask = make(seed=str(file))
+    assert [host["id"] for host in ask.store.hosts] == ["hst_a"]
+    assert len(ask.store.specialties) == 0
+    assert ask("POST", "/api/v1/hosts/hst_a", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", '{"hosts": {}}', '{"hosts": [1]}', '{"cars": []}', '{"hosts": [{"id": 1}]}'],
+)
+def test_a_seed_file_that_cannot_be(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "seed.json"
+    file.write_text(content)
+    with pytest.raises(BadSeed, match=r"seed\.json"):
+        sow(Store(), str(file))
+
+
+@pytest.mark.parametrize("seed", ["fleet:x", "fleet:-1", "/no/such/file.json"])
+def test_a_seed_that_is_none(seed: str) -> None:
+    with pytest.raises(BadSeed):
+        sow(Store(), seed)
+
+
+def test_a_fleet_of_any_size(make: Make) -> None:
+    ask = make(seed="fleet:45")
+    assert len(ask.store.hosts) == len(ask.store.agents) == len(ask.store.tasks) == 45
+    assert len(ask.store.attachments) == 90
+    jumps = {row["id"] for row in ask.store.hosts if row["is_jump_host"]}
+    assert len(jumps) == 3
+    assert all(
+        {*row["jump_host_ids"]} <= jumps for row in ask.store.hosts if row["id"] not in jumps
+    )

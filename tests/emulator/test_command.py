@@ -1,0 +1,152 @@
+"""`opsconsole emulator` as a process, and the handle that starts one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opsconsole.cli import emulator as command
+from opsconsole.emulator.handle import ControlError, Emulator
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.running import serve, spawn
+from opsconsole.emulator.seed import API_KEY
+
+MODULE = [sys.executable, "-m", "opsconsole.emulator"]
+Call = Callable[..., tuple[int, dict[str, str], bytes]]
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.register(parser.add_subparsers())
+    return parser.parse_args(["emulator", *arguments])
+
+
+def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    args = parsed("--profiles")
+    assert args.run(args) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*profiles()]
+
+
+def test_it_says_where_it_is_and_stops_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    started = time.monotonic()
+    args = parsed("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3")
+    assert command.run(args) == 0
+    assert time.monotonic() - started < 5
+    said = capfd.readouterr().out.splitlines()
+    assert said[0].startswith("listening on http://127.0.0.1:")
+    assert said[2] == f"export OPSCONSOLE_BASE_URL={said[0].removeprefix('listening on ')}"
+    assert said[3] == "export OPSCONSOLE_API_KEY=svc_ak_emulator"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--seed", "/no/such.json"], "no/such.json"),
+        (["--data", "/no/such/file.db"], "no/such/file.db"),
+        (["--switch", "nothing=1"], "nothing is not a switch"),
+        (["--switch", "order"], "order takes"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert command.run(parsed(*arguments)) == 1
+    captured = capfd.readouterr()
+    assert captured.err.startswith("opsconsole emulator: ")
+    assert said in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--profile", "x"]])
+def test_arguments_that_are_none(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        parsed(*arguments)
+    assert stopped.value.code == 2
+
+
+def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str]) -> None:
+    with serve() as emulator:
+        port = emulator.base_url.rpartition(":")[2]
+        assert command.run(parsed("--port", port)) == 1
+        assert "in use" in capfd.readouterr().err
+        with pytest.raises(ControlError, match="did not start"), spawn(port=int(port)):
+            pytest.fail("two emulators on one port")
+
+
+def test_a_process_of_its_own(call: Call, tmp_path: Path) -> None:
+    data = tmp_path / "console.db"
+    with spawn("strict", switches={"page_size": 2}, data=data, seed="fleet") as emulator:
+        assert emulator.profile.page_size == 2
+        assert call(emulator, "POST", "/api/v1/hosts/hst_fleet00003", {"name": "kept"})[0] == 200
+        assert emulator.request_counts() == {"host_update": 1}
+    with spawn("strict", data=data, latency=0.05) as emulator:
+        row = emulator.row("hosts", "hst_fleet00003")
+        assert row is not None
+        assert row["name"] == "kept"
+        started = time.monotonic()
+        assert call(emulator, "POST", "/api/v1/hosts/hst_fleet00003", {})[0] == 200
+        assert time.monotonic() - started >= 0.05
+
+
+def test_what_was_answered_survives_a_kill(call: Call, tmp_path: Path) -> None:
+    data = tmp_path / "console.db"
+    command_line = [*MODULE, "--data", str(data), "--seed", "fleet", "--seconds", "60"]
+    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        base_url = process.stdout.readline().removeprefix("listening on ").strip()
+        handle = Emulator(base_url, API_KEY, profiles()["default"])
+        assert call(handle, "DELETE", "/api/v1/hosts/hst_fleet00003")[0] == 200
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    finally:
+        process.kill()
+        process.wait()
+    with sqlite3.connect(data) as database:
+        query = "SELECT count(*) FROM rows WHERE collection = 'hosts'"
+        (count,) = database.execute(query).fetchone()
+    database.close()
+    assert count == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    data = tmp_path / "console.db"
+    command_line = [*MODULE, "--data", str(data), "--seconds", "60"]
+    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.3)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=10)
+    assert (process.returncode, err) == (0, b"")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["console.db"]
+
+
+def test_it_ends_with_its_parent() -> None:
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [*MODULE, "--exit-with-parent", "--seconds", "60"], stdin=read, stdout=subprocess.PIPE
+    )
+    os.close(read)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process.poll() is None
+        os.close(write)
+        assert process.wait(10) == 0
+        process.stdout.close()
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,49 @@
+"""The emulator against the provider's definitions: both were read from the same document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.definition import Attribute, Change, Kind
+from opsconsole.emulator.answers import FIELDS
+from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
+
+Make = Callable[..., Any]
+KINDS = {"host": HOST, "agent": AGENT, "specialty": SPECIALTY, "blacklist": BLACKLISTED_COMMAND}
+WRITE_ONLY = {"plugin_ids"}
+
+
+def on_the_wire(kind: str) -> list[Attribute]:
+    return [item for item in KINDS[kind] if not item.local and item.name not in WRITE_ONLY]
+
+
+def sample(attribute: Attribute) -> Any:
+    if attribute.allowed:
+        return attribute.allowed[-1]
+    if attribute.kind in (Kind.STRING_SET, Kind.STRING_LIST):
+        return [] if attribute.refers_to or "jump" in attribute.name else ["env:a", "rack:b"]
+    return {Kind.STRING: "text", Kind.INTEGER: 4022, Kind.BOOLEAN: True}[attribute.kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_fields(kind: str) -> None:
+    assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
+
+
+@pytest.mark.parametrize(
+    "name", [item.name for item in on_the_wire("host") if item.optional or item.required]
+)
+def test_what_a_host_may_be_given_is_kept(make: Make, name: str) -> None:
+    ask = make()
+    attribute = HOST[name]
+    value = sample(attribute)
+    entry = ask.import_rows({"name": "h", name: value})["results"][0]
+    path = f"/api/v1/hosts/{entry['id']}"
+    assert ask("POST", path, {})[1][name] == value
+    if attribute.change is Change.UPDATE:
+        other = ask.import_rows({"name": "other"})["results"][0]["id"]
+        status, body = ask("POST", f"/api/v1/hosts/{other}", {name: value})
+        assert (status, body[name]) == (200, value)

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Make = Callable[..., Any]
+
+
+def outcomes(body: dict[str, Any]) -> list[str]:
+    return [entry["status"] for entry in body["results"]]
+
+
+def test_rows_become_hosts_with_the_console_s_defaults(make: Make) -> None:
+    ask = make()
+    body = ask.import_rows({"name": "a", "tags": ["env:x"]}, {"name": "w", "target_type": "winrm"})
+    assert body["object"] == "import_result"
+    assert (body["dry_run"], body["stopped"]) == (False, False)
+    assert body["counts"] == {"created": 2, "updated": 0, "skipped": 0, "failed": 0}
+    first, second = (ask.store.hosts.get(entry["id"]) for entry in body["results"])
+    assert (first["tags"], first["target_port"], first["org_id"]) == (["env:x"], 22, "org_main")
+    assert (second["target_type"], second["target_port"]) == ("winrm", 5985)
+
+
+def test_a_sparse_console_fills_in_nothing(make: Make) -> None:
+    ask = make("sparse")
+    body = ask.import_rows({"name": "a"})
+    (entry,) = body["results"]
+    assert set(entry) == {"index", "status", "id"}
+    assert "target_port" not in ask.store.hosts.get(entry["id"])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [5, None, {}, {"name": ""}, {"name": "a", "target_port": 0}, {"name": "a", "tags": ["x"]},
+     {"name": "a", "jump_host_ids": ["hst_none"]}, {"name": "a", "target_type": "telnet"}],
+)  # fmt: skip
+def test_a_bad_row_fails_alone_with_status_200(make: Make, row: Any) -> None:
+    ask = make()
+    body = ask.import_rows(row, {"name": "good"})
+    assert outcomes(body) == ["failed", "created"]
+    assert body["results"][0]["error"]
+    assert body["results"][0]["id"] is None
+    assert len(ask.store.hosts) == 1
+
+
+def test_all_rows_may_fail_with_status_200(make: Make) -> None:
+    body = make().import_rows({}, {})
+    assert body["counts"]["failed"] == 2
+
+
+def test_a_dry_run_changes_nothing_and_promises_what_would_be(make: Make) -> None:
+    ask = make()
+    host = ask.host(name="old")
+    body = ask.import_rows({"name": "old", "knowledge": "x"}, {"name": "new"}, dry_run=True)
+    assert body["dry_run"] is True
+    assert outcomes(body) == ["updated", "created"]
+    assert [entry["id"] for entry in body["results"]] == [host["id"], None]
+    assert [*ask.store.hosts] == [host]
+
+
+@pytest.mark.parametrize(
+    ("switch", "existing", "created"),
+    [("none", False, False), ("existing", True, False), ("all", True, True)],
+)
+def test_ids_in_a_dry_run(make: Make, switch: str, existing: bool, created: bool) -> None:
+    ask = make(dry_run_ids=switch)
+    ask.host(name="old")
+    body = ask.import_rows({"name": "old"}, {"name": "new"}, dry_run=True)
+    assert [entry["id"] is not None for entry in body["results"]] == [existing, created]
+    real = ask.import_rows({"name": "old"}, {"name": "new"})
+    assert all(entry["id"] for entry in real["results"])
+    if created:
+        assert real["results"][1]["id"] != body["results"][1]["id"]
+
+
+def test_a_row_twice_in_one_import_is_one_host(make: Make) -> None:
+    for dry_run in (True, False):
+        ask = make()
+        rows = [{"name": "a"}, {"name": "a", "knowledge": "k"}]
+        body = ask.import_rows(*rows, dry_run=dry_run)
+        assert outcomes(body) == ["created", "updated"]
+        assert len(ask.store.hosts) == (0 if dry_run else 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "matched"), [("name", True), ("external_id", True), ("public_ip", True), ("mac", 0)]
+)
+def test_the_key_by_which_a_row_matches(make: Make, field: str, matched: bool) -> None:
+    ask = make(match_by=(field,) if matched else ())
+    ask.host(**{"name": "a", field: "same"})
+    body = ask.import_rows({"name": "b", field: "same", "knowledge": "k"})
+    assert outcomes(body) == ["updated" if matched else "created"]
+
+
+@pytest.mark.parametrize(
+    ("switch", "word", "stored"),
+    [("update", "updated", "new"), ("skip", "skipped", "old"), ("fail", "failed", "old")],
+)
+def test_what_a_match_brings(make: Make, switch: str, word: str, stored: str) -> None:
+    ask = make(on_match=switch)
+    host = ask.host(name="a", knowledge="old")
+    body = ask.import_rows({"name": "a", "knowledge": "new"})
+    assert outcomes(body) == [word]
+    assert body["results"][0]["id"] == host["id"]
+    assert ask.store.hosts.get(host["id"])["knowledge"] == stored
+    again = ask.import_rows({"name": "x"}, {"name": "x"}, dry_run=True)
+    assert outcomes(again) == ["created", word]
+
+
+def test_a_match_that_differs_in_nothing_is_skipped(make: Make) -> None:
+    ask = make()
+    host = ask.host(name="a")
+    assert outcomes(ask.import_rows({"name": "a"})) == ["skipped"]
+    assert ask.store.hosts.get(host["id"]) == host
+
+
+def test_words_bases_and_names_that_nobody_would_guess(make: Make) -> None:
+    ask = make("worded")
+    ask.host(public_ip="192.0.2.1")
+    rows = [{"name": "a"}, {"name": "b", "public_ip": "192.0.2.1"}, {}, {"name": "c"}]
+    body = ask.import_rows(*rows, query="?preview=true&mode=stop")
+    assert body["dry_run"] is True
+    assert body["stopped"] is True
+    assert outcomes(body) == ["would_create", "exists", "rejected", "exists"]
+    assert [entry["index"] for entry in body["results"]] == [1, 2, 3, 4]
+    assert ask.import_rows({"name": "z"}, query="?dry_run=true")["dry_run"] is False
+
+
+def test_a_stop_lists_no_later_row_and_keeps_the_earlier(make: Make) -> None:
+    ask = make()
+    body = ask.import_rows({"name": "a"}, {}, {"name": "b"}, on_error="stop")
+    assert body["stopped"] is True
+    assert outcomes(body) == ["created", "failed"]
+    assert [host["name"] for host in ask.store.hosts] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("query_wins", "query", "envelope", "dry"),
+    [
+        (True, "?dry_run=true", False, True),
+        (True, "?dry_run=false", True, False),
+        (False, "?dry_run=true", False, False),
+        (False, "?dry_run=false", True, True),
+        (True, "", True, True),
+        (False, "?dry_run=true", None, True),
+        (True, "", None, False),
+    ],
+)
+def test_query_and_envelope(
+    make: Make, query_wins: bool, query: str, envelope: bool | None, dry: bool
+) -> None:
+    ask = make(query_overrides=query_wins)
+    given = {} if envelope is None else {"dry_run": envelope}
+    assert ask.import_rows({"name": "a"}, query=query, **given)["dry_run"] is dry
+
+
+def test_a_heedless_console_imports_for_real_and_says_so(make: Make) -> None:
+    ask = make("heedless")
+    assert ask.import_rows({"name": "a"}, dry_run=True)["dry_run"] is False
+    assert len(ask.store.hosts) == 1
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_too_many_rows(make: Make, status: int) -> None:
+    ask = make(max_rows=2, too_many_rows_status=status)
+    rows = [{"name": str(number)} for number in range(3)]
+    answered, body = ask("POST", "/api/v1/hosts/batch", {"rows": rows})
+    assert answered == status
+    assert body["details"] == {"max_rows": 2, "rows": 3}
+    assert len(ask.store.hosts) == 0
+    assert ask("POST", "/api/v1/hosts/batch", {"rows": rows[:2]})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "envelope"),
+    [
+        ("", {}),
+        ("", {"rows": {}}),
+        ("", []),
+        ("", b""),
+        ("", b"{"),
+        ("", {"rows": [], "on_error": "pause"}),
+        ("", {"rows": [], "on_error": 1}),
+        ("", {"rows": [], "dry_run": "yes"}),
+        ("?dry_run=1", {"rows": []}),
+        ("?on_error=no", {"rows": []}),
+    ],
+)
+def test_a_bad_envelope_is_a_400(make: Make, query: str, envelope: Any) -> None:
+    assert make()("POST", "/api/v1/hosts/batch" + query, envelope)[0] == 400
+
+
+def test_an_assigning_console_gives_ids_of_its_own(make: Make) -> None:
+    ask = make("assigning")
+    row = {"name": "a", "external_id": "mine"}
+    entry = ask.import_rows(row)["results"][0]
+    stored = ask.store.hosts.get(entry["id"])
+    assert stored["external_id"].startswith("ext_")
+    assert stored["unique_id"].startswith("ext_")
+    assert outcomes(ask.import_rows(row)) == ["skipped"]
+
+
+def test_csv(make: Make) -> None:
+    ask = make()
+    text = (
+        "name,tags,target_port,is_jump_host,knowledge,public_ip\r\n"
+        'web,env:a;rack:1,2222,TRUE,"a, ""b""",\r\n'
+        "bad,,many,,,\r\n"
+    )
+    headers = ((b"content-type", b"text/csv; charset=utf-8"),)
+    path = "/api/v1/hosts/batch?on_error=continue&dry_run=false"
+    status, body = ask("POST", path, text.encode(), headers=headers)
+    assert (status, outcomes(body)) == (200, ["created", "failed"])
+    (host,) = ask.store.hosts
+    assert (host["name"], host["tags"], host["target_port"]) == ("web", ["env:a", "rack:1"], 2222)
+    assert (host["is_jump_host"], host["knowledge"]) == (True, 'a, "b"')
+    assert "public_ip" not in host
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'name\n"open', b"name\n" + b"a" * 140_000])
+def test_what_is_no_csv(make: Make, content: bytes) -> None:
+    headers = ((b"content-type", b"text/csv"),)
+    status, _ = make()("POST", "/api/v1/hosts/batch", content, headers=headers)
+    assert status == 400
+
+
+@pytest.mark.parametrize(("sees_all", "third"), [(True, "failed"), (False, "created")])
+def test_rows_are_authorized_one_by_one(make: Make, sees_all: bool, third: str) -> None:
+    ask = make()
+    orgs = ["org_lab"]
+    key = {"secret": "svc_ak_lab", "org_id": "org_lab", "write_orgs": orgs}
+    ask.store.add("keys", key if sees_all else {**key, "read_orgs": orgs})
+    ask.host(name="theirs")
+    rows = [{"name": "a"}, {"name": "b", "org_id": "org_main"}, {"name": "theirs"}]
+    status, body = ask("POST", "/api/v1/hosts/batch", {"rows": rows}, key="svc_ak_lab")
+    assert status == 200
+    assert outcomes(body) == ["created", "failed", third]
+    assert "ORG_ACCESS_DENIED" in body["results"][1]["error"]

@@ -1,0 +1,189 @@
+"""List envelopes, extra endpoints, and how unset fields and sets are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from opsconsole.emulator.answers import FIELDS
+from opsconsole.emulator.checks import json_value
+from opsconsole.emulator.profiles import profiles
+
+Make = Callable[..., Any]
+SEARCH = "/api/v1/specialties/search"
+
+
+@pytest.mark.parametrize(("name", "parameter", "field"), [
+    ("paged", "cursor", "next_cursor"),
+    ("resized", "starting_after", "last_id"),
+])  # fmt: skip
+def test_pages_lead_to_the_end(make: Make, name: str, parameter: str, field: str) -> None:
+    ask = make(name)
+    seen, query, pages = [], "", 0
+    while True:
+        status, body = ask("GET", SEARCH + query)
+        assert (status, len(body["data"])) == (200, 2)
+        seen += [row["id"] for row in body["data"]]
+        pages += 1
+        if not body["has_more"]:
+            break
+        query = f"?{parameter}={quote(body[field])}"
+    assert body[field] is None
+    assert pages == 3
+    assert seen == [row["id"] for row in ask.store.specialties]
+
+
+@pytest.mark.parametrize("cursor", ["", "zzz", "YWZ0ZXI6eA==", "YWZ0ZXI6LTE=", "%FF", "a"])
+def test_a_cursor_of_another_list(make: Make, cursor: str) -> None:
+    status, body = make("paged")("GET", f"{SEARCH}?cursor={cursor}")
+    assert (status, body["code"]) == (400, "INVALID_CURSOR")
+
+
+def test_a_truncated_list_has_no_way_on(make: Make) -> None:
+    ask = make("truncated")
+    _, body = ask("GET", SEARCH)
+    assert (len(body["data"]), body["has_more"], body["total_count"]) == (5, True, 6)
+    assert set(body) == {"object", "data", "has_more", "total_count"}
+    assert ask("GET", SEARCH + "?cursor=x&page=2")[1] == body
+
+
+def test_the_page_size_may_be_asked_for(make: Make) -> None:
+    ask = make("resized")
+    assert len(ask("GET", SEARCH + "?limit=500")[1]["data"]) == 6
+    for wrong in ("0", "1001", "-1", "x", "9" * 5000):
+        assert ask("GET", f"{SEARCH}?limit={wrong}")[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("switch", "query", "counted"),
+    [
+        ("always", "", True),
+        ("never", "?include=total_count", False),
+        ("asked", "", False),
+        ("asked", "?include=total_count", True),
+        ("asked", "?include=other", False),
+    ],
+)
+def test_the_total_count(make: Make, switch: str, query: str, counted: bool) -> None:
+    _, body = make(total_count=switch)("GET", SEARCH + query)
+    assert ("total_count" in body) is counted
+
+
+def test_unknown_parameters_are_ignored_or_refused(make: Make) -> None:
+    assert make()("GET", SEARCH + "?color=red")[0] == 200
+    status, body = make("strict")("GET", SEARCH + "?color=red")
+    assert (status, body["field"]) == (400, "color")
+    assert make("strict")("GET", SEARCH + "?include=total_count")[0] == 200
+
+
+def test_unset_fields_are_null_or_absent_or_either(make: Make) -> None:
+    def fields(ask: Any) -> set[str]:
+        return set(ask("POST", "/api/v1/hosts/hst_a")[1])
+
+    bare = {"id", "name", "org_id", "tenant_id", "created_at", "updated_at"}
+    lists = {"tags", "additional_names", "eligible_subnets", "jump_host_ids"}
+    for unset, unset_lists, expected in (
+        ("null", "empty", [set(FIELDS["host"])] * 2),
+        ("absent", "unset", [bare] * 2),
+        ("absent", "empty", [bare | lists] * 2),
+    ):
+        ask = make(unset=unset, unset_lists=unset_lists)
+        ask.host(id="hst_a")
+        assert [fields(ask), fields(ask)] == expected
+    ask = make("fickle")
+    ask.host(id="hst_a")
+    assert [fields(ask) == bare for _ in range(4)] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(("order", "kept"), [
+    ("as_sent", ["b:1", "a:1", "c:1"]),
+    ("sorted", ["a:1", "b:1", "c:1"]),
+    ("reversed", ["c:1", "a:1", "b:1"]),
+])  # fmt: skip
+def test_the_order_of_sets_and_of_nothing_else(make: Make, order: str, kept: list[str]) -> None:
+    ask = make(order=order)
+    jumps = [ask.host(id=row_id)["id"] for row_id in ("hst_b", "hst_a", "hst_c")]
+    change = {"tags": ["b:1", "a:1", "c:1"], "jump_host_ids": jumps}
+    _, body = ask("POST", f"/api/v1/hosts/{ask.host()['id']}", change)
+    assert (body["tags"], body["jump_host_ids"]) == (kept, jumps)
+
+
+def test_extra_endpoints_are_there_only_where_the_profile_has_them(make: Make) -> None:
+    settings = profiles()["extended"].provider_settings["extra_endpoints"]
+    plain, extended = make(), make("extended")
+    for template in settings.values():
+        method, path = template.replace("{id}", "x_none").split(" ")
+        assert plain(method, path)[0] in (404, 405)
+        status, body = extended(method, path, {} if method == "POST" else None)
+        assert status in (200, 400, 404), template
+        assert status != 404 or body["message"].startswith("no ")
+
+
+def test_hosts_and_agents_through_the_extra_endpoints(make: Make) -> None:
+    ask = make("extended")
+    host = ask.host()
+    assert ask("GET", f"/api/v1/hosts/{host['id']}")[1]["id"] == host["id"]
+    assert ask("GET", "/api/v1/hosts")[1]["total_count"] == 1
+    agent = ask.agent(host_id=host["id"])
+    path = f"/api/v1/agents/{agent['id']}"
+    assert ask("GET", path)[1]["id"] == agent["id"]
+    assert ask("GET", "/api/v1/agents")[1]["data"][0]["id"] == agent["id"]
+    for plugins in (["plg_disk", "plg_logs"], ["plg_logs", "plg_backup"]):
+        status, body = ask("POST", path, {"name": "new", "plugin_ids": plugins})
+        assert (status, body["name"]) == (200, "new")
+        listed = ask("GET", f"{path}/plugins")[1]["data"]
+        assert {row["id"] for row in listed} == {*plugins}
+    assert ask("POST", path, {"host_id": "hst_none"})[0] == 400
+    assert ask("POST", path, {"name": ""})[0] == 400
+    assert ask("POST", path, {"org_id": "org_lab"})[1]["org_id"] == "org_lab"
+    before = ask("GET", path)[1]
+    assert ask("POST", path, {}) == (200, before)
+    assert ask("DELETE", path) == (200, {"id": agent["id"], "deleted": True})
+    assert ask("GET", path)[0] == 404
+    assert len(ask.store.attachments) == 0
+
+
+def test_an_archiving_console_keeps_the_agent_as_archived(make: Make) -> None:
+    ask = make("archiving")
+    agent = ask.agent()
+    path = f"/api/v1/agents/{agent['id']}"
+    assert ask("DELETE", path)[1]["deleted"] is True
+    assert ask("GET", path)[1]["status"] == "archived"
+
+
+def test_specialties_through_the_extra_endpoints(make: Make) -> None:
+    ask = make("extended")
+    path = "/api/v1/specialties"
+    status, made = ask("POST", path, {"key": "k", "prompt": "p", "org_id": None})
+    assert (status, made["name"], made["prompt"], made["org_id"]) == (200, "k", "p", None)
+    assert ask("POST", path, {"key": "k"})[0] == 409
+    assert ask("POST", path, {})[0] == 400
+    assert ask("POST", path, {"key": "j", "name": 5})[1]["field"] == "name"
+    one = f"{path}/{made['id']}"
+    assert ask("POST", one, {"prompt": "q"})[1]["prompt"] == "q"
+    assert ask("POST", one, {"key": "other"})[0] == 400
+    assert ask("POST", one, {"org_id": "org_lab"})[1]["org_id"] == "org_lab"
+    assert ask("GET", one)[1]["prompt"] == "q"
+
+
+def test_blacklist_entries_through_the_extra_endpoints(make: Make) -> None:
+    ask = make("extended")
+    path = "/api/v1/blacklists"
+    status, made = ask("POST", path, {"pattern": "halt", "description": "d"})
+    assert (status, made["org_id"], made["document_id"]) == (200, "org_main", None)
+    assert ask("POST", path, {"pattern": "halt", "org_id": None})[1]["org_id"] is None
+    for bad in ({}, {"pattern": ""}, {"pattern": None}):
+        assert ask("POST", path, bad)[1]["field"] == "pattern"
+    assert ask("GET", path)[1]["total_count"] == 5
+    assert ask("DELETE", f"{path}/{made['id']}")[1] == {"id": made["id"], "deleted": True}
+    assert ask("GET", f"{path}/{made['id']}")[0] == 404
+
+
+def test_the_documents_constants_are_not_json(make: Make) -> None:
+    assert json_value(b"[1]") == [1]
+    for content in (b'{"name": NaN}', b"[" * 100_000, b'{"target_port": 1' + b"0" * 5000 + b"}"):
+        status, _ = make()("POST", "/api/v1/blacklists/blk_wipe", content)
+        assert status == 400

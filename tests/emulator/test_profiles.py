@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import re
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.profile import EXTRA_OPERATIONS, Profile
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES, match
+from opsconsole.emulator.switches import BadSwitch, switches, with_switches
+
+DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
+
+
+def values_used(name: str) -> list[Any]:
+    return [getattr(profile, name) for profile in profiles().values()]
+
+
+@pytest.mark.parametrize("name", switches())
+def test_the_profiles_together_use_every_value_of_every_switch(name: str) -> None:
+    kind = switches()[name]
+    used = values_used(name)
+    if typing.get_origin(kind) is typing.Literal:
+        assert {*typing.get_args(kind)} == {*used}
+    elif kind is bool:
+        assert {True, False} == {*used}
+    else:
+        assert any(value != used[0] for value in used)
+
+
+def test_default_is_the_first_and_every_name_is_its_own_key() -> None:
+    assert next(iter(profiles())) == "default"
+    assert all(name == profile.name for name, profile in profiles().items())
+
+
+def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
+    for profile in profiles().values():
+        extra = profile.provider_settings.get("extra_endpoints", {})
+        assert set(extra) <= profile.extra
+        if "cursor_parameter" in profile.provider_settings:
+            assert profile.provider_settings["cursor_parameter"] == profile.cursor_parameter
+            assert profile.provider_settings["cursor_field"] == profile.cursor_field
+    assert set(EXTRA_OPERATIONS) == set(TEMPLATES) - set(DOCUMENTED)
+
+
+def test_what_a_test_may_expect_follows_from_the_switches() -> None:
+    named = profiles()
+    assert not named["blind"].hosts_readable
+    assert named["extended"].empty_update == "refused"
+    assert named["extended"].hosts_readable
+    odd = {name for name, profile in named.items() if not profile.keeps_values_as_sent}
+    assert odd == {"tidying", "assigning"}
+    assert {name for name, profile in named.items() if not profile.lists_whole} == {"truncated"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("page_size", 3, 3),
+        ("page_size", None, None),
+        ("order", "sorted", "sorted"),
+        ("trims", True, True),
+        ("match_by", ["name", "mac"], ("name", "mac")),
+        ("extra", ["host_get"], frozenset({"host_get"})),
+        ("success", {"agent_create": 201}, {"agent_create": 201}),
+    ],
+)
+def test_a_switch_is_turned_by_its_json_value(name: str, value: Any, kept: Any) -> None:
+    assert getattr(with_switches(profiles()["default"], {name: value}), name) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("page_size", "3"),
+        ("page_size", True),
+        ("order", "random"),
+        ("trims", 1),
+        ("index_base", True),
+        ("match_by", "name"),
+        ("success", {"agent_create": "201"}),
+        ("name", "mine"),
+        ("nothing", 1),
+    ],
+)
+def test_a_wrong_switch_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(BadSwitch, match=name):
+        with_switches(profiles()["default"], {name: value})
+
+
+@pytest.mark.parametrize("operation", TEMPLATES)
+def test_every_template_leads_to_its_operation(operation: str) -> None:
+    method, path = TEMPLATES[operation].split(" ")
+    sent = re.sub(r"\{\w+\}", "a%2Fb", path)
+    found, ids = match(method, sent)
+    assert found == operation
+    assert all(row_id == "a/b" for row_id in ids)
+    assert len(ids) == path.count("{")
+
+
+@pytest.mark.parametrize("name", [*profiles(), *switches(), *EXTRA_OPERATIONS])
+def test_the_page_about_the_emulator_names_everything(name: str) -> None:
+    assert f"`{name}`" in DOCS.read_text("utf-8")
+
+
+def test_a_profile_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        profiles()["default"].trims = True  # type: ignore[misc]  # that is the test
+    assert isinstance(profiles()["default"], Profile)
