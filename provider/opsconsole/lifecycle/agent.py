@@ -1,0 +1,290 @@
+"""Agents: created, read by their plugins, changed by attach and detach, archived with their host.
+
+The rules of what an agent may become are in `agent_rules`; this file takes the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from opsconsole.compare import changed_fields
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, has_error, warning
+from opsconsole.errors import ConsoleError, NotFound, OpsconsoleError, Unauthorized
+from opsconsole.lifecycle.agent_rules import AgentRules
+from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Removal,
+    Seen,
+)
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.plugins import attach, attached_ids, detach
+from opsconsole.lifecycle.session import KnownAgent
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import AGENT
+from opsconsole.v1.console import Listing
+from opsconsole.values import UNKNOWN, Attributes
+
+
+class AgentLifecycle(OneByOne):
+    """The steps of `opsconsole_agent`."""
+
+    definition: ClassVar[ResourceDefinition] = AGENT
+
+    @property
+    def _rules(self) -> AgentRules:
+        return AgentRules(deletable=self.session.console.has("agent_delete"))
+
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        config = request.config
+        assert config is not None
+        if request.prior is None:
+            # Core plans a replacement as a creation that still carries the prior private bytes.
+            replacing = bool(request.private)
+            found = self._rules.creation(self.name(config, request.address), config, replacing)
+            planned = propose_creation(self.definition, config)
+            return PlanOutcome(planned, diagnostics=tuple(found))
+        proposal = self.propose(request)
+        self._note_plugin_set(request.prior["id"], proposal.planned)
+        name = self.name(request.prior, request.address)
+        found = self.unverified(proposal, name)
+        if proposal.replaced:
+            found += self._rules.replacement(name, request, proposal)
+        return PlanOutcome(
+            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
+        )
+
+    def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
+        plugin_ids = values.get("plugin_ids")
+        if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
+            self.session.plugin_sets[agent_id] = frozenset(plugin_ids)
+
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        prior = request.prior
+        assert prior is not None
+        return self._rules.removal(self.name(prior, request.address), prior, request.removal)
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        prior = request.prior
+        agent_id = prior["id"]
+        if prior.get("host_id") in self.session.gone_hosts:
+            self.session.gone_agents.add(agent_id)
+            return Outcome(None, seen=Seen.ARCHIVED)
+        try:
+            outcome = await self._look(request)
+        except NotFound:
+            outcome = Outcome(None, seen=Seen.GONE)
+        if outcome.state is None:
+            self.session.gone_agents.add(agent_id)
+            return outcome
+        self.session.meet([_known(outcome.state, request.address)])
+        return outcome
+
+    async def _look(self, request: ReadRequest) -> Outcome:
+        """Read one agent by what the settings offer: its own operation, or its plugins.
+
+        Raises:
+            NotFound: there is no such agent.
+        """
+        agent_id, private = request.prior["id"], request.private
+        prior = request.prior
+        if self.session.console.has("agent_get"):
+            answer = await self.session.console.get_agent(agent_id)
+            if answer.get("status") == "archived":
+                return Outcome(None, seen=Seen.ARCHIVED)
+            outcome = self.seen(prior, private, _agent_fields(answer))
+            if prior.get("plugin_ids") is None:
+                return outcome
+            listing = await self.session.plugins(agent_id)
+            return self._with_plugins(outcome, listing)
+        listing = await self.session.plugins(agent_id)
+        reattached = await self._reattached(agent_id, listing)
+        if reattached is None:
+            unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
+            return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
+        if reattached.get("status") == "archived":
+            return Outcome(None, seen=Seen.ARCHIVED)
+        outcome = self.seen(prior, private, _agent_fields(reattached))
+        return self._with_plugins(outcome, listing)
+
+    async def _reattached(self, agent_id: str, listing: Listing) -> Mapping[str, Any] | None:
+        """Attach an attached plugin again, as the answer is the whole agent (`agent_read`)."""
+        if self.session.settings.agent_read != "reattach" or not listing.entries:
+            return None
+        plugin_id = min(attached_ids(listing))
+        try:
+            answer: Mapping[str, Any] = await self.session.console.attach_plugin(
+                agent_id, plugin_id
+            )
+        except (NotFound, Unauthorized):
+            raise
+        except ConsoleError:
+            # A console that refuses to attach twice shows no agent: the list has been read.
+            return None
+        return answer
+
+    def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
+        """Bring a managed plugin set up to what the list shows; an absent one stays left alone.
+
+        A truncated list proves presence, never absence.
+        """
+        state = outcome.state
+        if state is None or state.get("plugin_ids") is None:
+            return outcome
+        seen = set(attached_ids(listing))
+        if not listing.complete:
+            seen |= set(state["plugin_ids"])
+        found = state if seen == set(state["plugin_ids"]) else state | {"plugin_ids": sorted(seen)}
+        unseen = outcome.unobserved if listing.complete else (*outcome.unobserved, "plugin_ids")
+        return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Create agents; all of them are announced at once before the first is sent."""
+        sent = [item for item in requests if not self._rules.missing(item.config or {})]
+        await self.session.before_create(sent, {})
+        return await super().create(requests)
+
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        planned, config = request.planned, request.config
+        assert planned is not None and config is not None
+        missing = self._rules.missing(config)
+        if missing:
+            return Outcome(None, diagnostics=tuple(missing))
+        body = _create_body(config)
+        if "org_id" not in body and self.session.settings.org_id is not None:
+            body["org_id"] = self.session.settings.org_id
+        try:
+            answer = await self.session.console.create_agent(body)
+        except OpsconsoleError as problem:
+            if not isinstance(problem, ConsoleError) or problem.safe_to_repeat:
+                raise
+            return self.lost(request, problem)
+        outcome = self._answered(request, planned, answer)
+        assert outcome.state is not None
+        self.session.meet([_known(outcome.state, request.address)])
+        self._note_plugin_set(outcome.state["id"], outcome.state)
+        return outcome
+
+    def _answered(
+        self, request: ApplyRequest, planned: Attributes, answer: Mapping[str, Any]
+    ) -> Outcome:
+        """Return the outcome of a write that the console answered with the agent."""
+        answer = _agent_fields(answer)
+        values = shown(self.answered, answer)
+        state = settle(self.definition, planned, values)
+        declared = [a.name for a in self.definition.settable if a.name in values]
+        differing = changed_fields(state, values, declared)
+        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        if request.prior is not None:
+            # Beside an error state may follow the console: the next plan shows the difference.
+            state |= {name: values[name] for name in differing}
+        return Outcome(state, self.written(request, state, answer), told)
+
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        prior, planned = request.prior, request.planned
+        assert prior is not None and planned is not None
+        answer: Mapping[str, Any] | None = None
+        found: tuple[Diagnostic, ...] = ()
+        names = [a.name for a in self.answered if a.settable and a.name != "plugin_ids"]
+        changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
+        if changes and self.session.console.has("agent_update"):
+            answer = await self.session.console.update_agent(prior["id"], changes)
+        if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
+            self._note_plugin_set(prior["id"], planned)
+            attached, answer, found = await self._set_plugins(prior, planned, answer)
+            if has_error(found):
+                state = prior | changes | {"plugin_ids": sorted(attached)}
+                return Outcome(state, request.private, found)
+        if answer is None:
+            state = settle(self.definition, planned, prior)
+            return Outcome(state, request.private, found)
+        return self._answered(request, planned, answer).with_diagnostics(*found)
+
+    async def _set_plugins(
+        self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
+    ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...]]:
+        """Attach what is missing, detach what is too many; one failure stops none of the others."""
+        agent_id, wanted = prior["id"], set(planned["plugin_ids"])
+        found: list[Diagnostic] = []
+        if prior["plugin_ids"] is None:
+            listing = await self.session.plugins(agent_id)
+            attached = set(attached_ids(listing))
+            if not listing.complete:
+                found.append(_truncated(self.name(prior)))
+        else:
+            attached = set(prior["plugin_ids"])
+        steps = [(attach, plugin_id) for plugin_id in sorted(wanted - attached)]
+        steps += [(detach, plugin_id) for plugin_id in sorted(attached - wanted)]
+        for step, plugin_id in steps:
+            try:
+                answer = await step(self.session, agent_id, plugin_id) or answer
+            except OpsconsoleError as problem:
+                doing = f"{step.__name__} the plugin {plugin_id} of the {self.name(prior)}"
+                found += diagnose(problem, doing, self.definition)
+            else:
+                attached ^= {plugin_id}
+        return attached, answer, tuple(found)
+
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        prior, memory = request.prior, Memory.decode(request.private)
+        assert prior is not None
+        why = Removal.ALONE if memory.kept else Removal.UNEXPLAINED
+        told = self._rules.removal(self.name(prior, request.address), prior, why)
+        if has_error(told):
+            return Outcome(prior, request.private, told)
+        if self._rules.deletable and prior.get("deletion_policy") != "abandon":
+            try:
+                answer = await self.session.console.delete_agent(prior["id"])
+                confirm_deleted(self.definition, self.name(prior), answer)
+            except NotFound:
+                pass
+            self.session.gone_agents.add(prior["id"])
+            return Outcome(None)
+        if not memory.kept:
+            known = _known(prior, request.address)
+            self.session.released[known.id] = known
+            self.session.meet([known])
+        return Outcome(None, diagnostics=told)
+
+
+def _known(state: Attributes, address: str) -> KnownAgent:
+    return KnownAgent(
+        state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
+    )
+
+
+def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the documented fields of an Agent answer, which carries no plugin list."""
+    return {name: value for name, value in answer.items() if name != "plugin_ids"}
+
+
+def _create_body(config: Attributes) -> dict[str, Any]:
+    """Return the body of POST /api/v1/agents: the declared fields and no others."""
+    body = {
+        attribute.name: config[attribute.name]
+        for attribute in AGENT.settable
+        if attribute.creatable and config.get(attribute.name) is not None
+    }
+    if "credential_config" in body:
+        body["credential_config"] = [
+            {name: value for name, value in entry.items() if value is not None}
+            for entry in body["credential_config"]
+        ]
+    return body
+
+
+def _truncated(name: str) -> Diagnostic:
+    return warning(
+        f"Not every plugin of the {name} could be seen",
+        "The console showed only part of its plugins (has_more): one that is attached and not "
+        "declared may stay attached.",
+        ("plugin_ids",),
+    )

@@ -1,0 +1,194 @@
+"""Plugin attachments: attached, detached, and always judged by the agent's list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from opsconsole.definition import Attribute, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, has_error, warning
+from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.lifecycle.concurrency import each
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Seen,
+)
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.plugins import attach, detach, find_entry
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import AGENT_PLUGIN
+from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
+from opsconsole.values import UNKNOWN, Attributes
+
+
+class AgentPluginLifecycle(OneByOne):
+    """The steps of `opsconsole_agent_plugin`."""
+
+    definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
+
+    @property
+    def answered(self) -> Sequence[Attribute]:
+        """A list entry's fields; the two ids that make an attachment are echoed by no answer."""
+        return PLUGIN_FIELDS
+
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        config = request.config
+        assert config is not None
+        found = tuple(self._beside_plugin_ids(config))
+        if request.prior is None:
+            planned = propose_creation(self.definition, config)
+            if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
+                planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
+            return PlanOutcome(planned, diagnostics=found)
+        proposal = self.propose(request)
+        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
+
+    def _beside_plugin_ids(self, values: Attributes) -> list[Diagnostic]:
+        """Tell where the agent declares its full set of plugins as well."""
+        agent_id, plugin_id = values["agent_id"], values["plugin_id"]
+        full_set = None if agent_id is UNKNOWN else self.session.plugin_sets.get(agent_id)
+        if full_set is None or plugin_id is UNKNOWN:
+            return []
+        if plugin_id in full_set:
+            return [
+                warning(
+                    f"The plugin {plugin_id} of the agent {agent_id} is declared twice",
+                    "The agent's plugin_ids hold it too. Keep one of the two.",
+                    ("plugin_id",),
+                )
+            ]
+        return [
+            error(
+                f"The agent {agent_id} declares its full set of plugins without {plugin_id}",
+                "Its plugin_ids would detach what this resource attaches: add the plugin there, "
+                "or leave plugin_ids out.",
+                ("plugin_id",),
+            )
+        ]
+
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        return ()
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        prior = request.prior
+        agent_id, plugin_id = _ids(prior)
+        if agent_id in self.session.gone_agents:
+            return Outcome(None, seen=Seen.ARCHIVED)
+        try:
+            listing = await self.session.plugins(agent_id)
+        except NotFound:
+            self.session.gone_agents.add(agent_id)
+            return Outcome(None, seen=Seen.GONE)
+        entry = find_entry(listing, plugin_id)
+        if entry is not None:
+            return self._present(request, entry)
+        if listing.complete:
+            return Outcome(None, seen=Seen.GONE)
+        reason = "the console showed only part of the agent's plugins (has_more)"
+        told = warning(
+            f"The {self.name(prior)} was not checked",
+            f"{reason[0].upper()}{reason[1:]}, and how to ask for the rest is not known: set "
+            "cursor_parameter and cursor_field, or a filter in list_query.",
+        )
+        return Outcome(prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
+
+    def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
+        """Return the outcome of reading an attachment that is there.
+
+        All but its two ids is computed, and a refresh that finds only computed fields changed
+        keeps what state holds: `shows` has what was found. Fields that were never seen are filled.
+        """
+        outcome = self.seen(request.prior, request.private, entry)
+        if not Memory.decode(request.private).observed:
+            return outcome
+        return replace(outcome, state=request.prior, shows=outcome.state)
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Attach plugins: all those of one agent, then its list, once."""
+        by_agent: dict[str, list[int]] = {}
+        for index, request in enumerate(requests):
+            assert request.planned is not None
+            by_agent.setdefault(request.planned["agent_id"], []).append(index)
+
+        async def attach_all(indexes: list[int]) -> list[Outcome]:
+            attached = [await self._try_create(requests[index]) for index in indexes]
+            return [
+                await self._shown(requests[index], outcome)
+                for index, outcome in zip(indexes, attached, strict=True)
+            ]
+
+        done = await each(list(by_agent.values()), attach_all, self.session.limit)
+        outcomes: dict[int, Outcome] = {}
+        for indexes, group in zip(by_agent.values(), done, strict=True):
+            outcomes.update(zip(indexes, group, strict=True))
+        return [outcomes[index] for index in range(len(requests))]
+
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        planned = request.planned
+        assert planned is not None
+        found = tuple(self._beside_plugin_ids(planned))
+        if has_error(found):
+            return Outcome(None, diagnostics=found)
+        await attach(self.session, planned["agent_id"], planned["plugin_id"])
+        return Outcome(planned, diagnostics=found)
+
+    async def _shown(self, request: ApplyRequest, outcome: Outcome) -> Outcome:
+        """Fill what was attached from the agent's list, which decides whether it was."""
+        planned = outcome.state
+        if planned is None:
+            return outcome
+        agent_id, plugin_id = planned["agent_id"], planned["plugin_id"]
+        doing = f"read back the {self.name(planned, request.address)}"
+        state = settle(self.definition, planned, {"id": f"{agent_id}/{plugin_id}"})
+        try:
+            listing = await self.session.plugins(agent_id)
+        except ConsoleError as problem:
+            told = [warning(item.summary, item.detail) for item in diagnose(problem, doing)]
+            return Outcome(state, diagnostics=(*outcome.diagnostics, *told))
+        entry = find_entry(listing, plugin_id)
+        if entry is not None:
+            memory = Memory(declared={}).encode()
+            return self.seen(state, memory, entry).with_diagnostics(*outcome.diagnostics)
+        if not listing.complete:
+            return Outcome(state, diagnostics=outcome.diagnostics)
+        lost = error(
+            f"The plugin {plugin_id} is not attached to the agent {agent_id}",
+            "The console answered the attach without an error, but its list of the agent's "
+            "plugins does not hold the plugin.",
+            ("plugin_id",),
+        )
+        return Outcome(None, diagnostics=(*outcome.diagnostics, lost))
+
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        return Outcome(request.planned, request.private)
+
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        assert request.prior is not None
+        agent_id, plugin_id = _ids(request.prior)
+        if agent_id in self.session.gone_agents:
+            return Outcome(None)
+        await detach(self.session, agent_id, plugin_id)
+        return Outcome(None)
+
+    async def import_state(self, import_id: str) -> Outcome:
+        """Take `AGENT_ID/PLUGIN_ID` apart."""
+        agent_id, slash, plugin_id = import_id.partition("/")
+        if not (agent_id and slash and plugin_id) or "/" in plugin_id:
+            wrong = error(
+                f"{import_id!r} does not name a plugin attachment",
+                "Its import id is AGENT_ID/PLUGIN_ID, such as agt_1/plg_2.",
+            )
+            return Outcome(None, diagnostics=(wrong,))
+        ids = {"id": import_id, "agent_id": agent_id, "plugin_id": plugin_id}
+        return Outcome(self.definition.empty() | ids)
+
+
+def _ids(values: Attributes) -> tuple[str, str]:
+    return values["agent_id"], values["plugin_id"]

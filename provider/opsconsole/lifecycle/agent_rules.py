@@ -1,0 +1,127 @@
+"""What an agent may become: the console deletes no agent, so each removal and move is judged. Pure.
+
+Terraform cannot know why an agent is destroyed; the reconciler can, and says so (`Removal`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.interface import PlanRequest, Removal
+from opsconsole.lifecycle.planning import Proposal
+from opsconsole.values import UNKNOWN, Attributes
+
+_LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRules:
+    """The rules under the current settings; `deletable`: the console can delete an agent."""
+
+    deletable: bool
+
+    def creation(self, name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
+        """Judge a creation; `replacing`: it is the second half of a replacement.
+
+        An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
+        """
+        if replacing and config.get("deletion_policy") == "prevent":
+            return [_prevented(name, Removal.UNEXPLAINED)]
+        return self.missing(config)
+
+    def missing(self, config: Attributes) -> list[Diagnostic]:
+        """Demand what a create cannot do without.
+
+        Not demanded by the schema: configuration generated for an import writes null.
+        """
+        return [
+            error(
+                f"{name} is needed to create an agent",
+                f"An agent is bound to a host and a specialty: declare {name}.",
+                (name,),
+            )
+            for name in ("host_id", "specialty_id")
+            if config.get(name) is None
+        ]
+
+    def removal(self, name: str, prior: Attributes, why: Removal) -> tuple[Diagnostic, ...]:
+        """Say what becomes of a removed agent, or refuse the removal (`deletion_policy`)."""
+        policy = prior.get("deletion_policy")
+        if policy == "prevent" and why is not Removal.WITH_OWNER:
+            return (_prevented(name, why),)
+        if policy == "abandon":
+            return (_abandoned(name),) if why is not Removal.WITH_OWNER else ()
+        if self.deletable or why is Removal.WITH_OWNER:
+            return ()
+        host = f"the host {prior.get('host_id') or '(not known)'}"
+        if why is Removal.ALONE:
+            text = (
+                f"The API has no operation that deletes an agent, and {host} stays: the agent goes "
+                f"on running there. {_LIFT}"
+            )
+            return (warning(f"The {name} leaves management; it is not archived", text),)
+        text = (
+            f"It is archived only if {host} is deleted in this run. The API has no operation that "
+            f"deletes an agent. {_LIFT}"
+        )
+        return (warning(f"The {name} leaves management", text),)
+
+    def replacement(self, name: str, request: PlanRequest, proposal: Proposal) -> list[Diagnostic]:
+        """Judge a replacement: while its host stays, a second agent would run beside the first."""
+        prior, config = request.prior, request.config
+        assert prior is not None and config is not None
+        policies = (config.get("deletion_policy"), prior.get("deletion_policy"))
+        changed = ", ".join(proposal.replaced)
+        path = (proposal.replaced[0],)
+        with_owner = request.removal is Removal.WITH_OWNER
+        if "prevent" in policies and not with_owner:
+            return [_prevented(name, request.removal, path)]
+        if with_owner or self.deletable:
+            return []
+        if proposal.planned["host_id"] is UNKNOWN:
+            return [_perhaps_moved(name, prior, path)]
+        if policies[0] == "abandon":
+            return [_abandoned(name)]
+        moves = "host_id" in proposal.replaced
+        happens = "It would move to another host" if moves else f"{changed} would change"
+        return [
+            error(
+                f"The {name} cannot be replaced while its host stays",
+                f"{happens}, which no operation does in place, and the API cannot delete the old "
+                "agent: a second one would run beside the first. Delete its host in the same run, "
+                'or set deletion_policy = "abandon" to leave the old one running. '
+                "Where the console can change or delete agents, name the operation in "
+                "extra_endpoints as agent_update or agent_delete.",
+                path,
+            )
+        ]
+
+
+def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
+    unknowing = (
+        " Terraform cannot tell whether its host goes too: to delete both, change the policy first."
+        if why is Removal.UNEXPLAINED
+        else ""
+    )
+    return error(
+        f"The {name} must not be removed",
+        f'Its deletion_policy is "prevent".{unknowing}',
+        path,
+    )
+
+
+def _abandoned(name: str) -> Diagnostic:
+    return warning(
+        f"The {name} leaves management; it goes on running",
+        'Its deletion_policy is "abandon".',
+    )
+
+
+def _perhaps_moved(name: str, prior: Attributes, path: tuple[str, ...]) -> Diagnostic:
+    return warning(
+        f"The {name} is replaced, as the id of its host is not known yet",
+        f"The old agent is archived only if the host {prior.get('host_id') or '(not known)'} is "
+        "deleted in this run; otherwise both run.",
+        path,
+    )

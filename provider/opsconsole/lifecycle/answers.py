@@ -1,0 +1,136 @@
+"""From the console's answers to wire values: typed, normalised, merged into what state holds.
+
+Pure. What an answer does not show is never taken for null unless it was shown before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opsconsole.compare import changed_fields, normalise_set
+from opsconsole.definition import Attribute, Kind, ResourceDefinition
+from opsconsole.errors import UnexpectedAnswer
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.values import Attributes, Value
+
+
+def normalise(attribute: Attribute, value: Value) -> Value:
+    """Return `value` in the one form that comparison knows: sets sorted, nested objects filled."""
+    if value is None:
+        return None
+    if attribute.kind is Kind.STRING_SET and isinstance(value, list):
+        return normalise_set(value)
+    return value
+
+
+def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the wire values of those attributes that `answer` shows.
+
+    Raises:
+        UnexpectedAnswer: a field is of another type than the document says (Resources and their
+            fields).
+    """
+    return {
+        attribute.name: _typed(attribute, answer[attribute.name])
+        for attribute in attributes
+        if attribute.name in answer
+    }
+
+
+def _typed(attribute: Attribute, value: Any) -> Value:
+    if value is None:
+        return None
+    kind = attribute.kind
+    if kind is Kind.STRING:
+        if isinstance(value, str):
+            return value
+    elif kind is Kind.BOOLEAN:
+        if isinstance(value, bool):
+            return value
+    elif kind is Kind.INTEGER:
+        if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+            return int(value)
+    elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return normalise_set(value) if kind is Kind.STRING_SET else value
+    elif kind is Kind.OBJECT_LIST and isinstance(value, list):
+        return [_object(attribute, entry) for entry in value]
+    raise UnexpectedAnswer(
+        f"The console's answer holds {_brief(value)} as {attribute.name}, "
+        f"where the document shows a {kind.value}.",
+        "Check that base_url names the console, and its version.",
+    )
+
+
+def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
+    if not isinstance(entry, dict):
+        raise UnexpectedAnswer(
+            f"The console's answer holds {_brief(entry)} within {attribute.name}, "
+            "where the document shows an object."
+        )
+    values: dict[str, Value] = dict.fromkeys(nested.name for nested in attribute.attributes)
+    return values | shown(attribute.attributes, entry)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[str, Any]) -> None:
+    """Check that the answer to a deletion says `deleted: true` (the document: Delete results).
+
+    An extra endpoint may answer with the resource instead, which says nothing of it.
+
+    Raises:
+        UnexpectedAnswer: it says anything else, so that the resource stays in state.
+    """
+    silent = "delete" not in definition.operations and "deleted" not in answer
+    if not silent and answer.get("deleted") is not True:
+        raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
+
+
+def merge(
+    attributes: Iterable[Attribute],
+    prior: Attributes,
+    memory: Memory,
+    answer: Mapping[str, Any],
+) -> tuple[Attributes, Memory, tuple[str, ...]]:
+    """Return state, memory and the names left unseen after an answer that shows one resource.
+
+    A field that is absent now but was shown before is null now; one that was never shown keeps
+    what state holds. Absent where state holds nothing and the resource was created here: both
+    sides agree on null.
+
+    Raises:
+        UnexpectedAnswer: as `shown`.
+    """
+    values = shown(attributes, answer)
+    state = dict(prior)
+    observed: list[str] = []
+    unseen: list[str] = []
+    for attribute in attributes:
+        name = attribute.name
+        if name in values:
+            state[name] = values[name]
+        elif name in memory.observed:
+            state[name] = None
+        elif state.get(name) is not None or memory.declared is None:
+            unseen.append(name)
+            continue
+        observed.append(name)
+    return state, memory.seeing(observed), tuple(unseen)
+
+
+def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) -> Attributes:
+    """Return `prior` where only volatile attributes differ from it, else `state`.
+
+    A refresh that finds only `updated_at` (for an agent also `status`) changed keeps state's
+    values: a console that stamps reads would else show a difference for ever.
+    """
+    steady = [attribute.name for attribute in attributes if not attribute.volatile]
+    volatile = [attribute.name for attribute in attributes if attribute.volatile]
+    if any(prior.get(name) is None and state.get(name) is not None for name in volatile):
+        return state
+    return state if changed_fields(prior, state, steady) else prior

@@ -1,0 +1,266 @@
+"""Blacklisted commands: adopted by id, updated in part, left on the console when removed.
+
+Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means "leave as it is".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from opsconsole.compare import changed_fields
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import ApiError, Forbidden, NotFound, OpsconsoleError
+from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Seen,
+)
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_creation, settle, unsettle
+from opsconsole.resources import BLACKLISTED_COMMAND
+from opsconsole.values import UNKNOWN, Attributes
+
+_WRITTEN = ("pattern", "description", "org_id")
+
+
+class BlacklistedCommandLifecycle(OneByOne):
+    """The steps of `opsconsole_blacklisted_command`."""
+
+    definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
+
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        assert request.config is not None
+        if request.prior is None:
+            return await self._plan_adoption(request.config)
+        proposal = self.propose(request)
+        found = self.unverified(proposal, self.name(request.prior))
+        found += _apply_scope(proposal.planned, request.config, request.prior)
+        changed = changed_fields(request.prior, proposal.planned, _WRITTEN)
+        if changed:
+            unsettle(self.definition, proposal.planned, changed)
+        return PlanOutcome(
+            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
+        )
+
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        return self._leaving(request.prior)
+
+    def _leaving(self, prior: Attributes | None) -> tuple[Diagnostic, ...]:
+        if self.session.console.has("blacklist_delete"):
+            return ()
+        return (
+            warning(
+                f"The {self.name(prior)} leaves management; the row stays on the console",
+                "The API has no operation that deletes a blacklisted command, so it goes on "
+                "refusing what it refuses. Where the console has one, name it in "
+                "extra_endpoints as blacklist_delete.",
+            ),
+        )
+
+    async def _plan_adoption(self, config: Attributes) -> PlanOutcome:
+        planned = propose_creation(self.definition, config)
+        row_id = config.get("id")
+        if row_id is None:
+            if self.session.console.has("blacklist_create"):
+                _plan_scope_of_new(planned)
+                return PlanOutcome(planned)
+            return PlanOutcome(planned, diagnostics=(_ID_NEEDED,))
+        if row_id is UNKNOWN:
+            return PlanOutcome(planned)
+        try:
+            row = await self._row(row_id)
+        except NotFound as problem:
+            return PlanOutcome(planned, diagnostics=(_not_visible(row_id, problem),))
+        planned = {
+            attribute.name: row.get(attribute.name)
+            if config.get(attribute.name) is None and not attribute.local
+            else planned[attribute.name]
+            for attribute in self.definition
+        }
+        found = _apply_scope(planned, config, row)
+        changed = changed_fields(row, planned, _WRITTEN)
+        if changed:
+            unsettle(self.definition, planned, changed)
+        found.append(_adopting(row, planned, changed))
+        return PlanOutcome(planned, diagnostics=tuple(found))
+
+    async def _row(self, row_id: str) -> Attributes:
+        answer = await self.session.console.get_blacklisted_command(row_id)
+        return self.definition.empty() | shown(self.definition.answered, answer)
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        row_id = request.prior["id"]
+        try:
+            answer = await self.session.console.get_blacklisted_command(row_id)
+        except NotFound:
+            gone = warning(
+                f"The {self.name(request.prior)} is deleted, or not visible to this key",
+                "The console answers 404 for both. It is removed from state.",
+            )
+            return Outcome(None, diagnostics=(gone,), seen=Seen.GONE)
+        outcome = self.seen(request.prior, request.private, answer)
+        assert outcome.state is not None
+        state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
+        return Outcome(state, outcome.private, unobserved=outcome.unobserved)
+
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        assert request.planned is not None and request.config is not None
+        row_id = request.config.get("id")
+        if row_id is None:
+            return await self._create_row(request)
+        row = await self._row(row_id)
+        return await self._write(row_id, row, request)
+
+    async def _create_row(self, request: ApplyRequest) -> Outcome:
+        planned = request.planned
+        assert planned is not None
+        body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
+        body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
+        await self.session.before_create([request], {})
+        try:
+            answer = await self.session.console.create_blacklist(body)
+        except OpsconsoleError as problem:
+            if getattr(problem, "safe_to_repeat", True):
+                raise
+            return self.lost(request, problem)
+        return self._settled(planned, request, answer)
+
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        assert request.prior is not None
+        return await self._write(request.prior["id"], request.prior, request)
+
+    async def _write(self, row_id: str, row: Attributes, request: ApplyRequest) -> Outcome:
+        """Send the fields of a known row that differ from what is planned, if any."""
+        planned = request.planned
+        assert planned is not None
+        changed = [
+            name for name in changed_fields(row, planned, _WRITTEN) if planned[name] is not UNKNOWN
+        ]
+        if not changed:
+            return self._settled(planned, request, row)
+        changes = {name: planned[name] for name in changed}
+        try:
+            answer = await self.session.console.update_blacklisted_command(row_id, changes)
+        except Forbidden as problem:
+            kept = request.prior
+            doing = self.name(row)
+            return Outcome(kept, request.private, (_scope_refused(problem, doing, row, planned),))
+        return self._settled(planned, request, answer)
+
+    def _settled(
+        self, planned: Attributes, request: ApplyRequest, answer: dict[str, Any]
+    ) -> Outcome:
+        values = shown(self.definition.answered, answer)
+        values["tenant_wide"] = values.get("org_id") is None
+        state = settle(self.definition, planned, values)
+        private = self.written(request, state, answer)
+        differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
+        if not differing:
+            return Outcome(state, private)
+        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        kept = state if request.prior is None else state | values
+        return Outcome(kept, private, told)
+
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        prior = request.prior
+        assert prior is not None
+        if not self.session.console.has("blacklist_delete"):
+            return Outcome(None, diagnostics=self._leaving(prior))
+        try:
+            answer = await self.session.console.delete_blacklist(prior["id"])
+        except NotFound:
+            return Outcome(None)
+        confirm_deleted(self.definition, self.name(prior), answer)
+        return Outcome(None)
+
+
+_ID_NEEDED = error(
+    "No id is declared",
+    "The API has no operation that creates a blacklisted command: declare the `id` of the row to "
+    "adopt. Where the console has one, name it in extra_endpoints as blacklist_create.",
+    ("id",),
+)
+
+
+def _plan_scope_of_new(planned: Attributes) -> None:
+    if planned["tenant_wide"] is True:
+        planned["org_id"] = None
+    elif isinstance(planned["org_id"], str):
+        planned["tenant_wide"] = False
+
+
+def _apply_scope(planned: Attributes, config: Attributes, row: Attributes) -> list[Diagnostic]:
+    """Plan the scope: `org_id` names it, `tenant_wide = true` writes null, neither leaves it."""
+    org_id, tenant_wide = config.get("org_id"), config.get("tenant_wide")
+    if tenant_wide is UNKNOWN:
+        planned["org_id"] = org_id if org_id is not None else UNKNOWN
+        return []
+    if org_id is UNKNOWN:
+        planned["tenant_wide"] = tenant_wide if tenant_wide is not None else UNKNOWN
+        return []
+    if tenant_wide is True:
+        planned["org_id"], planned["tenant_wide"] = None, True
+        return []
+    planned["org_id"] = org_id if org_id is not None else row.get("org_id")
+    planned["tenant_wide"] = planned["org_id"] is None
+    if tenant_wide is False and planned["org_id"] is None:
+        planned["tenant_wide"] = False
+        return [
+            error(
+                "tenant_wide = false does not say which org the row moves to",
+                "The row is tenant-wide now: declare the `org_id` that it shall govern.",
+                ("tenant_wide",),
+            )
+        ]
+    return []
+
+
+def _scope(row: Attributes) -> str:
+    org_id = row.get("org_id")
+    if org_id is UNKNOWN:
+        return "a scope known after apply"
+    return "tenant-wide" if org_id is None else f"org {org_id}"
+
+
+def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> Diagnostic:
+    lines = [
+        f"pattern: {row.get('pattern')!r} → {planned['pattern']!r}",
+        f"scope: {_scope(row)} → {_scope(planned)}",
+    ]
+    if "description" in changed:
+        lines.append(f"description: {row.get('description')!r} → {planned['description']!r}")
+    if row.get("document_id"):
+        lines.append(f"It was extracted from the knowledge document {row['document_id']}.")
+    does = "changes a row that is already there" if changed else "leaves the row as it is"
+    return warning(
+        f"Adopting the blacklisted command {row['id']} {does}",
+        "\n".join(lines),
+    )
+
+
+def _not_visible(row_id: str, problem: ApiError) -> Diagnostic:
+    return error(
+        f"There is no blacklisted command {row_id} that this key can see",
+        f"A row is adopted by its id. Check the id, and the key's org.\n{problem}",
+        ("id",),
+    )
+
+
+def _scope_refused(
+    problem: ApiError, name: str, row: Attributes, planned: Attributes
+) -> Diagnostic:
+    tenant = row.get("org_id") is None or planned.get("org_id") is None
+    needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
+    field = problem.problem.field
+    path = (field,) if field in _WRITTEN else ("org_id",)
+    return error(
+        f"This key sees the {name} but may not write its scope",
+        f"The row is {_scope(row)}, declared is {_scope(planned)}.{needs}\n{problem}",
+        path,
+    )

@@ -1,0 +1,127 @@
+"""Reading data sources, from the lists and rows that the resources of the run read too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from opsconsole.definition import DataSourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, error, warning
+from opsconsole.errors import NotFound
+from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.specialty_search import candidates
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import (
+    AGENT_PLUGINS_DATA,
+    BLACKLISTED_COMMAND_DATA,
+    SPECIALTIES_DATA,
+    SPECIALTY_DATA,
+)
+from opsconsole.v1.console import Listing
+from opsconsole.values import Attributes
+
+_SELECTORS = ("id", "key", "name")
+
+
+async def read_data(
+    session: Session, definition: DataSourceDefinition, config: Attributes
+) -> Outcome:
+    """Return the value of one data source, or why it has none."""
+    try:
+        return await _READERS[definition.type_name](session, config)
+    except Exception as problem:
+        return Outcome(None, diagnostics=diagnose(problem, f"read {definition.type_name}"))
+
+
+async def _specialty(session: Session, config: Attributes) -> Outcome:
+    wanted = {name: config[name] for name in _SELECTORS if config.get(name) is not None}
+    if len(wanted) != 1:
+        return _nothing(
+            "A specialty is found by exactly one of id, key or name",
+            f"Declared are {', '.join(wanted) or 'none of them'}.",
+        )
+    [(name, value)] = wanted.items()
+    listing = await candidates(session, wanted)
+    matches = [entry for entry in listing.entries if entry.get(name) == value]
+    if len(matches) == 1 and (listing.complete or name != "name"):
+        # A name may stand a second time in the part of the list that is not shown.
+        return Outcome(SPECIALTY_DATA.empty() | shown(SPECIALTY_DATA, matches[0]))
+    if len(matches) > 1:
+        ids = ", ".join(str(entry.get("id")) for entry in matches)
+        return _nothing(
+            f"{len(matches)} specialties have the {name} {value!r}",
+            f"Use the id of one: {ids}.",
+            (name,),
+        )
+    if not listing.complete:
+        return _nothing(
+            f"Cannot tell which specialty has the {name} {value!r}", _TRUNCATED, (name,)
+        )
+    return _nothing(
+        f"There is no specialty with the {name} {value!r} that this key can see",
+        "Check the value, and the key's org.",
+        (name,),
+    )
+
+
+async def _specialties(session: Session, _: Attributes) -> Outcome:
+    listing = await session.specialties()
+    attribute = SPECIALTIES_DATA["specialties"]
+    return _list(listing, shown((attribute,), {"specialties": _ordered(listing)}))
+
+
+async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
+    agent_id = config["agent_id"]
+    try:
+        listing = await session.plugins(agent_id)
+    except NotFound as problem:
+        return _nothing(
+            f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
+        )
+    attribute = AGENT_PLUGINS_DATA["plugins"]
+    values = shown((attribute,), {"plugins": _ordered(listing)})
+    return _list(listing, values | {"agent_id": agent_id})
+
+
+async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
+    row_id = config["id"]
+    try:
+        answer = await session.console.get_blacklisted_command(row_id)
+    except NotFound as problem:
+        return _nothing(
+            f"There is no blacklisted command {row_id} that this key can see",
+            str(problem),
+            ("id",),
+        )
+    values = BLACKLISTED_COMMAND_DATA.empty() | shown(BLACKLISTED_COMMAND_DATA, answer)
+    return Outcome(values | {"tenant_wide": values["org_id"] is None})
+
+
+_READERS: Mapping[str, Callable[[Session, Attributes], Awaitable[Outcome]]] = {
+    SPECIALTY_DATA.type_name: _specialty,
+    SPECIALTIES_DATA.type_name: _specialties,
+    AGENT_PLUGINS_DATA.type_name: _agent_plugins,
+    BLACKLISTED_COMMAND_DATA.type_name: _blacklisted_command,
+}
+
+_TRUNCATED = (
+    "The console showed only part of the list (has_more), and how to ask for the rest is not "
+    "known: set cursor_parameter and cursor_field, or a filter in list_query."
+)
+
+
+def _ordered(listing: Listing) -> list[Mapping[str, Any]]:
+    return sorted(listing.entries, key=lambda entry: str(entry.get("id")))
+
+
+def _list(listing: Listing, values: dict[str, Any]) -> Outcome:
+    told: tuple[Diagnostic, ...] = ()
+    if not listing.complete:
+        told = (warning("The list is not complete", _TRUNCATED),)
+    return Outcome(values | {"complete": listing.complete}, diagnostics=told)
+
+
+def _nothing(summary: str, detail: str, path: Path = ()) -> Outcome:
+    return Outcome(None, diagnostics=(error(summary, detail, path),))

@@ -1,0 +1,242 @@
+"""Hosts: read by an empty update, updated in part, deleted with all their agents.
+
+Their creation, a guarded bulk import, is in `host_creation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from opsconsole.compare import changed_fields
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import BadRequest, Forbidden, NotFound
+from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.host_calls import (
+    REPLACING,
+    is_readable,
+    look,
+    reading_refused,
+    updated_fields,
+)
+from opsconsole.lifecycle.host_creation import HostCreation
+from opsconsole.lifecycle.host_settling import Found, LostCreate, find_lost_hosts
+from opsconsole.lifecycle.interface import (
+    NOT_PERMITTED,
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Seen,
+)
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import HOST
+from opsconsole.values import Attributes
+
+
+class HostLifecycle(OneByOne):
+    """The steps of `opsconsole_host`."""
+
+    definition: ClassVar[ResourceDefinition] = HOST
+
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        config = request.config
+        assert config is not None
+        if request.prior is None:
+            return PlanOutcome(propose_creation(self.definition, config))
+        proposal = self.propose(request)
+        name = self.name(request.prior)
+        found = self.unverified(proposal, name)
+        found += [_drifted(name, item, request) for item in proposal.drifted]
+        if proposal.replaced:
+            abandoned = request.prior.get("deletion_policy") == "abandon"
+            found.append(_abandoned(name) if abandoned else _replacing(name, proposal.replaced))
+        return PlanOutcome(
+            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
+        )
+
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        prior = request.prior or {}
+        return (_abandoned(self.name(prior)),) if prior.get("deletion_policy") == "abandon" else ()
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        host_id = request.prior["id"]
+        if not is_readable(self.session):
+            return self._unchecked(request, "the settings offer no way to read a host")
+        try:
+            answer = await look(self.session, host_id)
+        except NotFound as problem:
+            return self._missing(request, problem)
+        except Forbidden as problem:
+            return self._unchecked(request, f"{NOT_PERMITTED}: {problem}", told=True)
+        except BadRequest as problem:
+            if self.session.console.has("host_get"):
+                raise
+            return self._refused(request, problem)
+        self.session.held_hosts.setdefault(host_id, request.address or self.name(request.prior))
+        return self.seen(request.prior, request.private, answer)
+
+    def _unchecked(self, request: ReadRequest, reason: str, *, told: bool = False) -> Outcome:
+        found = warning(
+            f"The {self.name(request.prior)} was not checked",
+            f"Its state is kept as it was: {reason}",
+        )
+        return Outcome(
+            request.prior,
+            request.private,
+            (found,) if told else (),
+            Seen.UNCHECKED,
+            reason=reason,
+        )
+
+    def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
+        told = reading_refused(self.session, problem)
+        reason = "the console refuses an empty update, by which hosts are read"
+        return self._unchecked(request, reason).with_diagnostics(*told)
+
+    def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
+        name = self.name(request.prior)
+        if self.session.settings.on_missing_host == "error":
+            told = error(
+                f"The {name} is deleted, or not visible to this key",
+                'on_missing_host is "error", so it stays in state. Remove it from state by hand, '
+                f"or let the key see it.\n{problem}",
+            )
+            reason = "deleted, or not visible to this key"
+            return Outcome(request.prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
+        self.session.gone_hosts.add(request.prior["id"])
+        told = warning(
+            f"The {name} is deleted, or not visible to this key",
+            "The console answers 404 for both. It is removed from state, and its agents with it.",
+        )
+        return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Create hosts by guarded bulk imports; each row meets its own fate."""
+        return await HostCreation(self).run(requests)
+
+    async def preflight(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Let the console judge the rows of hosts by a dry run; nothing is created.
+
+        An outcome without a diagnostic stands for a host that would be created. A console that
+        ignores the dry run is met with one row only; what it created then is named in an error.
+        """
+        return await HostCreation(self, rehearsal=True).rehearse(requests)
+
+    async def find_lost(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[Found]:
+        """Say what became of creations whose outcome is unknown, by a dry run of their rows.
+
+        Raises:
+            ConsoleError: the console could not be asked.
+        """
+        return await find_lost_hosts(self, lost, existing)
+
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        return (await self.create([request]))[0]
+
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        prior, planned = request.prior, request.planned
+        assert prior is not None and planned is not None
+        changed = updated_fields(prior, planned)
+        memory = Memory.decode(request.private).having_declared(request.config or {}, REPLACING)
+        if not changed:
+            state = settle(self.definition, planned, prior)
+            return Outcome(state, memory.encode())
+        changes = {name: planned[name] for name in changed}
+        answer = await self.session.console.update_host(prior["id"], changes)
+        values = shown(self.answered, answer)
+        state = settle(self.definition, planned, prior | values)
+        private = self.written(request, state, answer, REPLACING)
+        differing = changed_fields(state, values, [name for name in changed if name in values])
+        if not differing:
+            return Outcome(state, private)
+        told = self.kept_otherwise(differing, state, values, creating=False)
+        return Outcome(state | values, private, told)
+
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        prior = request.prior
+        assert prior is not None
+        host_id = prior["id"]
+        if prior.get("deletion_policy") == "abandon":
+            self.session.held_hosts.pop(host_id, None)
+            return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
+        deleted = False
+        try:
+            answer = await self.session.console.delete_host(host_id)
+            confirm_deleted(self.definition, self.name(prior), answer)
+            deleted = True
+        except NotFound:
+            deleted = True
+            return Outcome(None)
+        except Exception as problem:
+            doing = f"delete the {self.name(prior, request.address)}"
+            told = diagnose(problem, doing, self.definition)
+            stranded = self._stranded(host_id)
+            return Outcome(prior, request.private, (*told, *stranded))
+        finally:
+            await self.session.end_host_delete(host_id, deleted=deleted)
+        return self._deleted(prior, answer)
+
+    def _deleted(self, prior: Attributes, answer: Mapping[str, Any]) -> Outcome:
+        rerouted = tuple(
+            item for item in answer.get("rerouted_hosts") or () if isinstance(item, str)
+        )
+        if not rerouted:
+            return Outcome(None)
+        told = warning(
+            f"Deleting the {self.name(prior)} rerouted other hosts",
+            f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
+            "read again.",
+        )
+        return Outcome(None, diagnostics=(told,), rerouted=rerouted)
+
+    def _stranded(self, host_id: str) -> tuple[Diagnostic, ...]:
+        """List the agents released in this run that the failed deletion leaves running."""
+        agents = [a for a in self.session.released.values() if a.host_id == host_id]
+        if not agents:
+            return ()
+        lines = [
+            f"terraform import {agent.address or 'opsconsole_agent.NAME'} {agent.id}"
+            + (f"  # {agent.name}" if agent.name else "")
+            for agent in sorted(agents, key=lambda agent: agent.id)
+        ]
+        return (
+            error(
+                f"{len(agents)} agents of the host {host_id} left management and still run",
+                "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
+            ),
+        )
+
+
+def _abandoned(name: str) -> Diagnostic:
+    return warning(
+        f"The {name} leaves management; it stays on the console",
+        'Its deletion_policy is "abandon".',
+    )
+
+
+def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
+    return warning(
+        f"Replacing the {name} archives every agent of it, unmanaged ones too",
+        f"No operation changes {', '.join(names)} in place, so the host is deleted and imported "
+        "anew; the console archives its agents and their tasks with it.",
+        (names[0],),
+    )
+
+
+def _drifted(name: str, attribute: str, request: PlanRequest) -> Diagnostic:
+    assert request.prior is not None and request.config is not None
+    return warning(
+        f"The console changed {attribute} of the {name} by itself",
+        f"Declared is {request.config.get(attribute)!r}, the console holds "
+        f"{request.prior.get(attribute)!r}. Replacing the host for that would archive its agents, "
+        "so state follows the console. Declare what it holds.",
+        (attribute,),
+    )

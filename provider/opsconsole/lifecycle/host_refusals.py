@@ -1,0 +1,57 @@
+"""What the user is told of hosts that a bulk import did not create, or should not have. Pure."""
+
+from __future__ import annotations
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.verdicts import Verdict
+
+
+def not_created(name: str, verdict: Verdict) -> Diagnostic:
+    """Say why a row was not created, and what can be done about it."""
+    if not verdict.matched:
+        return error(
+            f"The {name} was not imported: its verdict cannot be told",
+            "The console's import answer lists its rows in a way that matches no row of the "
+            "request, so nothing was sent for this host.",
+        )
+    said = f"It said {verdict.status or 'nothing'!r}"
+    said += f": {verdict.error}." if verdict.error else "."
+    if verdict.id is None:
+        remedy = "It exists already, or its row is wrong. Import it if it exists."
+    else:
+        remedy = (
+            f"It exists already as {verdict.id}: import it under that id, or set "
+            'on_existing_host = "adopt".'
+        )
+    return error(f"The console would not create the {name}", f"{said} {remedy}")
+
+
+def shared_id(name: str, host_id: str) -> Diagnostic:
+    """Refuse an id that stands for two declarations."""
+    return error(
+        f"The console gave the {name} an id that another host holds",
+        f"{host_id} stands for two declarations, so neither is taken into state. Declare the "
+        "machine once, and import it under its id.",
+    )
+
+
+def would_adopt(name: str, host_id: str) -> Diagnostic:
+    """Say that a host exists and that creating it adopts it."""
+    return warning(
+        f"The {name} is there already and would be adopted",
+        f"The console knows it as {host_id}; what is declared otherwise would be changed there.",
+    )
+
+
+def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
+    """Return the outcome of a rehearsed row that the console created all the same."""
+    state = outcome.state or {}
+    if state.get("id") is None:
+        return outcome
+    told = error(
+        f"The console created the {name} although it was asked for a dry run only",
+        f"It exists now as {state['id']}: import it under that id. This console's import cannot be "
+        "rehearsed; plan without preflight, and ask its operator.",
+    )
+    return Outcome(None, diagnostics=(told,))

@@ -1,0 +1,119 @@
+"""One host on its way into the console: its import row, and its state once it was created."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opsconsole.compare import changed_fields
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import BadRequest, OpsconsoleError
+from opsconsole.lifecycle.answers import merge, shown
+from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import HOST
+from opsconsole.values import Attributes
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """A requested host, the row that is sent for it, and its outcome once there is one."""
+
+    request: ApplyRequest
+    fields: dict[str, Any]
+    outcome: Outcome | None = None
+    guard_word: str | None = None
+    """What the dry run called this row, which stood for "would be created"."""
+
+    @property
+    def planned(self) -> Attributes:
+        """The planned value; every creation has one."""
+        assert self.request.planned is not None
+        return self.request.planned
+
+    @property
+    def config(self) -> Attributes:
+        """The declaration; every creation has one."""
+        assert self.request.config is not None
+        return self.request.config
+
+    @property
+    def settled(self) -> Outcome:
+        """The outcome, once creation has run."""
+        assert self.outcome is not None
+        return self.outcome
+
+
+def import_row(request: ApplyRequest, org_id: str | None) -> dict[str, Any]:
+    """Return the import row of a declaration: the fields that are set, and no others."""
+    config = request.config or {}
+    row = {
+        attribute.name: config[attribute.name]
+        for attribute in HOST.settable
+        if attribute.creatable and config.get(attribute.name) is not None
+    }
+    if org_id is not None:
+        row.setdefault("org_id", org_id)
+    return row
+
+
+async def read_back(
+    steps: OneByOne, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
+) -> Outcome:
+    """Return the outcome of a host that the console has created.
+
+    Nothing is an error here: planned values go into state, unread ones are null, and a field that
+    the console stored otherwise is a warning; the next refresh shows the difference.
+    """
+    private = Memory().having_declared(row.config, REPLACING).encode()
+    bare = settle(HOST, row.planned, {"id": host_id})
+    if not is_readable(steps.session):
+        return Outcome(bare, private, told)
+    try:
+        answer = await look(steps.session, host_id)
+        return taken(steps, row, host_id, answer, told)
+    except OpsconsoleError as problem:
+        if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
+            found = list(reading_refused(steps.session, problem))
+        else:
+            found = _not_read_back(steps, bare, problem)
+        return Outcome(bare, private, (*told, *found))
+
+
+def taken(
+    steps: OneByOne,
+    row: Row,
+    host_id: str,
+    answer: Mapping[str, Any],
+    told: tuple[Diagnostic, ...] = (),
+) -> Outcome:
+    """Return the outcome of a host that exists now, as an answer of the console shows it.
+
+    Raises:
+        UnexpectedAnswer: a field is of another type than the document says.
+    """
+    memory = Memory().having_declared(row.config, REPLACING)
+    values = shown(HOST.answered, answer)
+    state = settle(HOST, row.planned, values | {"id": host_id})
+    _, memory, _ = merge(HOST.answered, state, memory, answer)
+    declared = [name for name in values if row.config.get(name) is not None]
+    differing = changed_fields(state, values, declared)
+    otherwise = steps.kept_otherwise(differing, state, values, creating=True)
+    return Outcome(state, memory.encode(), (*told, *otherwise))
+
+
+def _not_read_back(
+    steps: OneByOne, state: Attributes, problem: OpsconsoleError
+) -> list[Diagnostic]:
+    return [
+        warning(
+            f"The {steps.name(state)} was created, but could not be read back",
+            f"State holds what was declared; a later refresh shows the rest. {item.detail}",
+        )
+        for item in diagnose(problem, "read it", HOST)[:1]
+    ]

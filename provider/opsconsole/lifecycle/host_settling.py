@@ -1,0 +1,157 @@
+"""Settling creations of hosts whose outcome a crash left unknown, by a dry run of their rows.
+
+A dry run that knows a row under an id shows that the host came to be. One that would create it
+shows the contrary only where the console demonstrably recognises hosts by such rows: where the row
+of a host that certainly exists, cut to the same fields, is recognised in the same dry run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from opsconsole.errors import BadRequest, TooLarge
+from opsconsole.lifecycle.host_row import Row, import_row, read_back
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
+from opsconsole.resources import HOST
+from opsconsole.values import UNKNOWN, Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class LostCreate:
+    """A create whose outcome a crash left unknown.
+
+    Attributes:
+        planned: The planned values that were known when it was sent.
+        address: The resource's address.
+        said: What the dry run before it said of it, or empty.
+    """
+
+    planned: Attributes
+    address: str
+    said: str = ""
+
+
+class Fate(Enum):
+    """What became of a create whose outcome was unknown."""
+
+    CREATED = "created"
+    NEVER = "never created"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The fate of a create; `outcome` holds what was created."""
+
+    fate: Fate
+    outcome: Outcome | None = None
+
+
+_UNKNOWN = Found(Fate.UNKNOWN)
+_Fields = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Witness:
+    """A host that exists, as a row of the same fields as the rows that it vouches for."""
+
+    id: str
+    row: dict[str, object]
+
+
+async def find_lost_hosts(
+    steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+) -> list[Found]:
+    """Return the fate of each creation, in order.
+
+    Args:
+        existing: Hosts that are known to exist, for comparison.
+
+    Raises:
+        ConsoleError: The console could not be asked.
+    """
+    size = max(1, steps.session.import_chunk_size // 2)
+    found: list[Found] = []
+    for start in range(0, len(lost), size):
+        found += await _one_chunk(steps, lost[start : start + size], existing)
+    return found
+
+
+async def _one_chunk(
+    steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+) -> list[Found]:
+    rows = [_row(steps, item) for item in lost]
+    witnesses = _witnesses(rows, existing)
+    sent = [row.fields for row in rows] + [item.row for item in witnesses.values()]
+    try:
+        result = await steps.session.console.import_hosts(sent, on_error="continue", dry_run=True)
+    except (BadRequest, TooLarge) as problem:
+        steps.log(problem, "settle what an earlier run may have created")
+        return [_UNKNOWN] * len(rows)
+    judged = verdicts(result, len(sent))
+    if not result.dry_run:
+        steps.session.dry_run_ignored = True
+        return [await _imported(steps, row, said) for row, said in zip(rows, judged, strict=False)]
+    ids = Counter(verdict.id for verdict in judged)
+    held = {item.get("id") for item in existing}
+    came = [
+        verdict.id is not None
+        and ids[verdict.id] == 1
+        and verdict.id not in held
+        and verdict.matched
+        and came_to_be(verdict, item.said)
+        for item, verdict in zip(lost, judged, strict=False)
+    ]
+    recognised = {fields for fields, yes in zip(map(_fields, rows), came, strict=True) if yes}
+    vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
+    recognised |= {fields for (fields, item), said in vouched if said.id == item.id}
+    return [
+        await _fate(steps, row, verdict, yes, _fields(row) in recognised, item.said)
+        for item, row, verdict, yes in zip(lost, rows, judged, came, strict=False)
+    ]
+
+
+def _row(steps: OneByOne, item: LostCreate) -> Row:
+    planned = {name: item.planned.get(name) for name in HOST.names}
+    config = {a.name: planned[a.name] for a in HOST.settable}
+    unknown = {a.name: UNKNOWN for a in HOST if a.computed and planned[a.name] is None}
+    request = ApplyRequest(None, config, planned | unknown, b"", item.address)
+    return Row(request, import_row(request, steps.session.settings.org_id))
+
+
+def _fields(row: Row) -> _Fields:
+    return frozenset(row.fields)
+
+
+def _witnesses(rows: Sequence[Row], existing: Sequence[Attributes]) -> Mapping[_Fields, _Witness]:
+    found: dict[_Fields, _Witness] = {}
+    for fields in map(_fields, rows):
+        if fields in found:
+            continue
+        for host in existing:
+            if all(host.get(name) is not None for name in fields):
+                found[fields] = _Witness(host["id"], {name: host[name] for name in fields})
+                break
+    return found
+
+
+async def _fate(
+    steps: OneByOne, row: Row, verdict: Verdict, came: bool, recognisable: bool, said: str
+) -> Found:
+    if came:
+        assert verdict.id is not None
+        return Found(Fate.CREATED, await read_back(steps, row, verdict.id))
+    new = verdict.matched and (verdict.created or (bool(said) and verdict.status == said))
+    return Found(Fate.NEVER) if new and recognisable else _UNKNOWN
+
+
+async def _imported(steps: OneByOne, row: Row, verdict: Verdict) -> Found:
+    """Take a row as imported just now, by a console that ignored the dry run."""
+    if verdict.created and verdict.id is not None:
+        return Found(Fate.CREATED, await read_back(steps, row, verdict.id))
+    return _UNKNOWN

@@ -1,0 +1,194 @@
+"""What passes between an engine and the lifecycle: requests, outcomes and the interface itself.
+
+Both engines use exactly this. Terraform asks one resource at a time and its calls are gathered;
+the reconciler asks for everything at once. Order of outcomes is the order of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol
+
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.values import Attributes
+
+
+class Removal(Enum):
+    """What an engine knows of why a resource is removed."""
+
+    UNEXPLAINED = "unexplained"
+    """Nothing: Terraform's destroy plan sees one resource, in no order."""
+    ALONE = "alone"
+    """It goes, and what it depends on stays."""
+    WITH_OWNER = "with owner"
+    """The deletion of its host takes it along."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """Ask what would be done to one resource.
+
+    Attributes:
+        prior: The value in state after refresh; None: there is none, it would be created.
+        config: The declaration, null where omitted, UNKNOWN where not yet settled; None: it is
+            to be removed.
+        private: The private bytes beside the prior value.
+        removal: Why it is removed, where `config` is None.
+        address: The resource's address for messages, where the engine knows it.
+    """
+
+    prior: Attributes | None
+    config: Attributes | None
+    private: bytes = b""
+    removal: Removal = Removal.UNEXPLAINED
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """What would be done to one resource.
+
+    Attributes:
+        planned: The value after apply, UNKNOWN where only apply settles it; None: removed.
+        replace: Names of the attributes whose change makes this a replacement; empty: in place.
+        private: Bytes to hand to apply.
+    """
+
+    planned: Attributes | None
+    replace: tuple[str, ...] = ()
+    private: bytes = b""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether any diagnostic is an error."""
+        return has_error(self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """Ask what the console holds for one resource in state."""
+
+    prior: Attributes
+    private: bytes = b""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """Ask to carry out what was planned for one resource.
+
+    Attributes:
+        prior: The value in state; None for a create.
+        config: The declaration, all known; None for a delete.
+        planned: The planned value; None for a delete.
+        private: The bytes that the plan returned.
+    """
+
+    prior: Attributes | None
+    config: Attributes | None
+    planned: Attributes | None
+    private: bytes = b""
+    address: str = ""
+
+
+NOT_PERMITTED = "this key may not read it"
+"""The beginning of the reason why a resource is UNCHECKED that the console refused with 403."""
+
+
+class Seen(Enum):
+    """What reading said of one resource."""
+
+    PRESENT = "present"
+    GONE = "gone"
+    ARCHIVED = "archived"
+    UNCHECKED = "unchecked"
+    """It could not be read: its state is kept, and it is never called in sync."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one resource.
+
+    Attributes:
+        state: The value to keep in state; None: nothing is kept.
+        private: The bytes to keep beside it.
+        diagnostics: What the user is told. With an error and a state, a create is tainted.
+        seen: For a read: what was seen.
+        reason: Why it is UNCHECKED, in one sentence.
+        unobserved: Names of attributes that this answer did not show.
+        shows: For a read: what the console shows, where `state` keeps other values on purpose.
+        uncertain: Whether a create was sent without learning its outcome: `state` then holds
+            the planned value under an id that stands for "not known".
+    """
+
+    state: Attributes | None
+    private: bytes = b""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    seen: Seen = Seen.PRESENT
+    reason: str = ""
+    unobserved: tuple[str, ...] = ()
+    shows: Attributes | None = None
+    uncertain: bool = False
+    rerouted: tuple[str, ...] = field(default=())
+    """After the deletion of a host: ids of the hosts that the console rerouted."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether any diagnostic is an error."""
+        return has_error(self.diagnostics)
+
+    def with_diagnostics(self, *extra: Diagnostic) -> Outcome:
+        """Return this outcome with `extra` diagnostics after its own."""
+        return replace(self, diagnostics=(*self.diagnostics, *extra))
+
+
+class ResourceLifecycle(Protocol):
+    """The five steps of one resource, each for many at once.
+
+    No method raises for what one resource meets: each outcome carries its diagnostics, and one
+    failing request never fails its neighbours.
+    """
+
+    @property
+    def definition(self) -> ResourceDefinition:
+        """The definition of the resource."""
+
+    async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
+        """Say what would be done; reads what a plan must know, writes nothing."""
+
+    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
+        """Read the resources; what cannot be read keeps its state."""
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Create or adopt the resources."""
+
+    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Update the resources in place."""
+
+    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Delete the resources, or let them leave management."""
+
+    async def import_state(self, import_id: str) -> Outcome:
+        """Read the resource that `import_id` names into a new state value."""
+
+
+class LifecycleInterface(Protocol):
+    """Everything an engine needs, for one provider configuration and one run."""
+
+    @property
+    def resources(self) -> Mapping[str, ResourceLifecycle]:
+        """The lifecycle of each resource by Terraform type name."""
+
+    @property
+    def data_sources(self) -> Mapping[str, DataSourceDefinition]:
+        """The definition of each data source by Terraform type name."""
+
+    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
+        """Read one data source; `config` is all known."""
+
+    async def close(self) -> None:
+        """Let go of connections. No call is made afterwards."""

@@ -1,0 +1,71 @@
+"""Everything an engine needs for one run, put together; adding a resource adds one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opsconsole.definition import DataSourceDefinition
+from opsconsole.lifecycle.agent import AgentLifecycle
+from opsconsole.lifecycle.agent_plugin import AgentPluginLifecycle
+from opsconsole.lifecycle.blacklisted_command import BlacklistedCommandLifecycle
+from opsconsole.lifecycle.data import read_data
+from opsconsole.lifecycle.host import HostLifecycle
+from opsconsole.lifecycle.interface import Outcome, ResourceLifecycle
+from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.specialty import SpecialtyLifecycle
+from opsconsole.resources import DATA_SOURCES
+from opsconsole.v1.client import Client
+from opsconsole.v1.console import Console
+from opsconsole.v1.settings import Settings
+from opsconsole.values import Attributes
+
+_STEPS = (
+    SpecialtyLifecycle,
+    HostLifecycle,
+    AgentLifecycle,
+    AgentPluginLifecycle,
+    BlacklistedCommandLifecycle,
+)
+
+
+class Lifecycle:
+    """One run against one console, under one provider configuration.
+
+    Attributes:
+        session: What the run knows; a run that is to read anew makes a new lifecycle.
+    """
+
+    def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
+        """Make no connection yet; `read_only` lets nothing but GET leave this process."""
+        self._client = Client(settings, read_only=read_only)
+        self.session = Session(Console(self._client, settings), settings)
+        self._resources: dict[str, ResourceLifecycle] = {
+            steps.definition.type_name: steps(self.session) for steps in _STEPS
+        }
+
+    @property
+    def resources(self) -> Mapping[str, ResourceLifecycle]:
+        """The steps of each resource by Terraform type name."""
+        return self._resources
+
+    @property
+    def data_sources(self) -> Mapping[str, DataSourceDefinition]:
+        """The definition of each data source by Terraform type name."""
+        return DATA_SOURCES
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How many requests were sent, by operation."""
+        return self._client.calls
+
+    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
+        """Read one data source; `config` is all known."""
+        return await read_data(self.session, DATA_SOURCES[type_name], config)
+
+    async def close(self) -> None:
+        """Give up what is still being read, and let go of connections.
+
+        No call is made afterwards.
+        """
+        await self.session.stop()
+        await self._client.aclose()

@@ -1,0 +1,121 @@
+"""What is remembered of a resource beside its state: the private bytes, alike for both engines.
+
+A console's null and a value that was never seen are different things, and a declaration that
+changed is another thing than a console that changed a value: state alone tells neither apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from opsconsole.values import Attributes, Value
+
+_PLACES: Final = """
+    id name org_id tenant_id created_at updated_at public_ip private_ip ip_connect_mode
+    target_type target_port skip_tls_verify additional_names tags knowledge is_jump_host
+    jump_host_ids jump_host_username_credential_id jump_host_secret_credential_id
+    eligible_subnets external_id unique_id mac enrichment_source host_id specialty_id
+    main_engine secondary_engine remote_execution credential_config plugin_ids
+    accessible_credential_ids status disabled_rule_ids agent_id plugin_id enabled key prompt
+    description execution_mode owner_id pattern document_id source_section text_hash
+"""
+_NAMES: Final = tuple(_PLACES.split())
+"""Attribute names that state can hold as bits of one number. Terraform writes the whole state after
+each change, so what each resource brings along counts: names in full were a quarter of it.
+Names are only ever added, at the end: their places stand in people's states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The content of the private bytes.
+
+    Attributes:
+        observed: Names of the attributes that the console has shown.
+        declared: The last applied declaration of the attributes that replace; None: this resource
+            was imported, nothing has been applied yet.
+        removal_planned: Set only between plan and apply: the plan was to remove the resource, not
+            to replace it.
+        kept: Set only between plan and apply: its owner stays while this one is removed.
+    """
+
+    observed: frozenset[str] = frozenset()
+    declared: Mapping[str, Value] | None = None
+    removal_planned: bool = False
+    kept: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def decode(cls, private: bytes) -> Memory:
+        """Read private bytes; what another provider or version wrote counts as nothing known."""
+        try:
+            content = json.loads(private) if private else {}
+        except ValueError:
+            content = {}
+        if not isinstance(content, dict):
+            content = {}
+        observed = content.pop("observed", None)
+        declared = content.pop("declared", None)
+        return cls(
+            _unpacked(observed) if isinstance(observed, str) else _named(observed),
+            declared if isinstance(declared, dict) else None,
+            content.pop("removal_planned", False) is True,
+            content.pop("kept", False) is True,
+            content,
+        )
+
+    def encode(self) -> bytes:
+        """Write private bytes, as small as they can be: they stand in state with each resource."""
+        content: dict[str, Any] = dict(self.extra)
+        if self.observed:
+            content["observed"] = _packed(self.observed)
+        if self.declared is not None:
+            content["declared"] = {
+                name: value for name, value in self.declared.items() if value is not None
+            }
+        if self.removal_planned:
+            content["removal_planned"] = True
+        if self.kept:
+            content["kept"] = True
+        return json.dumps(content, separators=(",", ":")).encode() if content else b""
+
+    def seeing(self, names: Iterable[str]) -> Memory:
+        """Return this memory with `names` observed too; this very one where it knows them."""
+        observed = self.observed.union(names)
+        return self if observed == self.observed else replace(self, observed=observed)
+
+    def having_declared(self, config: Attributes, names: Iterable[str]) -> Memory:
+        """Return this memory with what `config` declares for `names`."""
+        return replace(
+            self,
+            declared={name: config.get(name) for name in names},
+            removal_planned=False,
+            kept=False,
+        )
+
+
+def _named(observed: object) -> frozenset[str]:
+    names = observed if isinstance(observed, list) else ()
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+@lru_cache(maxsize=1024)
+def _packed(observed: frozenset[str]) -> str | list[str]:
+    """Return the bits of `observed` in hexadecimal; the names, where one of them has no bit."""
+    bits = {name: 1 << place for place, name in enumerate(_NAMES)}
+    if not observed.issubset(bits):
+        return sorted(observed)
+    return f"{sum(bits[name] for name in observed):x}"
+
+
+@lru_cache(maxsize=1024)
+def _unpacked(bits: str) -> frozenset[str]:
+    """Return the names of `bits`; a bit of a later version counts as nothing known."""
+    try:
+        number = int(bits, 16)
+    except ValueError:
+        return frozenset()
+    return frozenset(name for place, name in enumerate(_NAMES) if number >> place & 1)

@@ -1,0 +1,300 @@
+"""The bulk interface for resources whose steps are taken one resource at a time.
+
+Each step of a subclass handles one request and may raise; what it raises becomes that one
+resource's diagnostics. Steps that the console takes in bulk are overridden whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from opsconsole.definition import Attribute, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import Forbidden
+from opsconsole.lifecycle.answers import calm, merge
+from opsconsole.lifecycle.concurrency import each
+from opsconsole.lifecycle.interface import (
+    NOT_PERMITTED,
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Removal,
+    Seen,
+)
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.planning import Proposal, propose_change, settle
+from opsconsole.lifecycle.sentinel import (
+    is_sentinel,
+    new_sentinel,
+    outcome_lost,
+    replacement_refused,
+    still_unsettled,
+)
+from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.values import UNKNOWN, Attributes
+
+_log = logging.getLogger(__name__)
+
+
+class OneByOne(ABC):
+    """The steps of one resource, for many at once, taken one by one."""
+
+    definition: ClassVar[ResourceDefinition]
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
+        """Say what would be done; reads what a plan must know, writes nothing."""
+        return await each(requests, self._try_plan, self.session.limit)
+
+    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
+        """Read the resources; what cannot be read keeps its state."""
+        return await each(requests, self._try_read, self.session.limit)
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Create or adopt the resources."""
+        return await each(requests, self._try_create, self.session.limit)
+
+    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Update the resources in place."""
+        return await each(requests, self._try_update, self.session.limit)
+
+    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        """Delete the resources, or let them leave management."""
+        return await each(requests, self._try_delete, self.session.limit)
+
+    async def import_state(self, import_id: str) -> Outcome:
+        """Read the resource that `import_id` names into a new state value.
+
+        Where an id alone suffices no call is made: the engine reads what it imports.
+        """
+        if not import_id.strip():
+            form = self.definition.import_id
+            return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
+        return Outcome(self.definition.empty() | {"id": import_id})
+
+    def name(self, values: Attributes | None, address: str = "") -> str:
+        """Return how messages call a resource: its title, its label and its id, what is known."""
+        title = self.definition.title
+        values = values or {}
+        label = values.get(self.definition.label)
+        known = [f'"{label}"'] if isinstance(label, str) else []
+        resource_id = values.get("id")
+        if isinstance(resource_id, str) and resource_id != label:
+            known.append(f"({resource_id})" if known else resource_id)
+        if not known and address:
+            known.append(address)
+        return " ".join([title, *known])
+
+    async def _try_plan(self, request: PlanRequest) -> PlanOutcome:
+        try:
+            if request.config is None:
+                return self._plan_removal(request)
+            return await self._plan(request)
+        except Exception as problem:
+            known = request.prior or request.config
+            doing = f"plan the {self.name(known, request.address)}"
+            return PlanOutcome(request.prior, diagnostics=diagnose(problem, doing, self.definition))
+
+    def _plan_removal(self, request: PlanRequest) -> PlanOutcome:
+        memory = replace(
+            Memory.decode(request.private),
+            removal_planned=True,
+            kept=request.removal is Removal.ALONE,
+        )
+        if is_sentinel((request.prior or {}).get("id")):
+            return PlanOutcome(None, private=memory.encode())
+        return PlanOutcome(None, private=memory.encode(), diagnostics=self._removal(request))
+
+    async def _try_read(self, request: ReadRequest) -> Outcome:
+        if is_sentinel(request.prior["id"]):
+            told = still_unsettled(self.name(request.prior), self._import(), request.address)
+            return Outcome(
+                request.prior, request.private, (told,), Seen.UNCHECKED, reason=told.summary
+            )
+        try:
+            return await self._read(request)
+        except Exception as problem:
+            doing = f"read the {self.name(request.prior, request.address)}"
+            found = diagnose(problem, doing, self.definition)
+            refused = f"{NOT_PERMITTED}: " if isinstance(problem, Forbidden) else ""
+            reason = f"{refused}{problem}"
+            return Outcome(
+                request.prior, request.private, found, seen=Seen.UNCHECKED, reason=reason
+            )
+
+    async def _try_create(self, request: ApplyRequest) -> Outcome:
+        return await self._try("create", request, self._create, None)
+
+    async def _try_update(self, request: ApplyRequest) -> Outcome:
+        return await self._try("update", request, self._update, request.prior)
+
+    async def _try_delete(self, request: ApplyRequest) -> Outcome:
+        prior = request.prior
+        if prior is not None and is_sentinel(prior["id"]):
+            if Memory.decode(request.private).removal_planned:
+                return Outcome(None)
+            refusal = replacement_refused(self.name(prior), self._import(), request.address)
+            return Outcome(prior, request.private, (refusal,))
+        return await self._try("delete", request, self._delete, prior)
+
+    def lost(self, request: ApplyRequest, problem: Exception) -> Outcome:
+        """Return the outcome of a create that was sent and whose answer was lost."""
+        assert request.planned is not None
+        told = outcome_lost(
+            self.name(request.config, request.address),
+            str(problem),
+            self._import(),
+            request.address,
+        )
+        state = settle(self.definition, request.planned, {"id": new_sentinel()})
+        return Outcome(state, diagnostics=(told,), uncertain=True)
+
+    def log(self, problem: Exception, doing: str) -> None:
+        """Note in the log a problem that the outcome does not depend on."""
+        _log.warning("cannot %s: %s", doing, problem)
+
+    def _import(self) -> str:
+        return self.definition.import_id.split(" or ")[0]
+
+    async def _try(
+        self, verb: str, request: ApplyRequest, step: Any, kept: Attributes | None
+    ) -> Outcome:
+        try:
+            outcome: Outcome = await step(request)
+        except Exception as problem:
+            doing = f"{verb} the {self.name(request.prior or request.planned, request.address)}"
+            found = diagnose(problem, doing, self.definition)
+            return Outcome(kept, request.private if kept else b"", found)
+        return outcome
+
+    @abstractmethod
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        """Plan a creation (no prior value) or a change of one resource."""
+
+    @abstractmethod
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        """Say what the removal of one resource leaves behind, or why it is refused."""
+
+    @abstractmethod
+    async def _read(self, request: ReadRequest) -> Outcome:
+        """Read one resource."""
+
+    @abstractmethod
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        """Create or adopt one resource."""
+
+    @abstractmethod
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        """Update one resource in place."""
+
+    @abstractmethod
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        """Delete one resource, or let it leave management."""
+
+    def propose(self, request: PlanRequest) -> Proposal:
+        """Return what the declaration asks of the resource in state, by the definition alone."""
+        assert request.prior is not None and request.config is not None
+        return propose_change(
+            self.definition,
+            request.prior,
+            request.config,
+            Memory.decode(request.private),
+            self.session.settings.extra_endpoints,
+        )
+
+    def unverified(self, proposal: Proposal, name: str) -> list[Diagnostic]:
+        """Warn of declared values whose counterpart on the console was never seen."""
+        if not proposal.unverified:
+            return []
+        names = ", ".join(proposal.unverified)
+        return [
+            warning(
+                f"Not verified: {names} of the {name}",
+                "The console has not shown these values, so they are taken as declared: no "
+                "difference is claimed, and nothing is replaced for them.",
+            )
+        ]
+
+    def refused(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
+        """Refuse what no operation can change, naming both values."""
+        return [
+            error(
+                f"The {attribute} of the {name} cannot be changed",
+                f"Declared is {_shown(proposal.planned[attribute])}, the console holds "
+                f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
+                + self._lift(attribute),
+                (attribute,),
+            )
+            for attribute in proposal.refused
+        ]
+
+    def _lift(self, attribute: str) -> str:
+        lifted_by = self.definition[attribute].lifted_by
+        remedy = "Declare what the console holds, or leave the attribute out."
+        if lifted_by is None:
+            return remedy
+        return (
+            f"{remedy} Where the console has such an operation, name it in extra_endpoints as "
+            f"{lifted_by}."
+        )
+
+    def kept_otherwise(
+        self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
+    ) -> tuple[Diagnostic, ...]:
+        """Tell of each attribute that the console stored otherwise than asked.
+
+        After a create these are warnings: an error would taint what now exists.
+        """
+        tell = warning if creating else error
+        return tuple(
+            tell(
+                f"The console kept another {name} of the {self.name(asked)}",
+                f"Asked for was {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
+                "Declare what the console keeps.",
+                (name,),
+            )
+            for name in names
+        )
+
+    def written(
+        self,
+        request: ApplyRequest,
+        state: Attributes,
+        answer: Mapping[str, Any],
+        replacing: Sequence[str] = (),
+    ) -> bytes:
+        """Return the private bytes after a write that the console answered with the resource.
+
+        Args:
+            replacing: The attributes whose last declaration is to be remembered.
+        """
+        declared = Memory.decode(request.private).having_declared(request.config or {}, replacing)
+        return merge(self.answered, state, declared, answer)[1].encode()
+
+    def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:
+        """Return the outcome of reading an answer that shows one resource."""
+        before = Memory.decode(private)
+        state, memory, unseen = merge(self.answered, prior, before, answer)
+        kept = private if memory is before else memory.encode()
+        return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)
+
+    @property
+    def answered(self) -> Sequence[Attribute]:
+        """The attributes that an answer about one of them may hold."""
+        return self.definition.answered
+
+
+def _shown(value: object) -> str:
+    if value is UNKNOWN:
+        return "a value known after apply"
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,0 +1,138 @@
+"""What a declaration asks of a resource: planned values, what replaces, what is refused. Pure.
+
+Obeys Terraform's resource instance change lifecycle: configured values verbatim, or the prior
+value where both mean the same; computed values that the change may touch are unknown, all others
+keep their prior value. Both engines plan with these functions and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from opsconsole.compare import same
+from opsconsole.definition import Attribute, Change, ResourceDefinition
+from opsconsole.lifecycle.answers import normalise
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+
+
+@dataclass(slots=True)
+class Proposal:
+    """What one declaration asks for, before the resource's own rules are applied.
+
+    Attributes:
+        planned: The value after apply.
+        sent: Attributes that the update operation must carry.
+        local: Attributes that change in state without a call.
+        replaced: Attributes whose change replaces.
+        refused: Attributes that nothing can change.
+        unverified: Changed attributes that the console never showed.
+        drifted: Attributes that the console changed by itself and that would replace.
+    """
+
+    planned: Attributes
+    sent: list[str] = field(default_factory=list)
+    local: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list)
+    drifted: list[str] = field(default_factory=list)
+
+
+def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attributes:
+    """Return what is planned for a resource that does not exist yet."""
+    planned = definition.empty()
+    for attribute in definition:
+        declared = config.get(attribute.name) if attribute.settable else None
+        if declared is not None:
+            planned[attribute.name] = normalise(attribute, declared)
+        elif attribute.computed:
+            planned[attribute.name] = UNKNOWN
+    return planned
+
+
+def propose_change(
+    definition: ResourceDefinition,
+    prior: Attributes,
+    config: Attributes,
+    memory: Memory,
+    extra_endpoints: Mapping[str, str],
+) -> Proposal:
+    """Return what a declaration asks of a resource that exists."""
+    proposal = Proposal(dict(prior))
+    for attribute in definition.settable:
+        name = attribute.name
+        declared = normalise(attribute, config.get(name))
+        if declared is None and (attribute.computed or prior.get(name) is None):
+            continue
+        if same(declared, normalise(attribute, prior.get(name))):
+            continue
+        proposal.planned[name] = declared
+        _sort(proposal, attribute, prior, memory, attribute.change_under(extra_endpoints))
+    if proposal.sent:
+        unsettle(definition, proposal.planned, proposal.sent)
+    return proposal
+
+
+def _sort(
+    proposal: Proposal, attribute: Attribute, prior: Attributes, memory: Memory, change: Change
+) -> None:
+    """File one changed attribute under what its change asks for."""
+    name = attribute.name
+    declared = proposal.planned[name]
+    unseen = prior.get(name) is None and name not in memory.observed
+    if change is Change.LOCAL:
+        proposal.local.append(name)
+        return
+    if unseen:
+        proposal.unverified.append(name)
+    if change is Change.UPDATE:
+        proposal.sent.append(name)
+    elif unseen:
+        proposal.local.append(name)
+    elif change is Change.REFUSE:
+        # A value that is not known yet is judged once it is.
+        (proposal.local if declared is UNKNOWN else proposal.refused).append(name)
+    elif _changed_by_console(name, declared, memory):
+        _follow(proposal, name, prior)
+    else:
+        proposal.replaced.append(name)
+
+
+def _changed_by_console(name: str, declared: object, memory: Memory) -> bool:
+    return (
+        memory.declared is not None
+        and memory.declared.get(name) is not None
+        and same(memory.declared[name], declared)
+    )
+
+
+def _follow(proposal: Proposal, name: str, prior: Attributes) -> None:
+    """Let the plan follow the console, as the declaration itself did not change.
+
+    Core lets a plan keep the prior value of a configured attribute, but not a null one.
+    """
+    proposal.drifted.append(name)
+    if prior.get(name) is None:
+        proposal.local.append(name)
+    else:
+        proposal.planned[name] = prior[name]
+
+
+def unsettle(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:
+    """Mark unknown what the console may change along with `changed`."""
+    for attribute in definition:
+        follows = any(name in attribute.follows for name in changed)
+        if attribute.read_only and (attribute.volatile or follows):
+            planned[attribute.name] = UNKNOWN
+
+
+def settle(
+    definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
+) -> Attributes:
+    """Return `planned` with each unknown value taken from `answered`, or null."""
+    return {
+        name: answered.get(name) if holds_unknown(planned.get(name)) else planned.get(name)
+        for name in definition.names
+    }

@@ -1,0 +1,190 @@
+"""What one run knows: the console, the settings, and what earlier calls of the run have shown.
+
+Shared by the lifecycles of all resources; a new run makes a new session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opsconsole.lifecycle.interface import ApplyRequest
+from opsconsole.v1.console import Console, Listing
+from opsconsole.v1.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAgent:
+    """An agent that this run has met."""
+
+    id: str
+    name: str | None = None
+    host_id: str | None = None
+    specialty_id: str | None = None
+    address: str = ""
+
+    def __str__(self) -> str:
+        named = f'"{self.name}" ({self.id})' if self.name else self.id
+        return f"{self.address}: {named}" if self.address else named
+
+
+BeforeCreate = Callable[[Sequence[ApplyRequest], Mapping[str, str]], Awaitable[None]]
+"""Is told of creates that cannot safely be repeated right before they are sent, with what a dry
+run said of each, by address. It returns once that is durable."""
+
+
+async def _heed_nothing(requests: Sequence[ApplyRequest], said: Mapping[str, str]) -> None:
+    """Let creates be sent without a note of them."""
+
+
+class Once:
+    """Calls whose answers serve everyone who asks in one run, by key."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, asyncio.Task[Any]] = {}
+
+    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Return the answer under `key`, making `call` only where nobody asked before.
+
+        An error is an answer too. The one who asks may be cancelled: the call goes on for others.
+        """
+        task = self._answers.get(key)
+        if task is None:
+            task = self._answers[key] = asyncio.create_task(call())
+            task.add_done_callback(_retrieve)
+        return await asyncio.shield(task)
+
+    def answers(self) -> dict[str, Any]:
+        """Return the answers that came so far, by key; errors are left out."""
+        return {
+            key: task.result()
+            for key, task in self._answers.items()
+            if task.done() and not task.cancelled() and task.exception() is None
+        }
+
+    async def stop(self) -> None:
+        """Give up the calls that nobody waits for any more, and wait until they have ended."""
+        tasks = list(self._answers.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def forget(self, key: str) -> None:
+        """Let the next one who asks under `key` make a new call."""
+        self._answers.pop(key, None)
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Take note of an error that nobody waits for any more: asyncio would print it at exit."""
+    if not task.cancelled():
+        task.exception()
+
+
+@dataclass
+class Session:
+    """One run against one console.
+
+    Attributes:
+        gone_hosts: Ids of hosts that were deleted or found gone.
+        gone_agents: Ids of agents that were found gone.
+        ended_host_deletes: Ids of hosts whose deletion was tried, whatever came of it.
+        released: Agents that left management in this run, by id.
+        agents: Every agent that this run has met, by id.
+        plugin_sets: The full plugin sets that agents of this run declare, by agent id.
+        held_hosts: Host id to the name of the resource that holds it.
+        host_reading_refused: Whether the console refused the empty update.
+        dry_run_ignored: Whether the console imported what was sent as a dry run.
+        import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
+        before_create: Whoever keeps a journal hears here of creates about to be sent.
+    """
+
+    console: Console
+    settings: Settings
+    gone_hosts: set[str] = field(default_factory=set)
+    gone_agents: set[str] = field(default_factory=set)
+    ended_host_deletes: set[str] = field(default_factory=set)
+    released: dict[str, KnownAgent] = field(default_factory=dict)
+    agents: dict[str, KnownAgent] = field(default_factory=dict)
+    plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
+    held_hosts: dict[str, str] = field(default_factory=dict)
+    host_reading_refused: bool = False
+    dry_run_ignored: bool = False
+    before_create: BeforeCreate = _heed_nothing
+    import_chunk_size: int = field(init=False)
+    host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _on_host: dict[str, set[str]] = field(default_factory=dict)
+    _plugins: Once = field(default_factory=Once)
+    _specialties: Once = field(default_factory=Once)
+
+    def __post_init__(self) -> None:
+        self.import_chunk_size = self.settings.import_chunk_size
+
+    @property
+    def limit(self) -> int:
+        """How many things to do at a time: as many as requests may be in flight."""
+        return self.settings.max_concurrency
+
+    async def plugins(self, agent_id: str) -> Listing:
+        """Return the agent's plugins, read once in a run unless a write came between.
+
+        Raises:
+            ConsoleError: the list could not be read; NotFound: there is no such agent.
+        """
+        listing: Listing = await self._plugins.ask(
+            agent_id, lambda: self.console.list_plugins(agent_id)
+        )
+        return listing
+
+    def plugins_changed(self, agent_id: str) -> None:
+        """Note a write to the agent: its list is read again when next asked for."""
+        self._plugins.forget(agent_id)
+
+    async def specialties(self) -> Listing:
+        """Return every specialty that the search shows, searched once in a run.
+
+        Raises:
+            ConsoleError: the search failed.
+        """
+        listing: Listing = await self._specialties.ask("", self.console.search_specialties)
+        return listing
+
+    async def stop(self) -> None:
+        """Give up what is still being read; an answer that came stays."""
+        await self._plugins.stop()
+        await self._specialties.stop()
+
+    def listed_plugins(self) -> Mapping[str, Listing]:
+        """Return the plugins of the agents whose list this run has read, by agent id."""
+        return self._plugins.answers()
+
+    def listed_specialties(self) -> Listing | None:
+        """Return what the search showed, where this run has searched."""
+        listing: Listing | None = self._specialties.answers().get("")
+        return listing
+
+    def specialties_changed(self) -> None:
+        """Note a write to a specialty: the next one who asks searches again."""
+        self._specialties.forget("")
+
+    def meet(self, agents: Sequence[KnownAgent]) -> None:
+        """Note agents that exist, so that messages can name who carries a specialty."""
+        for agent in agents:
+            self.agents[agent.id] = agent
+            if agent.host_id is not None:
+                self._on_host.setdefault(agent.host_id, set()).add(agent.id)
+
+    async def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
+        """Note that a host's deletion was tried, and wake who waits for its agents to go."""
+        async with self.host_delete_ended:
+            self.ended_host_deletes.add(host_id)
+            if deleted:
+                self.gone_hosts.add(host_id)
+                self.held_hosts.pop(host_id, None)
+                self.gone_agents.update(
+                    agent_id
+                    for agent_id in self._on_host.get(host_id, ())
+                    if self.agents[agent_id].host_id == host_id
+                )
+            self.host_delete_ended.notify_all()

@@ -1,0 +1,273 @@
+"""Specialties: looked up by one search for all, adopted, deleted once no agent carries them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from opsconsole.compare import changed_fields
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import Conflict, ConsoleError, NotFound
+from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+    Seen,
+)
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
+from opsconsole.lifecycle.session import KnownAgent
+from opsconsole.lifecycle.specialty_search import find_specialty
+from opsconsole.resources import SPECIALTY
+from opsconsole.values import UNKNOWN, Attributes
+
+_DEFAULT_DELETE_TIMEOUT = 120.0
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class SpecialtyLifecycle(OneByOne):
+    """The steps of `opsconsole_specialty`."""
+
+    definition: ClassVar[ResourceDefinition] = SPECIALTY
+
+    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+        assert request.config is not None
+        if request.prior is None:
+            return await self._plan_adoption(request.config, request.address)
+        proposal = self.propose(request)
+        name = self.name(request.prior)
+        found = [
+            *self.unverified(proposal, name),
+            *self.refused(proposal, request.prior, name),
+        ]
+        return PlanOutcome(
+            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
+        )
+
+    async def _plan_adoption(self, config: Attributes, address: str) -> PlanOutcome:
+        planned = propose_creation(self.definition, config)
+        if config.get("key") is UNKNOWN or config.get("id") is UNKNOWN:
+            return PlanOutcome(planned)
+        found = await find_specialty(self.session, config)
+        if isinstance(found, Diagnostic):
+            if self._creates(config, found):
+                return PlanOutcome(planned)
+            return PlanOutcome(planned, diagnostics=(found,))
+        values = self.definition.empty() | found
+        local = {
+            attribute.name: config.get(attribute.name)
+            for attribute in self.definition
+            if attribute.local
+        }
+        proposal = propose_change(
+            self.definition,
+            values | local,
+            config,
+            Memory(observed=frozenset(found), declared={}),
+            self.session.settings.extra_endpoints,
+        )
+        refused = self.refused(proposal, values, self.name(values, address))
+        return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
+
+    def _creates(self, config: Attributes, found: Diagnostic) -> bool:
+        return (
+            found.summary.startswith("There is no specialty")
+            and self.session.console.has("specialty_create")
+            and config.get("id") is None
+        )
+
+    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+        name = self.name(request.prior)
+        if (request.prior or {}).get("deletion_policy") == "abandon":
+            return (_abandoned(name),)
+        if self.session.console.has("specialty_create"):
+            return ()
+        return (
+            warning(
+                f"Once deleted, the {name} cannot be created again",
+                "The API (v1) has no operation that creates a specialty. "
+                '`deletion_policy = "abandon"` leaves it on the console.',
+            ),
+        )
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        prior = request.prior
+        if self.session.console.has("specialty_get"):
+            try:
+                answer = await self.session.console.get_specialty(prior["id"])
+            except NotFound:
+                return Outcome(None, seen=Seen.GONE)
+            return self.seen(prior, request.private, answer)
+        listing = await self.session.specialties()
+        for entry in listing.entries:
+            if entry.get("id") == prior["id"]:
+                return self.seen(prior, request.private, entry)
+        if listing.complete:
+            return Outcome(None, seen=Seen.GONE)
+        reason = "the search showed only part of the specialties (has_more)"
+        told = warning(
+            f"The {self.name(prior)} was not checked",
+            f"{reason[0].upper()}{reason[1:]}, and how to ask for the rest is not known: set "
+            "cursor_parameter and cursor_field, or a filter in list_query.",
+        )
+        return Outcome(prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
+
+    async def _create(self, request: ApplyRequest) -> Outcome:
+        config, planned = request.config, request.planned
+        assert config is not None and planned is not None
+        found = await find_specialty(self.session, config)
+        if isinstance(found, Diagnostic):
+            if self._creates(config, found):
+                return await self._create_new(request)
+            return Outcome(None, diagnostics=(found,))
+        if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
+            moved = error(
+                f"The {self.name(planned)} is another one now",
+                f"The plan adopts {planned['id']}, the search finds {found['id']}. Plan again.",
+            )
+            return Outcome(None, diagnostics=(moved,))
+        row = self.definition.empty() | found
+        return await self._write(request, row)
+
+    async def _create_new(self, request: ApplyRequest) -> Outcome:
+        planned = request.planned
+        assert planned is not None
+        body = {
+            attribute.name: planned[attribute.name]
+            for attribute in self.definition.settable
+            if attribute.creatable and planned[attribute.name] not in (None, UNKNOWN)
+        }
+        await self.session.before_create([request], {})
+        try:
+            answer = await self.session.console.create_specialty(body)
+        except ConsoleError as problem:
+            if problem.safe_to_repeat:
+                raise
+            return self.lost(request, problem)
+        self.session.specialties_changed()
+        return self._settled(request, answer)
+
+    async def _update(self, request: ApplyRequest) -> Outcome:
+        assert request.prior is not None
+        return await self._write(request, request.prior)
+
+    async def _write(self, request: ApplyRequest, row: Attributes) -> Outcome:
+        """Send the fields of a known specialty that differ from what is planned, if any."""
+        planned = request.planned
+        assert planned is not None
+        names = [attribute.name for attribute in self.definition.settable if not attribute.local]
+        changed = [
+            name for name in changed_fields(row, planned, names) if planned[name] is not UNKNOWN
+        ]
+        if not changed:
+            return self._settled(request, row)
+        if not self.session.console.has("specialty_update"):
+            refused = self.kept_otherwise(changed, planned, row, creating=False)
+            return Outcome(request.prior, request.private, refused)
+        changes = {name: planned[name] for name in changed}
+        answer = await self.session.console.update_specialty(row["id"], changes)
+        self.session.specialties_changed()
+        return self._settled(request, answer)
+
+    def _settled(self, request: ApplyRequest, answer: Mapping[str, Any]) -> Outcome:
+        planned = request.planned
+        assert planned is not None
+        values = shown(self.definition.answered, answer)
+        state = settle(self.definition, planned, values)
+        names = [a.name for a in self.definition.settable if a.name in values]
+        differing = changed_fields(state, values, names)
+        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        return Outcome(state, self.written(request, state, answer), told)
+
+    async def _delete(self, request: ApplyRequest) -> Outcome:
+        prior = request.prior
+        assert prior is not None
+        if prior.get("deletion_policy") == "abandon":
+            return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
+        deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
+        while True:
+            awaited = self._leaving_agents(prior["id"])
+            ended = set(self.session.ended_host_deletes)
+            try:
+                answer = await self.session.console.delete_specialty(prior["id"])
+            except NotFound:
+                return Outcome(None)
+            except Conflict as problem:
+                if awaited and await self._host_delete_ended(ended, deadline):
+                    continue
+                return Outcome(prior, request.private, (self._carried(prior, problem),))
+            self.session.specialties_changed()
+            confirm_deleted(self.definition, self.name(prior), answer)
+            return Outcome(None)
+
+    def _leaving_agents(self, specialty_id: str) -> list[KnownAgent]:
+        """Return the released agents that carry it and whose host's deletion has not ended."""
+        return [
+            agent
+            for agent in self.session.released.values()
+            if agent.specialty_id == specialty_id
+            and agent.host_id not in self.session.ended_host_deletes
+        ]
+
+    async def _host_delete_ended(self, ended: set[str], deadline: float) -> bool:
+        """Wait until another host's deletion has ended; false once time is up."""
+        session = self.session
+        remaining = deadline - asyncio.get_running_loop().time()
+        if remaining <= 0:
+            return False
+        try:
+            async with asyncio.timeout(remaining), session.host_delete_ended:
+                await session.host_delete_ended.wait_for(
+                    lambda: session.ended_host_deletes != ended
+                )
+        except TimeoutError:
+            return False
+        return True
+
+    def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
+        carriers = sorted(
+            str(agent)
+            for agent in self.session.agents.values()
+            if agent.specialty_id == prior["id"] and agent.id not in self.session.gone_agents
+        )
+        who = (
+            "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, or "
+            "give them another specialty, first."
+            if carriers
+            else "No agent that this run has met carries it: those that do are outside this "
+            "configuration, or unchanged in it. Find them in the console."
+        )
+        return error(f"An agent still carries the {self.name(prior)}", f"{who}\n{problem}")
+
+    async def import_state(self, import_id: str) -> Outcome:
+        """Find the specialty by `key=KEY`, or take `spc_…` as its id."""
+        prefix, _, key = import_id.partition("=")
+        if prefix != "key":
+            return await super().import_state(import_id)
+        found = await find_specialty(self.session, {"key": key})
+        if isinstance(found, Diagnostic):
+            return Outcome(None, diagnostics=(found,))
+        return Outcome(self.definition.empty() | {"id": found["id"]})
+
+
+def _abandoned(name: str) -> Diagnostic:
+    return warning(
+        f"The {name} leaves management; it stays on the console",
+        'Its deletion_policy is "abandon".',
+    )
+
+
+def _delete_timeout(prior: Attributes) -> float:
+    """Return the seconds that `timeouts.delete` allows."""
+    declared = (prior.get("timeouts") or {}).get("delete")
+    if not isinstance(declared, str):
+        return _DEFAULT_DELETE_TIMEOUT
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", declared)
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

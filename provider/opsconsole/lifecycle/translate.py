@@ -1,0 +1,94 @@
+"""The one translation of an error into diagnostics.
+
+`code`, `message` and `request_id` always reach the user; `field` and `errors[]` become diagnostics
+on those attributes (the document: Errors).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, error
+from opsconsole.errors import ApiError, ConfigurationError, OpsconsoleError, Unauthorized
+
+_log = logging.getLogger(__name__)
+
+
+def diagnose(
+    problem: BaseException, doing: str, definition: ResourceDefinition | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return what to tell the user of `problem`, met while `doing` something.
+
+    Args:
+        problem: The error. Anything unforeseen becomes one diagnostic; its traceback is logged.
+        doing: What was attempted, as it follows "Cannot": `create the host "web-1"`.
+        definition: The resource at hand, by which fields find their attributes.
+    """
+    if isinstance(problem, ApiError):
+        return tuple(_api_problem(problem, doing, definition))
+    if isinstance(problem, ConfigurationError):
+        path: Path = (problem.setting,) if problem.setting else ()
+        return (error(f"Cannot {doing}", str(problem), path),)
+    if isinstance(problem, OpsconsoleError):
+        return (error(f"Cannot {doing}", str(problem)),)
+    _log.error("unforeseen error while trying to %s", doing, exc_info=problem)
+    return (
+        error(
+            f"Cannot {doing}",
+            f"An unforeseen error, which is a defect of the provider: "
+            f"{type(problem).__name__}. The log holds its traceback.",
+        ),
+    )
+
+
+def _api_problem(
+    problem: ApiError, doing: str, definition: ResourceDefinition | None
+) -> Iterable[Diagnostic]:
+    if isinstance(problem, Unauthorized):
+        if problem.explained:
+            refused = "The console refused the credentials; no call was made."
+            yield error(f"Cannot {doing}", refused)
+            return
+        # One answer may be the answer to many resources, such as that of a search.
+        problem.explained = True
+    body = problem.problem
+    at_fault = list(body.errors)
+    if body.field is not None and all(field != body.field for field, _ in at_fault):
+        at_fault.insert(0, (body.field, body.message))
+    if not at_fault:
+        yield error(f"Cannot {doing}", str(problem))
+        return
+    for field, message in at_fault:
+        path = _path_of(field, definition)
+        named = "" if path else f" ({field})"
+        said = f"{message}{named}" if message != body.message else named.strip(" ()")
+        detail = f"{said}\n{problem}" if said else str(problem)
+        yield error(f"Cannot {doing}", detail, path)
+
+
+def _path_of(field: str, definition: ResourceDefinition | None) -> Path:
+    """Return the attribute path that the console's `field` names, or the empty path.
+
+    How the console spells the place of a nested field is not shown: `rows[3].name`,
+    `credential_config.0.order` and plain names are understood, anything else names no attribute.
+    """
+    if definition is None:
+        return ()
+    steps = [step for step in re.split(r"[.\[\]/]+", field) if step]
+    while steps and steps[0] not in definition.by_name:
+        steps.pop(0)
+    if not steps:
+        return ()
+    attribute = definition[steps[0]]
+    if not attribute.settable:
+        return ()
+    path: list[str | int] = [attribute.name]
+    nested = {item.name for item in attribute.attributes}
+    if nested and len(steps) > 1 and steps[1].isdigit():
+        path.append(int(steps[1]))
+        if len(steps) > 2 and steps[2] in nested:
+            path.append(steps[2])
+    return tuple(path)

@@ -1,0 +1,96 @@
+"""What a declaration can be told wrong by itself, before anything is asked of the console.
+
+Only bounds that the document attributes to a field are checked; the rest is the console's to
+judge. Pure; unknown values pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsconsole.definition import Attribute, Kind, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, error
+from opsconsole.values import UNKNOWN, Attributes, Value
+
+
+def validate(definition: ResourceDefinition, config: Attributes) -> list[Diagnostic]:
+    """Return what is wrong with `config` by the definition's bounds and the resource's rules."""
+    found = [
+        problem
+        for attribute in definition.settable
+        for problem in _attribute_problems(attribute, config.get(attribute.name), ())
+    ]
+    rules = _RULES.get(definition.name)
+    if rules is not None:
+        found.extend(rules(config))
+    return found
+
+
+def _attribute_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
+    if value is None or value is UNKNOWN:
+        return
+    here = (*path, attribute.name)
+    if attribute.attributes:
+        entries = value if isinstance(value, list) else [value]
+        for index, entry in enumerate(entries):
+            if isinstance(entry, dict):
+                at = (*here, index) if attribute.kind is Kind.OBJECT_LIST else here
+                for nested in attribute.attributes:
+                    yield from _attribute_problems(nested, entry.get(nested.name), at)
+        return
+    if isinstance(value, list):
+        for element in value:
+            if element is None:
+                yield error(f"{attribute.name} holds a null element", "Remove it.", here)
+            elif element is not UNKNOWN:
+                yield from _scalar_problems(attribute, element, here)
+        return
+    yield from _scalar_problems(attribute, value, here)
+
+
+def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
+    name = attribute.name
+    if attribute.allowed and value not in attribute.allowed:
+        options = ", ".join(attribute.allowed)
+        yield error(f"{name} cannot be {value!r}", f"It is one of: {options}.", path)
+    if isinstance(value, str):
+        yield from _text_problems(attribute, value, path)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if attribute.kind is Kind.INTEGER and value != int(value):
+            yield error(f"{name} cannot be {value}", "It must be a whole number.", path)
+        low, high = attribute.minimum, attribute.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
+            yield error(f"{name} cannot be {value}", f"It must be {bounds}.", path)
+
+
+def _text_problems(attribute: Attribute, value: str, path: Path) -> Iterator[Diagnostic]:
+    name = attribute.name
+    low, high = attribute.min_length, attribute.max_length
+    if (low is not None and len(value) < low) or (high is not None and len(value) > high):
+        yield error(
+            f"{name} has {len(value)} characters", f"It must have {low} to {high} of them.", path
+        )
+    if not attribute.matches(value):
+        yield error(f"{name} cannot be {value!r}", f"{attribute.pattern_hint}.".capitalize(), path)
+
+
+def _specialty_rules(config: Attributes) -> Iterator[Diagnostic]:
+    if config.get("key") is None and config.get("id") is None:
+        yield error(
+            "Neither key nor id is declared",
+            "A specialty is looked up by its `key`, or by its `id`: declare one of them.",
+        )
+
+
+def _blacklist_rules(config: Attributes) -> Iterator[Diagnostic]:
+    if config.get("tenant_wide") is True and config.get("org_id") not in (None, UNKNOWN):
+        yield error(
+            "Both org_id and tenant_wide = true are declared",
+            "`org_id` names the one org that the row governs, `tenant_wide = true` makes it "
+            "govern them all: declare one of them.",
+            ("tenant_wide",),
+        )
+
+
+_RULES = {"specialty": _specialty_rules, "blacklisted_command": _blacklist_rules}

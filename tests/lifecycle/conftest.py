@@ -1,0 +1,116 @@
+"""A lifecycle against a running emulator, and the five steps as a test takes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanOutcome, PlanRequest, Removal
+from opsconsole.lifecycle.interface import ReadRequest as Read
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.resources import RESOURCES
+from opsconsole.v1.settings import Settings
+
+
+@pytest.fixture
+def profile(request: pytest.FixtureRequest) -> str:
+    return getattr(request, "param", "default")
+
+
+@pytest.fixture
+def console(profile: str) -> Iterator[Emulator]:
+    with serve(profile) as emulator:
+        yield emulator
+
+
+class Steps:
+    """One resource's steps, each for one of them; every step starts a run of its own."""
+
+    def __init__(self, console: Emulator, type_name: str, settings: dict[str, Any]) -> None:
+        self.console = console
+        self.type_name = type_name
+        self.definition = RESOURCES[type_name]
+        self.settings = settings
+        self.lifecycle: Lifecycle | None = None
+
+    def open(self) -> Lifecycle:
+        values = {"max_retries": 0} | self.console.provider_settings | self.settings
+        return Lifecycle(Settings.from_values(values, {}))
+
+    def config(self, **values: Any) -> dict[str, Any]:
+        return self.definition.empty() | values
+
+    async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
+        lifecycle = self.lifecycle or self.open()
+        try:
+            return await step(lifecycle.resources[self.type_name])
+        finally:
+            if self.lifecycle is None:
+                await lifecycle.close()
+
+    async def plan(
+        self,
+        prior: Outcome | None,
+        config: dict[str, Any] | None,
+        removal: Removal = Removal.UNEXPLAINED,
+    ) -> PlanOutcome:
+        request = PlanRequest(
+            prior.state if prior else None, config, prior.private if prior else b"", removal
+        )
+        return (await self._run(lambda steps: steps.plan([request])))[0]
+
+    async def create_all(self, *configs: dict[str, Any]) -> list[Outcome]:
+        requests = []
+        for config in configs:
+            plan = await self.plan(None, config)
+            assert not plan.failed, plan.diagnostics
+            requests.append(ApplyRequest(None, config, plan.planned, plan.private))
+        return await self._run(lambda steps: steps.create(requests))
+
+    async def create(self, **values: Any) -> Outcome:
+        return (await self.create_all(self.config(**values)))[0]
+
+    async def change(self, prior: Outcome, **values: Any) -> Outcome:
+        config = self.config(**values)
+        plan = await self.plan(prior, config)
+        assert not plan.failed, plan.diagnostics
+        assert not plan.replace, plan.replace
+        request = ApplyRequest(prior.state, config, plan.planned, plan.private)
+        return (await self._run(lambda steps: steps.update([request])))[0]
+
+    async def read(self, prior: Outcome) -> Outcome:
+        assert prior.state is not None
+        request = Read(prior.state, prior.private)
+        return (await self._run(lambda steps: steps.read([request])))[0]
+
+    async def delete(self, prior: Outcome, removal: Removal = Removal.UNEXPLAINED) -> Outcome:
+        plan = await self.plan(prior, None, removal)
+        assert not plan.failed, plan.diagnostics
+        request = ApplyRequest(prior.state, None, None, plan.private)
+        return (await self._run(lambda steps: steps.delete([request])))[0]
+
+
+@pytest.fixture
+def steps_of(console: Emulator) -> Callable[..., Steps]:
+    def make(name: str, **settings: Any) -> Steps:
+        return Steps(console, f"opsconsole_{name}", settings)
+
+    return make
+
+
+@pytest.fixture
+async def one_run(console: Emulator) -> AsyncIterator[Callable[..., Lifecycle]]:
+    opened: list[Lifecycle] = []
+
+    def make(**settings: Any) -> Lifecycle:
+        values = {"max_retries": 0} | console.provider_settings | settings
+        opened.append(Lifecycle(Settings.from_values(values, {})))
+        return opened[-1]
+
+    yield make
+    for lifecycle in opened:
+        await lifecycle.close()

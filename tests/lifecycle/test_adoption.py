@@ -1,0 +1,135 @@
+"""Adopting hosts: where they can be read and where not, and ids that stand for two rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profile import Profile
+
+UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
+BY_ADDRESS = Profile(
+    name="by_address", summary="Knows hosts by their address.", match_by=("public_ip",)
+)
+SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="absent")
+
+
+def told(outcome: Any, severity: Severity) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is severity]
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings", "said"),
+    [
+        (UNREADABLE, {}, 1),
+        (UNREADABLE, {"host_read": "none"}, 0),
+        ("default", {"host_read": "none"}, 0),
+    ],
+    indirect=["profile"],
+)
+async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(
+    steps_of: Callable[..., Any], console: Emulator, settings: dict[str, str], said: int
+) -> None:
+    there = console.create("hosts", name="old", knowledge="before", mac="00:00:5e:00:53:01")
+    hosts = steps_of("host", on_existing_host="adopt", **settings)
+
+    adopted = await hosts.create(name="old", knowledge="after", mac="00:00:5e:00:53:02")
+
+    assert told(adopted, Severity.ERROR) == []
+    assert adopted.state["id"] == there["id"]
+    assert adopted.state["knowledge"] == "after"
+    # The answer to the update is the host: it shows what no update changes.
+    assert adopted.state["tenant_id"] is not None
+    warned = told(adopted, Severity.WARNING)
+    assert sum("cannot be read" in item for item in warned) == said
+    assert sum("is adopted" in item for item in warned) == 1
+    assert sum("kept another mac" in item for item in warned) == 1
+    assert console.row("hosts", there["id"])["knowledge"] == "after"
+
+
+async def test_an_adopted_host_is_read_once_and_updated_once(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    console.create("hosts", name="old", knowledge="before")
+    hosts = steps_of("host", on_existing_host="adopt")
+    console.reset_log()
+
+    await hosts.create(name="old", knowledge="after")
+
+    assert console.request_counts() == {"host_import": 1, "host_update": 2}
+
+
+@pytest.mark.parametrize("profile", [SPARSE], indirect=True)
+async def test_what_an_adopted_host_does_not_show_is_said(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    console.create("hosts", name="old")
+
+    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", mac="00:00:5e")
+
+    assert adopted.state["mac"] == "00:00:5e"
+    assert any("Not verified: mac" in item for item in told(adopted, Severity.WARNING))
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_rows_that_stand_for_one_host_are_refused_both(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    there = console.create("hosts", name="old", public_ip="192.0.2.1")
+    hosts = steps_of("host", on_existing_host="adopt")
+    same = {"public_ip": "192.0.2.1"}
+    configs = [hosts.config(name="a", **same), hosts.config(name="b", **same)]
+
+    one, two, other = await hosts.create_all(*configs, hosts.config(name="c"))
+
+    for outcome in (one, two):
+        assert outcome.state is None
+        assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]
+    assert told(other, Severity.ERROR) == []
+    assert console.row("hosts", there["id"])["name"] == "old"
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_an_id_that_this_run_holds_is_not_adopted(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host", on_existing_host="adopt")
+    hosts.lifecycle = hosts.open()
+    held = await hosts.create(name="a", public_ip="192.0.2.1")
+
+    second = await hosts.create(name="b", public_ip="192.0.2.1")
+    deleted = await hosts.delete(held)
+    console.create("hosts", **held.state | {"tenant_id": None})
+    third = await hosts.create(name="b", public_ip="192.0.2.1")
+    await hosts.lifecycle.close()
+
+    assert "an id that another host holds" in told(second, Severity.ERROR)[0]
+    assert deleted.state is None
+    assert told(third, Severity.ERROR) == []
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    same = {"public_ip": "192.0.2.1"}
+    passed = {"object": "import_result", "dry_run": True, "counts": {"created": 2}}
+    results = [{"index": number, "status": "created"} for number in range(2)]
+    text = json.dumps(passed | {"results": results})
+    console.fault(method="POST", path="/api/v1/hosts/batch", status=200, text=text)
+    console.fault(method="POST", path="/api/v1/hosts/batch", cut="after")
+
+    outcomes = await hosts.create_all(
+        hosts.config(name="a", **same), hosts.config(name="b", **same)
+    )
+
+    assert len(console.rows("hosts")) == 1
+    for outcome in outcomes:
+        assert outcome.state is None
+        assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]

@@ -1,0 +1,68 @@
+"""Agents and attachments that the console changed by itself, as reading and writing find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+
+
+@pytest.fixture
+def declared(console: Emulator) -> dict[str, Any]:
+    host = console.create("hosts", name="web")
+    return {"name": "keeper", "host_id": host["id"], "specialty_id": "spc_linux"}
+
+
+async def test_a_refresh_keeps_what_an_attachment_is_computed_from(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agent = await steps_of("agent").create(**declared)
+    attachments = steps_of("agent_plugin")
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    imported = await attachments._run(lambda steps: steps.import_state(made.state["id"]))
+    console.change("plugins", "plg_disk", name="renamed", enabled=False)
+
+    read = await attachments.read(made)
+    taken = await attachments.read(imported)
+
+    assert (read.state, read.private) == (made.state, made.private)
+    assert read.shows["name"] == "renamed"
+    assert taken.state["name"] == "renamed"
+    assert taken.state["enabled"] is False
+
+
+async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agents = steps_of("agent")
+    created = await agents.create(**declared, plugin_ids=[])
+    console.change("agents", created.state["id"], name="renamed")
+
+    updated = await agents.change(created, **declared, plugin_ids=["plg_disk"])
+
+    [told] = updated.diagnostics
+    assert told.severity is Severity.ERROR
+    assert "kept another name" in told.summary
+    assert updated.state["name"] == "renamed"
+    assert updated.state["plugin_ids"] == ["plg_disk"]
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+async def test_plugins_that_may_stay_attached_are_told(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agents = steps_of("agent")
+    agent = await agents.create(**declared)
+    for name in ("disk", "logs", "metrics", "packages", "backup", "legacy"):
+        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
+        console.create("attachments", **row)
+
+    updated = await agents.change(agent, **declared, plugin_ids=["plg_disk"])
+
+    [told] = updated.diagnostics
+    assert told.severity is Severity.WARNING
+    assert "Not every plugin" in told.summary

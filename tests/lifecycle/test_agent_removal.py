@@ -1,0 +1,67 @@
+"""What is said and refused when an agent is removed or replaced, at plan and again at apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanRequest, Removal
+from opsconsole.resources import AGENT
+
+
+async def made(console: Emulator, agents: Any, **facts: Any) -> Outcome:
+    host = console.create("hosts", name="web")
+    return await agents.create(
+        name="keeper", host_id=host["id"], specialty_id="spc_linux", main_engine="e", **facts
+    )
+
+
+async def test_removal_warns_at_plan_and_at_apply(
+    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Any]
+) -> None:
+    agents = steps_of("agent")
+    prior = await made(console, agents)
+    steps = one_run().resources[AGENT.type_name]
+    for why, words in (
+        (Removal.UNEXPLAINED, "leaves management"),
+        (Removal.ALONE, "leaves management; it is not archived"),
+    ):
+        plan = await agents.plan(prior, None, why)
+        assert plan.diagnostics[0].summary.endswith(words)
+        [outcome] = await steps.delete([ApplyRequest(prior.state, None, None, plan.private)])
+        assert outcome.state is None
+        assert outcome.diagnostics == plan.diagnostics
+
+
+async def test_prevent_refuses_a_replacement_nobody_planned_with_it(
+    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Any]
+) -> None:
+    agents = steps_of("agent")
+    prior = await made(console, agents, deletion_policy="prevent")
+    assert prior.state is not None
+    steps = one_run().resources[AGENT.type_name]
+    config = agents.config(
+        **{name: prior.state[name] for name in ("name", "host_id", "specialty_id", "main_engine")},
+        deletion_policy="prevent",
+    )
+
+    [plan] = await steps.plan([PlanRequest(None, config, prior.private)])
+    assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
+    [outcome] = await steps.delete([ApplyRequest(prior.state, None, None, prior.private)])
+    assert outcome.failed and outcome.state == prior.state
+
+    [fresh] = await steps.plan([PlanRequest(None, config)])
+    assert fresh.diagnostics == ()
+
+
+async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    agents = steps_of("agent")
+    prior = await made(console, agents, deletion_policy="prevent")
+    assert prior.state is not None
+    changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}
+    plan = await agents.plan(prior, agents.config(**{n: changed[n] for n in AGENT.names}))
+    assert [item.path for item in plan.diagnostics] == [("main_engine",)]
+    assert plan.failed

@@ -1,0 +1,29 @@
+"""Data sources where a list is shown in part only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.resources import SPECIALTY_DATA
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        ({"id": "spc_linux"}, None),
+        ({"key": "linux-server"}, None),
+        ({"name": "Linux server"}, "Cannot tell which specialty has the name 'Linux server'"),
+        ({"key": "identity"}, "Cannot tell which specialty has the key 'identity'"),
+    ],
+)
+async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(
+    one_run: Callable[..., Lifecycle], selector: dict[str, str], told: str | None
+) -> None:
+    config = SPECIALTY_DATA.empty() | selector
+    outcome = await one_run().read_data(SPECIALTY_DATA.type_name, config)
+    assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
+    assert (outcome.state or {}).get("id") == (None if told else "spc_linux")

@@ -1,0 +1,103 @@
+"""What extra endpoints lift, and that deletions by them are confirmed like any other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.routes import TEMPLATES
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.resources import AGENT, SPECIALTY, SPECIALTY_DATA
+
+READS_ONE = Profile(
+    name="reads_one",
+    summary="A list stops after one entry, and one specialty can be read.",
+    page_size=1,
+    extra=frozenset({"specialty_get"}),
+    provider_settings={"extra_endpoints": {"specialty_get": TEMPLATES["specialty_get"]}},
+)
+
+
+def errors(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+
+
+async def _made(console: Emulator, steps_of: Callable[..., Any], name: str) -> Outcome:
+    if name == "blacklisted_command":
+        row = console.create("blacklists", pattern="rm")
+        return await steps_of(name).create(id=row["id"])
+    if name == "specialty":
+        return await steps_of(name).create(key="identity")
+    host = await steps_of("host").create(name=f"web-{len(console.rows('hosts'))}")
+    if name == "host":
+        return host
+    return await steps_of(name).create(host_id=host.state["id"], specialty_id="spc_linux")
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize("deleted", [False, None, "true"])
+@pytest.mark.parametrize("name", ["host", "agent", "specialty", "blacklisted_command"])
+async def test_a_deletion_that_is_not_confirmed_is_an_error_and_state_stays(
+    console: Emulator, steps_of: Callable[..., Any], name: str, deleted: object
+) -> None:
+    made = await _made(console, steps_of, name)
+    text = json.dumps({"id": made.state["id"], "deleted": deleted})
+    console.fault(method="DELETE", status=200, text=text)
+
+    refused = await steps_of(name).delete(made)
+
+    assert refused.state == made.state
+    assert "did not say deleted: true" in refused.diagnostics[0].detail
+    assert (await steps_of(name).delete(made)).state is None
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize("name", ["agent", "blacklisted_command"])
+async def test_an_extra_deletion_may_answer_with_the_resource(
+    console: Emulator, steps_of: Callable[..., Any], name: str
+) -> None:
+    made = await _made(console, steps_of, name)
+    console.fault(method="DELETE", status=200, text=json.dumps({"id": made.state["id"]}))
+
+    assert errors(await steps_of(name).delete(made)) == []
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
+    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
+) -> None:
+    specialty = await steps_of("specialty").create(id="spc_linux")
+    agent = await _made(console, steps_of, "agent")
+    await _made(console, steps_of, "agent")
+    run = one_run()
+    await run.resources[AGENT.type_name].delete([ApplyRequest(agent.state, None, None)])
+
+    [refused] = await run.resources[SPECIALTY.type_name].delete(
+        [ApplyRequest(specialty.state, None, None)]
+    )
+
+    assert agent.state["id"] not in refused.diagnostics[0].detail
+
+
+@pytest.mark.parametrize("profile", [READS_ONE], indirect=True)
+async def test_a_declared_specialty_id_is_read_where_that_can_be_done(
+    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
+) -> None:
+    specialties = steps_of("specialty")
+
+    adopted = await specialties.create(id="spc_identity")
+    absent = await specialties.plan(None, specialties.config(id="spc_none"))
+    run = one_run()
+    config = SPECIALTY_DATA.empty() | {"id": "spc_identity"}
+    shown = await run.read_data(SPECIALTY_DATA.type_name, config)
+
+    assert adopted.state["key"] == shown.state["key"] == "identity"
+    assert "There is no specialty" in errors(absent)[0]
+    assert set(console.request_counts()) == {"specialty_get"}

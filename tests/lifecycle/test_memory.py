@@ -1,0 +1,53 @@
+"""The private bytes: what they hold, how short they are, and what becomes of others' bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.resources import HOST, RESOURCES
+
+NAMES = sorted({item.name for definition in RESOURCES.values() for item in definition.answered})
+
+
+@given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
+def test_what_is_written_is_read(observed: frozenset[str], kept: bool, declared: object) -> None:
+    memory = Memory(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of Memory's own
+    assert Memory.decode(memory.encode()) == memory
+
+
+def test_a_whole_host_takes_a_few_bytes() -> None:
+    seen = Memory().seeing(item.name for item in HOST.answered)
+    assert json.loads(seen.encode()) == {"observed": "ffffff"}
+
+
+@pytest.mark.parametrize("definition", RESOURCES.values(), ids=lambda item: item.name)
+def test_every_name_of_a_definition_has_its_bit(definition: object) -> None:
+    names = [item.name for item in definition.answered]  # type: ignore[attr-defined]  # a definition
+    assert isinstance(json.loads(Memory(frozenset(names)).encode())["observed"], str)
+
+
+def test_a_name_without_a_bit_is_written_in_full() -> None:
+    memory = Memory(frozenset({"id", "a_name_of_tomorrow"}))
+    assert json.loads(memory.encode()) == {"observed": ["a_name_of_tomorrow", "id"]}
+    assert Memory.decode(memory.encode()) == memory
+
+
+@pytest.mark.parametrize(
+    ("private", "observed"),
+    [
+        (b'{"observed":"3"}', {"id", "name"}),
+        (b'{"observed":"1000000000000000000000001"}', {"id"}),
+        (b'{"observed":"no number"}', set()),
+        (b'{"observed":7}', set()),
+        (b"[]", set()),
+        (b"\xff", set()),
+        (b"", set()),
+    ],
+)
+def test_bytes_of_others(private: bytes, observed: set[str]) -> None:
+    assert Memory.decode(private).observed == observed

@@ -1,0 +1,259 @@
+"""Specialties and blacklisted commands through the lifecycle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import ApplyRequest, ReadRequest, Seen
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.lifecycle.validation import validate
+from opsconsole.resources import BLACKLISTED_COMMAND
+from opsconsole.values import UNKNOWN
+
+SPECIALTY = "opsconsole_specialty"
+AGENT = "opsconsole_agent"
+HOST = "opsconsole_host"
+
+
+def errors(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+
+
+def warnings(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    "profile", ["default", "sparse", "fickle", "paged", "resized"], indirect=True
+)
+async def test_adoption_knows_the_id_at_plan_time(
+    steps_of: Callable[..., Any],
+) -> None:
+    specialties = steps_of("specialty")
+
+    plan = await specialties.plan(None, specialties.config(key="identity"))
+    created = await specialties.create(key="identity")
+
+    assert plan.planned["id"] == created.state["id"] == "spc_identity"
+    read = await specialties.read(created)
+    assert read.state == created.state
+    assert (await specialties.plan(read, specialties.config(key="identity"))).planned == read.state
+
+
+async def test_one_search_serves_every_specialty(
+    one_run: Callable[..., Lifecycle], console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    specialties = steps_of("specialty")
+    made = await specialties.create_all(
+        *(specialties.config(key=key) for key in ("identity", "network", "database"))
+    )
+    run = one_run()
+    console.reset_log()
+
+    read = await run.resources[SPECIALTY].read(
+        [ReadRequest(item.state, item.private) for item in made]
+    )
+    data = await run.read_data("opsconsole_specialties", {})
+
+    assert [item.seen for item in read] == [Seen.PRESENT] * 3
+    assert len(data.state["specialties"]) == 6
+    assert console.request_counts() == {"specialty_search": 1}
+
+
+async def test_a_declared_value_that_differs_names_both(steps_of: Callable[..., Any]) -> None:
+    specialties = steps_of("specialty")
+
+    plan = await specialties.plan(None, specialties.config(key="identity", name="Other"))
+
+    assert errors(plan)
+    assert "'Other'" in plan.diagnostics[0].detail
+    assert "'Identity'" in plan.diagnostics[0].detail
+    assert plan.diagnostics[0].path == ("name",)
+
+
+@pytest.mark.parametrize("name", ["key", "id"])
+async def test_changing_key_or_id_is_refused(steps_of: Callable[..., Any], name: str) -> None:
+    specialties = steps_of("specialty")
+    created = await specialties.create(key="identity")
+
+    plan = await specialties.plan(created, specialties.config(**{"key": "identity", name: "x"}))
+
+    assert errors(plan)
+    assert plan.replace == ()
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+async def test_a_truncated_search_is_no_proof(steps_of: Callable[..., Any]) -> None:
+    specialties = steps_of("specialty")
+
+    found = await specialties.plan(None, specialties.config(key="linux-server"))
+    hidden = await specialties.plan(None, specialties.config(key="no-such"))
+
+    assert errors(found) == []
+    assert "Cannot tell" in errors(hidden)[0]
+
+
+async def test_two_matches_are_an_error(steps_of: Callable[..., Any], console: Emulator) -> None:
+    console.create("specialties", key="identity", name="Second")
+    specialties = steps_of("specialty")
+
+    plan = await specialties.plan(None, specialties.config(key="identity"))
+
+    assert "2 specialties" in errors(plan)[0]
+
+
+async def test_a_carried_specialty_stays(steps_of: Callable[..., Any], console: Emulator) -> None:
+    host = console.create("hosts", name="web")
+    console.create("agents", name="a", host_id=host["id"], specialty_id="spc_identity")
+    specialties = steps_of("specialty")
+    created = await specialties.create(key="identity")
+
+    refused = await specialties.delete(created)
+
+    assert refused.state == created.state
+    assert "still carries" in errors(refused)[0]
+    assert "outside this configuration" in refused.diagnostics[0].detail
+
+
+async def test_a_delete_waits_for_the_host_whose_agents_were_released(
+    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Lifecycle]
+) -> None:
+    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
+    web = await hosts.create(name="web")
+    agent = await agents.create(
+        name="a", host_id=web.state["id"], specialty_id="spc_identity", main_engine="e"
+    )
+    specialty = await specialties.create(key="identity")
+    run = one_run()
+    await run.resources[AGENT].delete([ApplyRequest(agent.state, None, None, agent.private)])
+
+    waiting = asyncio.create_task(
+        run.resources[SPECIALTY].delete([ApplyRequest(specialty.state, None, None)])
+    )
+    await asyncio.sleep(0.2)
+    assert not waiting.done()
+    await run.resources[HOST].delete([ApplyRequest(web.state, None, None)])
+    [deleted] = await waiting
+
+    assert errors(deleted) == []
+    assert deleted.state is None
+    assert console.row("specialties", "spc_identity") is None
+
+
+async def test_a_row_is_adopted_and_updated(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command")
+    config = rows.config(id="blk_shutdown", pattern="halt*", org_id="org_main")
+
+    plan = await rows.plan(None, config)
+    created = await rows.create(id="blk_shutdown", pattern="halt*", org_id="org_main")
+
+    assert "shutdown*" in plan.diagnostics[0].detail
+    assert "doc_runbook" in plan.diagnostics[0].detail
+    assert errors(created) == []
+    assert console.row("blacklists", "blk_shutdown")["pattern"] == "halt*"
+    read = await rows.read(created)
+    assert (await rows.plan(read, config)).planned == read.state
+
+
+async def test_scopes(steps_of: Callable[..., Any], console: Emulator) -> None:
+    rows = steps_of("blacklisted_command")
+    wide = await rows.create(id="blk_format", tenant_wide=True)
+    assert console.row("blacklists", "blk_format").get("org_id") is None
+    assert wide.state["tenant_wide"] is True
+
+    left = await rows.plan(wide, rows.config(id="blk_format"))
+    unclear = await rows.plan(wide, rows.config(id="blk_format", tenant_wide=False))
+    named = await rows.change(wide, id="blk_format", org_id="org_lab")
+
+    assert left.planned == wide.state
+    assert errors(unclear)
+    assert named.state["org_id"] == "org_lab"
+    assert named.state["tenant_wide"] is False
+    console.change("blacklists", "blk_format", org_id=None)
+    moved = await rows.read(named)
+    assert moved.state["tenant_wide"] is True
+
+
+async def test_a_missing_row(steps_of: Callable[..., Any], console: Emulator) -> None:
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id="blk_none"))
+    created = await rows.create(id="blk_format")
+    console.delete("blacklists", "blk_format")
+    gone = await rows.read(created)
+
+    assert plan.diagnostics[0].path == ("id",)
+    assert gone.seen is Seen.GONE
+    assert "not visible to this key" in warnings(gone)[0]
+
+
+async def test_a_removed_row_stays_on_the_console(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_format")
+    console.reset_log()
+
+    removed = await rows.delete(created)
+
+    assert removed.state is None
+    assert "stays on the console" in warnings(removed)[0]
+    assert console.traffic()["total"] == 0
+
+
+async def test_a_scope_that_this_key_may_not_write(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_format")
+    console.fault(method="POST", path="/api/v1/blacklists/.*", status=403, code="FORBIDDEN")
+
+    refused = await rows.change(created, id="blk_format", tenant_wide=True)
+
+    assert "may not write its scope" in errors(refused)[0]
+    assert "tenant-level access" in refused.diagnostics[0].detail
+    assert refused.state == created.state
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
+        ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
+        ({"description": "why"}, ("changes a row", "description: None → 'why'")),
+        ({"tenant_wide": True}, ("changes a row", "scope: org org_main → tenant-wide")),
+    ],
+)
+async def test_planning_an_adoption_says_what_it_does(
+    steps_of: Callable[..., Any],
+    console: Emulator,
+    declared: dict[str, Any],
+    said: tuple[str, str],
+) -> None:
+    document = {"document_id": "doc_1", "org_id": "org_main"}
+    row = console.create("blacklists", pattern="rm -rf", **document)
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id=row["id"], **declared))
+
+    [told] = plan.diagnostics
+    assert told.severity is Severity.WARNING
+    assert said[0] in told.summary
+    assert said[1] in told.detail
+    assert "doc_1" in told.detail
+
+
+@pytest.mark.parametrize("org_id", [None, UNKNOWN])
+def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id: object) -> None:
+    config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}
+
+    assert validate(BLACKLISTED_COMMAND, config) == []
+    assert validate(BLACKLISTED_COMMAND, config | {"org_id": "org_main"}) != []
