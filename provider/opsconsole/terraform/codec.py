@@ -1,0 +1,247 @@
+"""DynamicValue to wire value and back, by the attributes of a definition.
+
+The object wire format of Terraform's protocol documents: MessagePack with an extension for what
+is not known, or JSON. What values mean is not decided here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgpack
+
+from opsconsole.definition import Attribute, Kind
+from opsconsole.terraform.proto.tfplugin6_pb2 import DynamicValue
+from opsconsole.values import UNKNOWN, Attributes, Value
+
+_UNKNOWN_EXTENSION: Final = msgpack.ExtType(0, b"\x00")
+_NULL: Final[bytes] = msgpack.packb(None)
+_Convert = Callable[[Any], Any]
+"""A conversion of one value that is neither null nor unknown."""
+
+
+class CodecError(Exception):
+    """Bytes, or a value, of another shape than the schema says."""
+
+
+class ObjectCodec:
+    """The codec of one object type: a resource, a data source, or the provider's settings."""
+
+    def __init__(self, attributes: Iterable[Attribute]) -> None:
+        attributes = tuple(attributes)
+        self._names = frozenset(attribute.name for attribute in attributes)
+        self._read = _object(attributes, _reader)
+        self._write = _object(attributes, _writer)
+
+    def decode(self, value: DynamicValue) -> Attributes | None:
+        """Return the wire value; None: the whole object is null.
+
+        Raises:
+            CodecError: It is no object of this type.
+        """
+        try:
+            if value.msgpack:
+                return self._decoded(msgpack.unpackb(value.msgpack, ext_hook=_unknown))
+            return self._decoded(json.loads(value.json)) if value.json else None
+        except (TypeError, ValueError, AttributeError, msgpack.UnpackException) as problem:
+            raise CodecError(f"unreadable value: {problem}") from problem
+
+    def decode_state(self, body: bytes) -> Attributes | None:
+        """Return the wire value of a stored state's JSON.
+
+        Attributes that it lacks are null, and those that this version has not are dropped: it may
+        have been written by another version of the provider.
+
+        Raises:
+            CodecError: It is no JSON object with values of these types.
+        """
+        try:
+            raw = json.loads(body)
+            if isinstance(raw, dict):
+                raw = {name: raw.get(name) for name in self._names}
+            return self._decoded(raw)
+        except (TypeError, ValueError, AttributeError) as problem:
+            raise CodecError(f"unreadable state: {problem}") from problem
+
+    def _decoded(self, raw: Any) -> Attributes | None:
+        if raw is None:
+            return None
+        decoded: Attributes = self._read(raw)
+        return decoded
+
+    def encode(self, value: Attributes | None) -> DynamicValue:
+        """Return `value` as Terraform reads it; attributes that it lacks are null.
+
+        Raises:
+            CodecError: It holds an attribute, or a value, that the type has not.
+        """
+        if value is None:
+            return DynamicValue(msgpack=_NULL)
+        try:
+            return DynamicValue(msgpack=msgpack.packb(self._write(value), default=_unpackable))
+        except (TypeError, ValueError, AttributeError) as problem:
+            raise CodecError(f"no value of this type: {problem}") from problem
+
+
+def _unknown(code: int, data: bytes) -> Value:
+    """Take every extension for "not known": the wire format lets refinements be ignored."""
+    return UNKNOWN
+
+
+def _unpackable(value: Any) -> Any:
+    if value is UNKNOWN:
+        return _UNKNOWN_EXTENSION
+    raise TypeError(f"{type(value).__name__} is no wire value")
+
+
+def _object(
+    attributes: Iterable[Attribute], converter: Callable[[Attribute], _Convert | None]
+) -> _Convert:
+    """Return a conversion of objects; attributes without a converter cost next to nothing."""
+    attributes = tuple(attributes)
+    nothing: Attributes = {attribute.name: None for attribute in attributes}
+    special = [(item.name, convert) for item in attributes if (convert := converter(item))]
+
+    def convert_object(value: Attributes) -> Attributes:
+        if not isinstance(value, dict):
+            raise TypeError(f"an object was expected, not {type(value).__name__}")
+        converted = {**nothing, **value}
+        if len(converted) != len(nothing):
+            raise ValueError(f"unexpected attributes {sorted(converted.keys() - nothing.keys())}")
+        for name, convert in special:
+            inner = converted[name]
+            if inner is not None and inner is not UNKNOWN:
+                converted[name] = _at(name, convert, inner)
+        return converted
+
+    return convert_object
+
+
+def _at(name: str, convert: _Convert, value: Any) -> Any:
+    """Convert `value`, naming the attribute and never the value where that fails."""
+    try:
+        return convert(value)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"{name}: {problem}") from None
+
+
+def _each(convert: _Convert) -> _Convert:
+    """Return a conversion of lists by their elements."""
+
+    def convert_list(value: list[Any]) -> list[Any]:
+        if not isinstance(value, list):
+            raise TypeError(f"a list was expected, not {type(value).__name__}")
+        return [item if item is None or item is UNKNOWN else convert(item) for item in value]
+
+    return convert_list
+
+
+def _each_value(convert: _Convert) -> _Convert:
+    """Return a conversion of maps by their values."""
+
+    def convert_map(value: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise TypeError(f"a map was expected, not {type(value).__name__}")
+        return {
+            _text(key): item if item is None or item is UNKNOWN else convert(item)
+            for key, item in value.items()
+        }
+
+    return convert_map
+
+
+def _reader(attribute: Attribute) -> _Convert | None:
+    """Return how a value of `attribute` is read; None: as it is."""
+    match attribute.kind:
+        case Kind.INTEGER | Kind.NUMBER:
+            return _read_number
+        case Kind.STRING_SET:
+            return _set
+        case Kind.STRING_LIST:
+            return _each(_text)
+        case Kind.STRING_MAP:
+            return _each_value(_text)
+        case Kind.OBJECT:
+            return _object(attribute.attributes, _reader)
+        case Kind.OBJECT_LIST:
+            return _each(_object(attribute.attributes, _reader))
+    return None
+
+
+def _writer(attribute: Attribute) -> _Convert:
+    """Return how a value of `attribute` is written."""
+    match attribute.kind:
+        case Kind.STRING:
+            return _text
+        case Kind.BOOLEAN:
+            return _flag
+        case Kind.INTEGER | Kind.NUMBER:
+            return _write_number
+        case Kind.STRING_SET:
+            return _set
+        case Kind.STRING_LIST:
+            return _each(_text)
+        case Kind.STRING_MAP:
+            return _each_value(_text)
+        case Kind.OBJECT:
+            return _object(attribute.attributes, _writer)
+        case Kind.OBJECT_LIST:
+            return _each(_object(attribute.attributes, _writer))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"a string was expected, not {type(value).__name__}")
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError(f"true or false was expected, not {type(value).__name__}")
+
+
+def _set(value: list[Any]) -> list[Any]:
+    """Return the set's members, sorted and once each; what is unknown stands last."""
+    members = _each(_text)(value)
+    known = sorted({member for member in members if isinstance(member, str)})
+    return known + [member for member in members if not isinstance(member, str)]
+
+
+def _read_number(value: Any) -> int | float:
+    """Return the number as an int where it is whole.
+
+    Terraform writes one that no float holds as a decimal string.
+    """
+    if isinstance(value, str):
+        value = _parsed(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("a finite number was expected")
+        return int(value) if value.is_integer() else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"a number was expected, not {type(value).__name__}")
+
+
+def _parsed(text: str) -> int | float:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    raise ValueError("a number was expected, not this string")
+
+
+def _write_number(value: Any) -> str:
+    """Return the number as decimal text, which Terraform reads without loss and without a trace.
+
+    Its numbers are decimal fractions of high precision: 0.1 as a binary float would be another
+    number than the 0.1 of a configuration. A MessagePack integer is read with another precision
+    than the same number in state, and Terraform 1.11 compares both: a refresh-only plan would
+    then exit with 2 although nothing changed.
+    """
+    return repr(_read_number(value))

@@ -1,0 +1,161 @@
+"""What the calls of one provider process share: codecs, secrets, and the lifecycle once there.
+
+No protocol message is read or answered here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from opsconsole.definition import Attribute
+from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    LifecycleInterface,
+    Outcome,
+    ResourceLifecycle,
+)
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole.terraform.coalescing import Gathering
+from opsconsole.terraform.codec import ObjectCodec
+from opsconsole.terraform.journals import left_behind
+from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.redaction import Redaction
+from opsconsole.terraform.rendering import rendered
+from opsconsole.values import Attributes, holds_unknown
+
+Connect = Callable[[Attributes], Awaitable[LifecycleInterface]]
+"""Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
+
+SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
+SECRET_VARIABLES: Final = ("OPSCONSOLE_API_KEY",)
+
+
+class NotServedError(Exception):
+    """A call cannot be served; its diagnostics say why."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*(diagnostic.summary for diagnostic in diagnostics))
+        self.diagnostics = diagnostics
+
+
+class Configured:
+    """The provider of one process, configured or not yet."""
+
+    def __init__(self, connect: Connect, redaction: Redaction) -> None:
+        self.redaction = redaction
+        for name in SECRET_VARIABLES:
+            redaction.learn(os.environ.get(name))
+        self._connect = connect
+        self._lifecycle: LifecycleInterface | None = None
+        self._why_not = error("The provider is not configured")
+        self._creations: dict[str, Gathering[ApplyRequest, Outcome]] = {}
+        self._codecs: dict[str, ObjectCodec] = {}
+
+    def learn_secrets(self, config: Attributes) -> None:
+        """Hide the secret settings of `config` from now on."""
+        for name in SECRET_SETTINGS:
+            value = config.get(name)
+            if isinstance(value, str):
+                self.redaction.learn(value)
+
+    async def configure(self, config: Attributes) -> list[Diagnostic]:
+        """Take the provider's settings; those that are not known yet put it off.
+
+        Returns what else the user is told.
+
+        Raises:
+            OpsconsoleError: A setting is missing or wrong.
+        """
+        await self.close()
+        self.learn_secrets(config)
+        found = left_behind(Path.cwd())
+        if has_error(found):
+            return found
+        unknown = [name for name, value in config.items() if holds_unknown(value)]
+        if unknown:
+            self._why_not = _not_known(unknown)
+            return found
+        lifecycle = await self._connect(config)
+        self._lifecycle = lifecycle
+        self._creations = {
+            name: Gathering(steps.create)
+            for name, steps in lifecycle.resources.items()
+            if RESOURCES[name].operations.get("create", "").endswith("/batch")
+        }
+        return found
+
+    def lifecycle(self) -> LifecycleInterface:
+        """Return the lifecycle.
+
+        Raises:
+            NotServedError: The provider is not configured, or not with known settings.
+        """
+        if self._lifecycle is None:
+            raise NotServedError(self._why_not)
+        return self._lifecycle
+
+    def steps(self, type_name: str) -> ResourceLifecycle:
+        """Return the steps of a resource.
+
+        Raises:
+            NotServedError: There is no such resource, or no configuration.
+        """
+        self.codec("resource", type_name)
+        return self.lifecycle().resources[type_name]
+
+    async def create(self, type_name: str, request: ApplyRequest) -> Outcome:
+        """Create one resource: with others, where the console creates many in one call."""
+        steps = self.steps(type_name)
+        if type_name in self._creations:
+            return await self._creations[type_name].submit(request)
+        [outcome] = await steps.create([request])
+        return outcome
+
+    def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
+        """Return the attributes of a `resource`, a `data source` or the `provider`.
+
+        Raises:
+            NotServedError: There is none of that name.
+        """
+        if kind == "provider":
+            return PROVIDER.by_name
+        definitions = {"resource": RESOURCES, "data source": DATA_SOURCES}[kind]
+        if type_name not in definitions:
+            raise NotServedError(error(f"This provider has no {kind} {type_name}"))
+        return definitions[type_name].by_name
+
+    def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
+        """Return the codec for `attributes` of the same arguments.
+
+        Raises:
+            NotServedError: There is none of that name.
+        """
+        key = f"{kind} {type_name}"
+        if key not in self._codecs:
+            self._codecs[key] = ObjectCodec(self.attributes(kind, type_name).values())
+        return self._codecs[key]
+
+    def tell(
+        self, diagnostics: Iterable[Diagnostic], attributes: Mapping[str, Attribute]
+    ) -> list[pb.Diagnostic]:
+        """Return `diagnostics` on an object of `attributes` as messages without secrets."""
+        return rendered(diagnostics, attributes, self.redaction)
+
+    async def close(self) -> None:
+        """Let go of the lifecycle, if there is one."""
+        lifecycle, self._lifecycle = self._lifecycle, None
+        if lifecycle is not None:
+            await lifecycle.close()
+
+
+def _not_known(names: list[str]) -> Diagnostic:
+    listed = ", ".join(names)
+    return error(
+        f"The provider's {listed} will be known only after apply",
+        "Nothing can be read or planned before the provider's settings are known. Apply what they "
+        "depend on first, with -target, or set them from variables or the environment.",
+    )

@@ -1,0 +1,82 @@
+"""The provider's log: hclog's JSON lines on stderr, only where TF_LOG asks, never with a secret."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from opsconsole.terraform.redaction import Redaction
+
+_TRACE: Final = 5
+_LEVELS: Final[Mapping[str, int]] = {
+    "TRACE": _TRACE,
+    "JSON": _TRACE,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+}
+_WORDY: Final = ("hpack", "h2", "asyncio", "httpcore", "aiohttp")
+"""Libraries whose debug lines say nothing of this provider, or quote headers."""
+
+
+def wanted_level(environment: Mapping[str, str]) -> int | None:
+    """Return the level that Terraform's variables ask for; None: no log at all.
+
+    TF_LOG_PROVIDER speaks of providers alone and wins over TF_LOG; as in Terraform, a word that
+    is no level asks for everything.
+    """
+    word = environment.get("TF_LOG_PROVIDER") or environment.get("TF_LOG") or "OFF"
+    return None if word.upper() == "OFF" else _LEVELS.get(word.upper(), _TRACE)
+
+
+class HclogFormatter(logging.Formatter):
+    """Formats a record as go-plugin's client reads it; multi-line text stays one line of JSON."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__()
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line without any secret."""
+        message = record.getMessage()
+        if record.exc_info:
+            message = f"{message}\n{self.formatException(record.exc_info)}"
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        microseconds = int(record.created % 1 * 1_000_000)
+        return json.dumps(
+            {
+                "@level": _hclog_level(record.levelno),
+                "@message": self._redaction.hide(message),
+                "@module": record.name,
+                "@timestamp": f"{moment}.{microseconds:06d}Z",
+            }
+        )
+
+
+def _hclog_level(level: int) -> str:
+    if level >= logging.ERROR:
+        return "error"
+    if level >= logging.WARNING:
+        return "warn"
+    if level >= logging.INFO:
+        return "info"
+    return "debug" if level >= logging.DEBUG else "trace"
+
+
+def set_up_logging(environment: Mapping[str, str], redaction: Redaction) -> None:
+    """Send every record to stderr, or nowhere, as the environment asks."""
+    level = wanted_level(environment)
+    if level is None:
+        logging.disable(logging.CRITICAL)
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(HclogFormatter(redaction))
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    logging.captureWarnings(True)
+    for name in _WORDY:
+        logging.getLogger(name).setLevel(max(level, logging.INFO))

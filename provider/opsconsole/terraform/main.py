@@ -1,0 +1,96 @@
+"""The console script `terraform-provider-opsconsole`: Terraform starts it, nobody else.
+
+Answers the handshake first and imports the server afterwards, while Terraform connects.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from opsconsole.terraform.handshake import (
+    Listener,
+    RefusedError,
+    client_certificate,
+    handshake_line,
+    socket_parents,
+)
+
+if TYPE_CHECKING:
+    from opsconsole.terraform.configured import Connect
+
+
+def load_connect() -> Connect:
+    """Return how this provider comes to a lifecycle."""
+    from opsconsole.terraform.connecting import connect
+
+    return connect
+
+
+def main(load: Callable[[], Connect] = load_connect) -> int:
+    """Serve Terraform until it is done; return the exit code.
+
+    `load` is called once the handshake is over, and may import as much as it needs.
+    """
+    parent = os.getppid()
+    # Nearly all that is made before the first call stays to the end: looking through it for
+    # garbage again and again would take a tenth of the start.
+    gc.disable()
+    try:
+        client_pem = client_certificate(os.environ)
+    except RefusedError as refused:
+        sys.stderr.write(f"{refused}\n")
+        return 1
+    _outlive_the_terminal()
+    listener = Listener(socket_parents(os.environ))
+    try:
+        _serve(load, listener, client_pem, parent)
+    finally:
+        listener.remove()
+        # Terraform waits for the end, and Python would look through everything once more.
+        gc.freeze()
+    return 0
+
+
+def _serve(load: Callable[[], Connect], listener: Listener, client_pem: str, parent: int) -> None:
+    from opsconsole.terraform.certificate import make_certificate
+
+    certificate = make_certificate()
+    _announce(handshake_line(listener.path, certificate.der))
+    from opsconsole.terraform.servicer import Servicer
+    from opsconsole.terraform.serving import serve_process
+
+    connect = load()
+    serve_process(
+        lambda redaction: Servicer(connect, redaction), listener, certificate, client_pem, parent
+    )
+
+
+def _outlive_the_terminal() -> None:
+    """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins in good order.
+
+    Dying of them in the middle of an apply would lose what was created. SIGTERM ends the process
+    in good order.
+    """
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, leave)
+
+
+def _announce(line: str) -> None:
+    """Write the handshake, and send whatever is printed later to the log."""
+    os.write(1, line.encode("ascii"))
+    os.dup2(2, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Definitions as Terraform's schema messages. Everything shown to Terraform is read from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from opsconsole.definition import (
+    Attribute,
+    DataSourceDefinition,
+    Kind,
+    ProviderDefinition,
+    ResourceDefinition,
+)
+from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+
+_TYPES: Final[Mapping[Kind, object]] = {
+    Kind.STRING: "string",
+    Kind.INTEGER: "number",
+    Kind.NUMBER: "number",
+    Kind.BOOLEAN: "bool",
+    Kind.STRING_SET: ["set", "string"],
+    Kind.STRING_LIST: ["list", "string"],
+    Kind.STRING_MAP: ["map", "string"],
+}
+_NESTING: Final = {
+    Kind.OBJECT: pb.Schema.Object.SINGLE,
+    Kind.OBJECT_LIST: pb.Schema.Object.LIST,
+}
+
+SCHEMA_VERSION: Final = 0
+"""Version of every resource's stored state; a later one would need an upgrade of older states."""
+
+CAPABILITIES: Final = pb.ServerCapabilities(plan_destroy=True, get_provider_schema_optional=True)
+
+
+def schema(definition: ResourceDefinition | DataSourceDefinition | ProviderDefinition) -> pb.Schema:
+    """Return the schema of a resource, a data source, or the provider's settings."""
+    return pb.Schema(
+        version=SCHEMA_VERSION,
+        block=pb.Schema.Block(
+            version=SCHEMA_VERSION,
+            attributes=_attributes(definition.attributes),
+            description=definition.description,
+            description_kind=pb.MARKDOWN,
+        ),
+    )
+
+
+def _attributes(attributes: Iterable[Attribute]) -> list[pb.Schema.Attribute]:
+    return [_attribute(attribute) for attribute in attributes]
+
+
+def _attribute(attribute: Attribute) -> pb.Schema.Attribute:
+    rendered = pb.Schema.Attribute(
+        name=attribute.name,
+        description=attribute.description,
+        description_kind=pb.MARKDOWN,
+        required=attribute.required,
+        optional=attribute.optional,
+        computed=attribute.computed,
+        sensitive=attribute.sensitive,
+    )
+    if attribute.kind in _NESTING:
+        rendered.nested_type.nesting = _NESTING[attribute.kind]
+        rendered.nested_type.attributes.extend(_attributes(attribute.attributes))
+    else:
+        rendered.type = json.dumps(_TYPES[attribute.kind], separators=(",", ":")).encode()
+    return rendered
+
+
+def provider_schema(
+    provider: ProviderDefinition,
+    resources: Mapping[str, ResourceDefinition],
+    data_sources: Mapping[str, DataSourceDefinition],
+) -> pb.GetProviderSchema.Response:
+    """Return everything that Terraform asks of a provider's schema."""
+    return pb.GetProviderSchema.Response(
+        provider=schema(provider),
+        resource_schemas={name: schema(item) for name, item in resources.items()},
+        data_source_schemas={name: schema(item) for name, item in data_sources.items()},
+        server_capabilities=CAPABILITIES,
+    )
+
+
+def metadata(resources: Iterable[str], data_sources: Iterable[str]) -> pb.GetMetadata.Response:
+    """Return the names of everything that the provider offers."""
+    return pb.GetMetadata.Response(
+        server_capabilities=CAPABILITIES,
+        resources=[pb.GetMetadata.TypeName(type_name=name) for name in resources],
+        data_sources=[pb.GetMetadata.TypeName(type_name=name) for name in data_sources],
+    )

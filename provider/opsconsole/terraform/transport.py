@@ -1,0 +1,161 @@
+"""gRPC over HTTP/2 on one unix socket: grpclib with what Terraform needs mended.
+
+Limits on streams, unknown frames, who may connect and who is connected. What a call is made of is
+in `calls`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from asyncio import BaseTransport
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import h2.config
+from grpclib.config import Configuration
+from grpclib.const import Handler
+from grpclib.events import _DispatchServerEvents
+from grpclib.protocol import EventsProcessor, H2Protocol
+from grpclib.server import Handler as RequestHandler
+from h2.events import Event
+from h2.settings import SettingCodes
+
+from opsconsole.terraform.calls import BoundedCodec, Calls
+from opsconsole.terraform.tls import refusal
+
+STREAMS_AT_ONCE: Final = 1 << 16
+"""More than `-parallelism` will ever ask for: h2's own 100 would starve StopProvider."""
+_WINDOW: Final = 16 << 20
+
+log = logging.getLogger(__name__)
+
+
+class _Corked:
+    """A transport that sends once in a turn of the loop what is written piece by piece.
+
+    grpclib writes headers, data and trailers of each answer one by one: three TLS records and
+    three system calls where one does.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send `data` at the end of this turn."""
+        if not self._pieces:
+            self._loop.call_soon(self._send)
+        self._pieces.append(data)
+
+    def _send(self) -> None:
+        pieces, self._pieces = self._pieces, []
+        if pieces and not self._transport.is_closing():
+            self._transport.write(b"".join(pieces))
+
+    def close(self) -> None:
+        """Send what is left and close."""
+        self._send()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class _TolerantEvents(EventsProcessor):
+    """Passes over what it does not know: RFC 9113 has unknown frames ignored, grpclib raises."""
+
+    def process(self, event: Event) -> None:
+        if event.__class__ in getattr(self, "processors", ()):
+            super().process(event)
+
+
+class _Connection(H2Protocol):
+    """One connection: serves the expected client only, and many streams at once."""
+
+    def __init__(self, server: PluginServer, *args: Any) -> None:
+        super().__init__(*args)
+        self._server = server
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        corked = _Corked(cast(asyncio.Transport, transport))
+        super().connection_made(cast(BaseTransport, corked))
+        self.processor = _TolerantEvents(self.handler, self.connection)
+        h2_connection = self.connection._connection
+        h2_connection.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS_AT_ONCE})
+        self.connection.flush()
+        self._server.joined(self)
+        problem = refusal(transport.get_extra_info("ssl_object"), self._server.client_pem)
+        if problem is not None:
+            log.error("connection refused: %s", problem)
+            corked.abort()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._server.left(self)
+
+
+class PluginServer:
+    """Serves `handlers` to the one client whose certificate is `client_pem`."""
+
+    def __init__(self, handlers: Mapping[str, Handler], client_pem: str) -> None:
+        self.client_pem = client_pem
+        self._handlers = Calls(handlers)
+        self._codec = BoundedCodec()
+        self._config = Configuration(
+            http2_connection_window_size=_WINDOW, http2_stream_window_size=_WINDOW
+        ).__for_server__()
+        self._h2_config = h2.config.H2Configuration(
+            client_side=False,
+            header_encoding="ascii",
+            validate_inbound_headers=False,
+            validate_outbound_headers=False,
+            normalize_inbound_headers=False,
+            normalize_outbound_headers=False,
+        )
+        self._connections: set[_Connection] = set()
+        self._changed = asyncio.Event()
+        self._listening: asyncio.Server | None = None
+
+    async def start(self, listening: socket.socket, context: ssl.SSLContext) -> None:
+        """Accept connections on `listening`."""
+        loop = asyncio.get_running_loop()
+        self._listening = await loop.create_unix_server(
+            self._connection, sock=listening, ssl=context
+        )
+
+    def _connection(self) -> _Connection:
+        handler = RequestHandler(self._handlers, self._codec, None, _DispatchServerEvents())
+        return _Connection(self, handler, self._config, self._h2_config)
+
+    def joined(self, connection: _Connection) -> None:
+        """Note that `connection` is open."""
+        self._connections.add(connection)
+        self._changed.set()
+
+    def left(self, connection: _Connection) -> None:
+        """Note that `connection` is closed."""
+        self._connections.discard(connection)
+        self._changed.set()
+
+    async def deserted(self, first: float, later: float) -> None:
+        """Wait until no client is connected for `first` seconds from now, or `later` thereafter."""
+        patience = first
+        while True:
+            self._changed.clear()
+            waiting = None if self._connections else patience
+            try:
+                await asyncio.wait_for(self._changed.wait(), waiting)
+            except TimeoutError:
+                return
+            patience = later
+
+    def close(self) -> None:
+        """Stop accepting, cancel what is in flight and close every connection."""
+        if self._listening is not None:
+            self._listening.close()
+        for connection in tuple(self._connections):
+            connection.processor.close("The provider ends")

@@ -1,0 +1,143 @@
+"""How many requests a run costs: counted exactly, never timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import foresee, held, program
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
+PLUGINS = ("plg_disk", "plg_logs")
+PAGES = {"default": 1, "paged": 3}
+"""Six specialties on the console."""
+
+KEYS = ("linux-server", "database", "network")
+ENTRY_IDS = ("blk_format", "blk_wipe")
+
+
+def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
+    return program(
+        host={f"h{n}": {"name": f"h{n}"} for n in range(HOSTS)},
+        agent={
+            f"a{n}": {
+                "name": f"a{n}",
+                "main_engine": "engine-a",
+                "host_id": f"${{opsconsole_host.h{n % HOSTS}.id}}",
+                "specialty_id": "spc_container",
+            }
+            for n in range(AGENTS)
+        },
+        agent_plugin={
+            f"p{n}_{plugin}": {"agent_id": f"${{opsconsole_agent.a{n}.id}}", "plugin_id": plugin}
+            for n in range(AGENTS)
+            for plugin in plugins
+        },
+        specialty={key: {"key": key} for key in KEYS},
+        blacklisted_command={row: {"id": row} for row in ENTRY_IDS},
+    ) | {
+        "data": {
+            "opsconsole_specialties": {"all": {}},
+            "opsconsole_specialty": {"one": {"name": "Database"}},
+            "opsconsole_agent_plugins": {
+                "a0": {"agent_id": "${opsconsole_agent.a0.id}"},
+            },
+        }
+    }
+
+
+@pytest.mark.parametrize("profile", PAGES)
+def test_refresh_and_destroy_cost_what_they_must(
+    profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of(profile)
+    engine = project(estate(), console)
+    engine.apply()
+
+    refresh = {
+        "host_update": HOSTS,
+        "plugin_list": AGENTS,
+        "specialty_search": PAGES[profile],
+        "blacklist_get": ENTRIES,
+    }
+    for words in ((), ("-refresh-only",)):
+        console.reset_log()
+        engine.plan_run(*words, expect={0})
+        assert counted(console) == refresh
+
+    console.reset_log()
+    engine.destroy("-refresh=false")
+    assert counted(console) == {
+        "plugin_detach": AGENTS * len(PLUGINS),
+        "host_delete": HOSTS,
+        "specialty_delete": SPECIALTIES,
+    }
+
+
+def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    many = (*PLUGINS, "plg_metrics", "plg_backup", "plg_packages")
+    engine = project(estate(many), console)
+    engine.apply()
+    gone = held(engine)["opsconsole_host.h0"]["id"]
+    console.delete("hosts", gone)
+
+    console.reset_log()
+    plan = foresee(engine, "-refresh-only")
+
+    assert counted(console) == {
+        "host_update": HOSTS,
+        "plugin_list": AGENTS - 2,
+        "specialty_search": 1,
+        "blacklist_get": ENTRIES,
+    }
+    assert len(plan.drift) == 1 + 2 + 2 * len(many)
+
+
+def test_nothing_is_called_after_the_first_401(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(estate(), console)
+    engine.apply()
+    console.change("keys", "key_main", status="revoked")
+    console.reset_log()
+
+    run = engine.plan_run("-parallelism=1", expect={1})
+
+    assert console.traffic()["total"] == 1
+    explained = [error for error in run.errors if "code UNAUTHORIZED" in error["detail"]]
+    assert len(explained) == 1
+    assert "API Keys settings" in explained[0]["detail"]
+    others = {error["detail"] for error in run.errors if error not in explained}
+    assert others == {"The console refused the credentials; no call was made."}
+
+
+def test_a_hundred_at_once(
+    project: Callable[..., Terraform], console_with: Callable[..., Emulator]
+) -> None:
+    count = 100
+    console = console_with("default", latency=0.3)
+    hosts = {f"h{n}": {"name": f"h{n}"} for n in range(count)}
+    engine = project(program(host=hosts), console, {"max_concurrency": count})
+
+    engine.apply("-parallelism=100")
+    counts = counted(console)
+    assert counts.pop("host_import") <= count // 2
+    assert counts == {"host_update": count}
+    engine.plan_run("-parallelism=100", expect={0})
+
+    console.reset_log()
+    engine.destroy("-parallelism=100", "-refresh=false")
+    assert counted(console) == {"host_delete": count}
+    assert console.traffic()["most_in_flight"] > count // 2
+
+
+def counted(console: Emulator) -> dict[str, int]:
+    return {name: number for name, number in console.request_counts().items() if number}

@@ -1,0 +1,285 @@
+"""Each attribute of each resource: created or adopted, changed by its declaration, changed behind.
+
+Driven by the definitions: an attribute is covered by being defined. Each gets a resource of its
+own, so that a request carries that one attribute alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from declarations import Foreseen, attribute_at, foresee, gates, held, program, value
+from engines import Terraform
+from opsconsole.definition import Attribute, Change, ResourceDefinition
+from opsconsole.emulator.handle import Emulator
+from opsconsole.resources import AGENT, RESOURCES
+
+pytestmark = pytest.mark.terraform
+
+AGENT_FRAME = {
+    "main_engine": "engine-a",
+    "host_id": "${opsconsole_host.gate_0.id}",
+    "specialty_id": "spc_linux",
+}
+COLLECTIONS = {
+    "host": "hosts",
+    "agent": "agents",
+    "agent_plugin": "attachments",
+    "specialty": "specialties",
+    "blacklisted_command": "blacklists",
+}
+_LABELS: dict[str, dict[str, Any]] = {"specialty": {}, "blacklisted_command": {"pattern": "old"}}
+ADOPTED = tuple(_LABELS)
+CHANGED_BY_EXTRAS = ("opsconsole_specialty", "opsconsole_agent", "opsconsole_blacklisted_command")
+
+
+@dataclass
+class Scenario:
+    """One resource against one console: a declaration for each of its attributes."""
+
+    definition: ResourceDefinition
+    console: Emulator
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return self.definition.settable
+
+    def change(self, attribute: Attribute) -> Change:
+        """What a changed declaration asks for; no agent is replaced while its host stays."""
+        extra = self.console.profile.provider_settings.get("extra_endpoints", {})
+        change = attribute.change_under(extra)
+        alone = self.definition is AGENT and "agent_delete" not in extra
+        return Change.REFUSE if alone and change is Change.REPLACE else change
+
+    def address(self, attribute: Attribute) -> str:
+        return f"{self.definition.type_name}.{attribute.name}"
+
+    def seed(self) -> None:
+        """Put the rows on the console that the declarations adopt."""
+        if self.definition.name not in ADOPTED:
+            return
+        collection = COLLECTIONS[self.definition.name]
+        for attribute in self.attributes:
+            name = attribute.name
+            if name in ("id", "key"):
+                for variant in (0, 1):
+                    row = {"id": f"row_{name}_{variant}", **_LABELS[self.definition.name]}
+                    self.console.create(collection, **row | {name: value(attribute, variant)})
+                continue
+            row = {"id": f"row_{name}", **_LABELS[self.definition.name]}
+            if self.definition.name == "specialty":
+                row["key"] = f"key_{name}"
+                if self.change(attribute) is Change.REFUSE:
+                    row[name] = value(attribute, 0)
+            self.console.create(collection, **row)
+
+    def declaration(self, attribute: Attribute, variant: int) -> dict[str, Any]:
+        name = attribute.name
+        declared = {name: value(attribute, variant)}
+        match self.definition.name:
+            case "host":
+                return {"name": name} | declared
+            case "agent":
+                return {"name": name, **AGENT_FRAME} | declared
+            case "agent_plugin":
+                agent = "${opsconsole_agent.first.id}"
+                return {"agent_id": agent, "plugin_id": "plg_backup"} | declared
+            case "specialty":
+                frame = {} if name in ("id", "key") else {"key": f"key_{name}"}
+                return frame | declared
+        frame = {} if name == "id" else {"id": f"row_{name}"}
+        if name == "tenant_wide" and not declared[name]:
+            frame["org_id"] = "org_main"
+        return frame | declared
+
+    def program(self, variants: dict[str, int]) -> dict[str, Any]:
+        declared = {
+            attribute.name: self.declaration(attribute, variants.get(attribute.name, 0))
+            for attribute in self.attributes
+        }
+        around: dict[str, Any] = {"host": gates(), "agent": {}}
+        if self.definition.name == "agent_plugin":
+            around["agent"] = {name: {"name": name, **AGENT_FRAME} for name in ("first", "second")}
+        around.setdefault(self.definition.name, {}).update(declared)
+        return program(**around)
+
+    def rows(self, engine: Terraform) -> Iterator[tuple[Attribute, dict[str, Any], Any]]:
+        """Yield each attribute that the console keeps, its resource in state, and its row."""
+        state = held(engine)
+        for attribute in self.attributes:
+            values = state[self.address(attribute)]
+            if not attribute.local:
+                row = self.console.row(COLLECTIONS[self.definition.name], values["id"])
+                yield attribute, values, row
+
+    def check(self, engine: Terraform, variants: dict[str, int]) -> None:
+        """Check that declaration, state and console agree on each attribute."""
+        for attribute, values, row in self.rows(engine):
+            wanted = value(attribute, variants.get(attribute.name, 0))
+            if attribute.refers_to is None:
+                assert values[attribute.name] == wanted, attribute.name
+            if attribute.name == "plugin_ids":
+                attached = self.console.rows("attachments")
+                kept = [item["plugin_id"] for item in attached if item["agent_id"] == row["id"]]
+            else:
+                kept = row[attribute.name]
+            assert as_set(kept) == as_set(values[attribute.name]), attribute.name
+
+
+def as_set(item: Any) -> Any:
+    return sorted(item) if isinstance(item, list) and item and isinstance(item[0], str) else item
+
+
+@pytest.fixture(
+    params=[
+        *(("default", name) for name in RESOURCES),
+        *(("extended", name) for name in CHANGED_BY_EXTRAS),
+    ],
+    ids=lambda pair: "-".join(pair),
+)
+def scenario(request: pytest.FixtureRequest, console_of: Callable[[str], Emulator]) -> Scenario:
+    profile, name = request.param
+    made = Scenario(RESOURCES[name], console_of(profile))
+    made.seed()
+    return made
+
+
+def test_each_attribute_is_created_changed_and_repaired(
+    scenario: Scenario, project: Callable[..., Terraform]
+) -> None:
+    engine = project(scenario.program({}), scenario.console)
+    engine.apply()
+    scenario.check(engine, {})
+
+    variants = {attribute.name: 1 for attribute in scenario.attributes}
+    refused = refusals(engine, scenario, variants)
+    for name in refused:
+        variants[name] = 0
+    change_by_declaration(engine, scenario, variants)
+    change_behind(engine, scenario, variants)
+
+
+def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> set[str]:
+    """Check that what nothing can change is an error at that attribute; return its names."""
+    refused = {a.name for a in scenario.attributes if scenario.change(a) is Change.REFUSE}
+    if not refused:
+        return refused
+    engine.write(scenario.program(variants))
+    run = engine.plan_run(expect={1})
+    assert {(error["address"], attribute_at(engine.folder, error)) for error in run.errors} == {
+        (f"{scenario.definition.type_name}.{name}", name) for name in refused
+    }
+    return refused
+
+
+def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
+    """Check what is planned, what is sent and what is kept for each changed attribute."""
+    engine.write(scenario.program(variants))
+    plan = foresee(engine)
+    expected = {
+        scenario.address(attribute): ["delete", "create"]
+        if scenario.change(attribute) is Change.REPLACE
+        else ["update"]
+        for attribute in scenario.attributes
+        if variants[attribute.name]
+    }
+    assert plan.actions == expected
+    check_reasons(engine, scenario, plan)
+
+    scenario.console.reset_log()
+    engine.apply(plan.saved)
+    scenario.check(engine, variants)
+    check_bodies(engine, scenario, variants)
+    engine.plan_run(expect={0})
+
+
+def check_reasons(engine: Terraform, scenario: Scenario, plan: Foreseen) -> None:
+    """Check that each replacement is told to be for the attribute that changed."""
+    replaced = {address for address, actions in plan.actions.items() if len(actions) > 1}
+    if not replaced:
+        return
+    shown = json.loads(engine.run("show", "-json", plan.saved).out)
+    paths = {
+        item["address"]: item["change"]["replace_paths"]
+        for item in shown["resource_changes"]
+        if item["address"] in replaced
+    }
+    assert paths == {address: [[address.rpartition(".")[2]]] for address in replaced}
+
+
+def check_bodies(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
+    """Check that a partial update carried the changed attribute and nothing else."""
+    operation = {
+        "host": "host_update",
+        "agent": "agent_update",
+        "specialty": "specialty_update",
+        "blacklisted_command": "blacklist_update",
+    }.get(scenario.definition.name)
+    sent: dict[str, list[Any]] = {}
+    for entry in scenario.console.requests():
+        if entry["operation"] == operation and entry["body"]:
+            sent.setdefault(entry["path"].rpartition("/")[2], []).append(entry["body"])
+    expected = {}
+    for attribute, values, _ in scenario.rows(engine):
+        updated = scenario.change(attribute) is Change.UPDATE and variants[attribute.name]
+        if updated and attribute.name != "plugin_ids":
+            expected[values["id"]] = [{attribute.name: values[attribute.name]}]
+    if scenario.definition.name == "blacklisted_command":
+        expected["row_tenant_wide"] = [{"org_id": "org_main"}]
+    assert sent == expected
+
+
+def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
+    """Change each attribute on the console; the next plan finds it and the next apply mends it."""
+    found: dict[str, list[str]] = {}
+    followed: set[str] = set()
+    refused: set[str] = set()
+    seen_whole = scenario.definition is not AGENT or "agent_get" in str(
+        scenario.console.profile.provider_settings
+    )
+    for attribute, values, row in list(scenario.rows(engine)):
+        if scenario.definition.name == "agent_plugin" or attribute.name == "id":
+            continue
+        address = scenario.address(attribute)
+        if attribute.name == "plugin_ids":
+            scenario.console.delete("attachments", f"{row['id']}/{values['plugin_ids'][0]}")
+            found[address] = ["update"]
+            continue
+        other = behind(scenario, attribute, variants)
+        scenario.console.change(COLLECTIONS[scenario.definition.name], row["id"], **other)
+        change = attribute.change_under(
+            scenario.console.profile.provider_settings.get("extra_endpoints", {})
+        )
+        if not seen_whole:
+            continue
+        if change is Change.UPDATE:
+            found[address] = ["update"]
+        elif change is Change.REPLACE:
+            followed.add(address)
+        else:
+            refused.add(address)
+    if refused:
+        run = engine.plan_run(expect={1})
+        assert {error["address"] for error in run.errors} == refused
+        return
+    plan = foresee(engine)
+    assert plan.actions == found
+    assert set(plan.drift) == set(found) | followed
+    told = {w["address"] for w in plan.run.warnings if "by itself" in w["summary"]}
+    assert told == followed
+    if found:
+        engine.apply(plan.saved)
+        engine.plan_run(expect={0})
+
+
+def behind(scenario: Scenario, attribute: Attribute, variants: dict[str, int]) -> dict[str, Any]:
+    """Return another value than the declared one, without references."""
+    if attribute.refers_to == "host":
+        hosts = [row["id"] for row in scenario.console.rows("hosts") if row["name"] == "gate-0"]
+        return {attribute.name: hosts if attribute.name.endswith("s") else "hst_other"}
+    return {attribute.name: value(attribute, 1 - variants[attribute.name])}

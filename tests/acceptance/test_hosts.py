@@ -1,0 +1,225 @@
+"""Hosts: adopted, missing, abandoned, refused row by row, reached through each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import foresee, held, program
+from engines import Run, Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+
+def warned(run: Run, words: str) -> list[str]:
+    return [item["detail"] for item in run.warnings if words in item["summary"]]
+
+
+def test_a_host_that_is_there_fails_or_is_adopted(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    there = console.create("hosts", name="there", tags=["env:old"], external_id="ext-1")
+    other = console.create("hosts", name="other", external_id="ext-2")
+    declared = program(
+        host={
+            "there": {"name": "there", "tags": ["env:new"], "external_id": "ext-1"},
+            "other": {"name": "other", "external_id": "ext-9"},
+            "new": {"name": "new"},
+        }
+    )
+    engine = project(declared, console)
+    run = engine.apply(expect={1})
+    told = {error["address"]: error["detail"] for error in run.errors}
+    assert set(told) == {"opsconsole_host.there", "opsconsole_host.other"}
+    assert there["id"] in told["opsconsole_host.there"]
+    assert 'on_existing_host = "adopt"' in told["opsconsole_host.there"]
+    assert set(held(engine)) == {"opsconsole_host.new"}
+
+    engine.settings = {"on_existing_host": "adopt"}
+    engine.write(declared)
+    run = engine.apply(expect={1})
+    [error] = run.errors
+    assert error["address"] == "opsconsole_host.other"
+    assert "'ext-2' there and 'ext-9' here" in error["detail"]
+    [adopted] = warned(run, "was there already and is adopted")
+    assert "tags" in adopted
+    assert held(engine)["opsconsole_host.there"]["id"] == there["id"]
+    assert console.row("hosts", there["id"])["tags"] == ["env:new"]
+    assert "tags" not in console.row("hosts", other["id"])
+
+    declared["resource"]["opsconsole_host"]["other"]["external_id"] = "ext-2"
+    engine.write(declared)
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert len(console.rows("hosts")) == 3
+
+
+def test_one_bad_row_fails_alone(project: Callable[..., Terraform], console: Emulator) -> None:
+    declared = program(
+        host={
+            "bad": {"name": "bad", "jump_host_ids": ["hst_none"]},
+            **{f"fine_{number}": {"name": f"fine-{number}"} for number in range(4)},
+        }
+    )
+    engine = project(declared, console)
+    run = engine.apply(expect={1})
+    [error] = run.errors
+    assert error["address"] == "opsconsole_host.bad"
+    assert "hst_none" in error["detail"]
+    assert len(held(engine)) == 4
+
+
+def test_a_missing_host_is_removed_or_an_error(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    declared = program(host={"web": {"name": "web"}})
+    engine = project(declared, console, {"on_missing_host": "error"})
+    engine.apply()
+    console.delete("hosts", held(engine)["opsconsole_host.web"]["id"])
+
+    [error] = engine.plan_run(expect={1}).errors
+    assert "deleted, or not visible to this key" in error["summary"]
+    assert "request id req_" in error["detail"]
+    assert "opsconsole_host.web" in held(engine)
+
+    engine.settings = {}
+    engine.write(declared)
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.web": ["create"]}
+    assert warned(plan.run, "deleted, or not visible to this key")
+
+
+def test_an_abandoned_host_stays_on_the_console(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    kept = {"deletion_policy": "abandon"}
+    engine = project(
+        program(host={"web": {"name": "web"} | kept}, specialty={"s": {"key": "database"} | kept}),
+        console,
+    )
+    engine.apply()
+    console.reset_log()
+    plan = foresee(engine, "-destroy")
+    run = engine.apply(plan.saved)
+    for part in (plan.run, run):
+        assert len(warned(part, "leaves management; it stays on the console")) == 2
+    assert not {"host_delete", "specialty_delete"} & set(console.request_counts())
+    assert held(engine) == {}
+    assert len(console.rows("hosts")) == 1
+
+
+def chain() -> dict[str, Any]:
+    return program(
+        host={
+            "gate": {"name": "gate", "is_jump_host": True},
+            "inner": {
+                "name": "inner",
+                "is_jump_host": True,
+                "jump_host_ids": ["${opsconsole_host.gate.id}"],
+            },
+            "web": {
+                "name": "web",
+                "jump_host_ids": ["${opsconsole_host.inner.id}", "${opsconsole_host.gate.id}"],
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("profile", ["strict", "rerouting"])
+def test_jump_hosts(
+    profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of(profile)
+    engine = project(chain(), console)
+    engine.apply()
+    state = held(engine)
+    ids = {name: state[f"opsconsole_host.{name}"]["id"] for name in ("gate", "inner", "web")}
+    # Not a set: the order of the ways is the user's.
+    assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["inner"], ids["gate"]]
+
+    turned = chain()
+    turned["resource"]["opsconsole_host"]["web"]["jump_host_ids"].reverse()
+    engine.write(turned)
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.web": ["update"]}
+    engine.apply(plan.saved)
+    assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["gate"], ids["inner"]]
+
+    engine.destroy()
+    order = [
+        item["path"].rpartition("/")[2]
+        for item in console.requests()
+        if item["operation"] == "host_delete"
+    ]
+    assert order == [ids["web"], ids["inner"], ids["gate"]]
+
+
+def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("rerouting")
+    engine = project(chain(), console)
+    engine.apply()
+    state = held(engine)
+    web = state["opsconsole_host.web"]["id"]
+    engine.write(program(host={"web": {"name": "web"}}))
+
+    run = engine.apply()
+
+    assert any(web in told for told in warned(run, "rerouted other hosts"))
+    assert console.row("hosts", web)["jump_host_ids"] == []
+    assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
+
+
+def test_what_cannot_be_read_is_left_as_it_is(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("blind")
+    hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
+    engine = project(program(host=hosts), console)
+    engine.apply()
+    console.reset_log()
+    plan = foresee(engine)
+    assert plan.run.code == 0
+    assert len(warned(plan.run, "Hosts cannot be read")) == 1
+    assert console.request_counts()["host_update"] <= len(hosts)
+
+    # Never observed is no difference: one apply, which sends what is declared, and then none.
+    hosts["a"]["public_ip"] = "198.51.100.7"
+    engine.write(program(host=hosts))
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.a": ["update"]}
+    assert warned(plan.run, "Not verified: public_ip")
+    console.reset_log()
+    engine.apply(plan.saved)
+    sent = [item["body"] for item in console.requests() if item["operation"] == "host_update"]
+    assert {"public_ip": "198.51.100.7"} in sent
+    engine.plan_run(expect={0})
+
+    engine.settings = {"host_read": "none"}
+    engine.write(program(host=hosts))
+    console.reset_log()
+    assert not warned(engine.plan_run(expect={0}), "Hosts cannot be read")
+    assert console.traffic()["total"] == 0
+
+
+def test_what_the_console_keeps_otherwise_is_told(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("tidying")
+    declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
+    engine = project(declared, console)
+    run = engine.apply()
+    assert len(warned(run, "The console kept another knowledge")) == 1
+    assert len(warned(run, "The console kept another mac")) == 1
+    assert engine.state()["resources"][0]["instances"][0].get("status") != "tainted"
+
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.web": ["update"]}
+    assert warned(plan.run, "The console changed mac of the host")
+    [error] = engine.apply(plan.saved, expect={1}).errors
+    assert "The console kept another knowledge" in error["summary"]
+    assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]

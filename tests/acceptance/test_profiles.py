@@ -1,0 +1,115 @@
+"""A whole program against every profile: apply, an empty plan, an empty refresh, destroy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import gates, held, program, value
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profiles import profiles
+from opsconsole.resources import AGENT, HOST
+
+pytestmark = pytest.mark.terraform
+
+LINUX = {"specialty_id": "${opsconsole_specialty.linux.id}"}
+SELECTED = ("id", "org_id", "deletion_policy")
+
+
+def fleet(console: Emulator) -> dict[str, Any]:
+    """Declare every resource, every attribute and every data source, in values that are kept."""
+    assigned = console.profile.assigns
+    whole_host = {
+        attribute.name: value(attribute, 0)
+        for attribute in HOST.settable
+        if attribute.name not in (*assigned, *SELECTED)
+    }
+    whole_agent = {a.name: value(a, 0) for a in AGENT.settable if a.name not in SELECTED}
+    bound = {"host_id": "${opsconsole_host.whole.id}", **LINUX}
+    declared = program(
+        specialty={
+            "linux": {"key": "linux-server"},
+            "database": {"key": "database", "deletion_policy": "abandon"},
+        },
+        host={
+            **gates(depends_on=["opsconsole_specialty.linux"]),
+            "bare": {"name": "bare", "depends_on": ["opsconsole_specialty.linux"]},
+            "whole": whole_host | {"name": "whole", "depends_on": ["opsconsole_specialty.linux"]},
+        },
+        agent={
+            "whole": whole_agent | bound,
+            "bare": {
+                "name": "bare",
+                "main_engine": "engine-a",
+                "host_id": "${opsconsole_host.bare.id}",
+                **LINUX,
+            },
+        },
+        agent_plugin={
+            name: {"agent_id": "${opsconsole_agent.bare.id}", "plugin_id": name}
+            for name in ("plg_disk", "plg_metrics")
+        },
+        blacklisted_command={
+            "format": {"id": "blk_format", "pattern": "mkfs.*", "description": "no formatting"},
+            "wipe": {"id": "blk_wipe", "tenant_wide": True},
+        },
+    )
+    return declared | {
+        "data": {
+            "opsconsole_specialty": {"one": {"key": "container-runtime"}},
+            "opsconsole_specialties": {"all": {}},
+            "opsconsole_agent_plugins": {"bare": {"agent_id": "${opsconsole_agent.bare.id}"}},
+            "opsconsole_blacklisted_command": {"shutdown": {"id": "blk_shutdown"}},
+        }
+    }
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_apply_plan_refresh_destroy(
+    profile: str,
+    project: Callable[..., Terraform],
+    console_of: Callable[[str], Emulator],
+) -> None:
+    console = console_of(profile)
+    engine = project(fleet(console), console)
+
+    apply(engine, console)
+    engine.plan_run(expect={0})
+    engine.plan_run("-refresh-only", expect={0})
+    assert {row["name"] for row in console.rows("hosts")} == {"gate-0", "gate-1", "bare", "whole"}
+    assert len(console.rows("agents")) == 2
+
+    destroy(engine, console)
+    assert console.rows("hosts") == []
+    assert all(row["status"] == "archived" for row in console.rows("agents"))
+    assert console.row("specialties", "spc_database") is not None
+
+
+def apply(engine: Terraform, console: Emulator) -> None:
+    """Apply; a console that imports on a dry run takes one wave of hosts in each run."""
+    if console.profile.honours_dry_run:
+        assert engine.apply().errors == []
+        return
+    first = engine.apply(expect={1})
+    assert {error["summary"] for error in first.errors} == {
+        "The console's answer to a dry run did not say dry_run: true, so its rows count as imported"
+    }
+    assert all("tainted" not in str(item) for item in engine.state()["resources"])
+    engine.apply()
+
+
+def destroy(engine: Terraform, console: Emulator) -> None:
+    """Destroy; a specialty that archived agents hold stays, with the console's own words."""
+    if not console.profile.archived_agents_block:
+        engine.destroy()
+        assert engine.state()["resources"] == []
+        assert console.row("specialties", "spc_linux") is None
+        return
+    run = engine.destroy(expect={1})
+    [error] = run.errors
+    assert 'the specialty "linux-server" (spc_linux)' in error["summary"]
+    assert "409" in error["detail"] and "req_" in error["detail"]
+    assert set(held(engine)) == {"opsconsole_specialty.linux"}

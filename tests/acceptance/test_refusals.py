@@ -1,0 +1,214 @@
+"""Each 4xx of the document becomes a diagnostic: code, message, request id, the right attribute.
+
+The document: Errors. One run meets every refusal at once, each on a resource of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import attribute_at, held, program
+from engines import Run, Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},
+    "many": {
+        "status": 400,
+        "code": "VALIDATION_FAILED",
+        "errors": [
+            {"field": "FIRST", "message": "the first is wrong"},
+            {"field": "SECOND", "message": "the second is wrong"},
+        ],
+    },
+    "bad": {"status": 400, "code": "BAD_REQUEST"},
+    "forbidden": {"status": 403, "code": "FORBIDDEN"},
+    "denied": {"status": 403, "code": "ORG_ACCESS_DENIED"},
+    "cap": {"status": 403, "code": "LICENSE_CAP_REACHED"},
+    "expired": {"status": 403, "code": "LICENSE_EXPIRED"},
+    "missing": {"status": 404, "code": "NOT_FOUND"},
+    "conflict": {"status": 409, "code": "CONFLICT"},
+}
+FIELDS = {
+    "host": ("tags", "knowledge"),
+    "agent": ("name", "main_engine"),
+    "blacklisted_command": ("pattern", "description"),
+}
+"""Which attributes stand for FIRST and SECOND."""
+
+
+def refuse(console: Emulator, kind: str, name: str, **which: Any) -> None:
+    """Ask for the refusal `name` of the requests that `which` describes."""
+    first, second = FIELDS.get(kind, ("plugin_id", "agent_id"))
+    members = dict(REFUSALS[name])
+    if "field" in members:
+        members["field"] = first
+    if "errors" in members:
+        members["errors"] = [
+            item | {"field": field}
+            for item, field in zip(members["errors"], (first, second), strict=True)
+        ]
+    console.fault(message=f"refused: {name}", times=None, **which, **members)
+
+
+def expected_at(kind: str, name: str) -> set[str]:
+    """Return the attributes that the refusal speaks of; empty: the resource as a whole."""
+    first, second = FIELDS.get(kind, ("plugin_id", "agent_id"))
+    if kind == "blacklisted_command" and REFUSALS[name]["status"] == 403:
+        return {"org_id"}
+    return {"one": {first}, "many": {first, second}}.get(name, {""})
+
+
+def check(engine: Terraform, console: Emulator, run: Run, kind: str, names: Any = REFUSALS) -> None:
+    """Check the diagnostics on the resources of one kind, each named by its refusal."""
+    ids = {item["request_id"] for item in console.requests() if item["faulty"]}
+    for name in names:
+        address = f"opsconsole_{kind}.{name}"
+        told = [error for error in run.errors if error.get("address") == address]
+        places = {attribute_at(engine.folder, error) for error in told}
+        assert places == expected_at(kind, name), address
+        assert len(told) == len(expected_at(kind, name)), address
+        for error in told:
+            assert f"refused: {name}" in error["detail"]
+            assert f"code {REFUSALS[name]['code']}" in error["detail"]
+            assert any(request_id in error["detail"] for request_id in ids)
+        if name == "many":
+            details = " ".join(error["detail"] for error in told)
+            assert "the first is wrong" in details and "the second is wrong" in details
+
+
+def hosts(version: str) -> dict[str, Any]:
+    changed = {"tags": [f"v:{version}"], "knowledge": version}
+    return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
+
+
+def test_refused_writes(project: Callable[..., Terraform], console: Emulator) -> None:
+    base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
+    agent = base | {"host_id": "${opsconsole_host.base.id}"}
+    console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
+    console.create_many("plugins", [{"id": f"plg_{n}", "name": n} for n in REFUSALS])
+    engine = project(program(host=hosts("1"), agent={"base": agent}), console)
+    engine.apply()
+    ids = {address: values["id"] for address, values in held(engine).items()}
+
+    for name in REFUSALS:
+        path = f"/hosts/{ids[f'opsconsole_host.{name}']}$"
+        refuse(console, "host", name, method="POST", path=path, holds="tags")
+        refuse(console, "agent", name, method="POST", path="/agents$", holds=f'"{name}"')
+        path = f"/blacklists/row_{name}$"
+        refuse(console, "blacklisted_command", name, method="POST", path=path)
+        refuse(console, "agent_plugin", name, method="POST", path="/plugins$", holds=f"plg_{name}")
+    engine.write(
+        program(
+            host=hosts("2"),
+            agent={"base": agent, **{name: agent | {"name": name} for name in REFUSALS}},
+            agent_plugin={
+                name: {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": f"plg_{name}"}
+                for name in REFUSALS
+            },
+            blacklisted_command={
+                name: {
+                    "id": f"row_{name}",
+                    "pattern": "new",
+                    "description": "why",
+                    "org_id": "org_main",
+                }
+                for name in REFUSALS
+            },
+        )
+    )
+    run = engine.apply(expect={1})
+
+    for kind in ("host", "agent", "agent_plugin", "blacklisted_command"):
+        check(engine, console, run, kind)
+    kept = held(engine)
+    assert set(kept) == set(ids)
+    assert ["v:2"] not in [values.get("tags") for values in kept.values()]
+
+
+def test_refused_imports(project: Callable[..., Terraform], console: Emulator) -> None:
+    for name in REFUSALS:
+        refuse(console, "host", name, method="POST", path="/hosts/batch", holds=f'"{name}"')
+    declared = {name: {"name": name, "tags": ["a:b"], "knowledge": "k"} for name in REFUSALS}
+    engine = project(program(host=declared | {"fine": {"name": "fine"}}), console)
+    run = engine.apply("-parallelism=1", expect={1})
+
+    check(engine, console, run, "host")
+    assert set(held(engine)) == {"opsconsole_host.fine"}
+
+
+def test_refused_deletes(project: Callable[..., Terraform], console: Emulator) -> None:
+    refused = [name for name in REFUSALS if REFUSALS[name]["status"] != 404]
+    for name in refused:
+        console.create("specialties", id=f"spc_{name}", key=f"key_{name}")
+    host = {"name": "base"}
+    agent = {"name": "a", "host_id": "${opsconsole_host.base.id}", "specialty_id": "spc_linux"}
+    engine = project(
+        program(
+            host={name: {"name": name} for name in refused} | {"base": host},
+            agent={"base": agent},
+            specialty={name: {"key": f"key_{name}"} for name in refused},
+            agent_plugin={
+                "base": {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": "plg_disk"}
+            },
+        ),
+        console,
+    )
+    engine.apply()
+    state = held(engine)
+    for name in refused:
+        path = f"/hosts/{state[f'opsconsole_host.{name}']['id']}$"
+        refuse(console, "host", name, method="DELETE", path=path)
+        refuse(console, "specialty", name, method="DELETE", path=f"/specialties/spc_{name}$")
+    refuse(console, "agent_plugin", "forbidden", method="DELETE", path="/plugins/")
+
+    run = engine.destroy("-refresh=false", expect={1})
+
+    requests = [item["request_id"] for item in console.requests() if item["faulty"]]
+    for address, values in state.items():
+        if address.endswith((".base",)) and "plugin" not in address:
+            continue
+        told = [error for error in run.errors if str(values["id"]) in error["summary"]]
+        assert told, address
+        assert all("refused: " in error["detail"] for error in told)
+        assert all(any(item in error["detail"] for item in requests) for error in told)
+    assert set(held(engine)) == set(state)
+
+
+def test_refused_reads(project: Callable[..., Terraform], console: Emulator) -> None:
+    base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
+    engine = project(
+        program(
+            host={"base": {"name": "base"}},
+            agent={"base": base | {"name": "a", "host_id": "${opsconsole_host.base.id}"}},
+            specialty={"base": {"key": "database"}},
+            blacklisted_command={"base": {"id": "blk_format"}},
+        ),
+        console,
+    )
+    engine.apply()
+    host_id = held(engine)["opsconsole_host.base"]["id"]
+    console.fault(path="/plugins$|/search$|/blacklists/", status=403, code="FORBIDDEN", times=None)
+    console.fault(path=f"/hosts/{host_id}$", status=403, code="FORBIDDEN", times=None)
+
+    run = engine.plan_run("-refresh-only", expect={1})
+
+    assert {error["address"] for error in run.errors} == {
+        "opsconsole_agent.base",
+        "opsconsole_specialty.base",
+        "opsconsole_blacklisted_command.base",
+    }
+    assert all("code FORBIDDEN, request id req_" in error["detail"] for error in run.errors)
+    [unchecked] = [item for item in run.warnings if item.get("address") == "opsconsole_host.base"]
+    assert "was not checked" in unchecked["summary"] and "req_" in unchecked["detail"]
+
+    console.clear_faults()
+    console.fault(path="/plugins$", status=400, code="INVALID_CURSOR", times=None)
+    run = engine.plan_run(expect={1})
+    [error] = run.errors
+    assert "code INVALID_CURSOR, request id req_" in error["detail"]

@@ -1,0 +1,205 @@
+"""Settings that are wrong, and a console that cannot be reached: one clear error with a remedy."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from declarations import attribute_at, program
+from engines import Run, Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
+KEY = "svc_ak_wrong_one"
+
+
+def the_error(run: Run) -> dict[str, Any]:
+    """Return the only error of a run; it has a remedy and no secret."""
+    [error] = run.errors
+    assert error["detail"].count(".") >= 1
+    assert KEY not in run.text
+    return error
+
+
+@pytest.mark.parametrize(
+    ("settings", "setting", "wrong", "remedy"),
+    [
+        ({"base_url": "console.example.com"}, "base_url", "https://", "https://console"),
+        ({"base_url": "https://"}, "base_url", "names no host", "https://console"),
+        ({"base_url": "http://192.0.2.1"}, "base_url", "is http", "allow_http = true"),
+        ({"base_url": "https://h.example/api/v1"}, "base_url", "/api/v1", "Leave /api/v1 out"),
+        ({"api_key": "pk_123"}, "api_key", "svc_ak_", "API Keys settings"),
+        ({"host_read": "maybe"}, "host_read", "host_read", "empty_update"),
+        ({"cursor_field": "next"}, "cursor_parameter", "Only one of", "both are known"),
+        ({"ca_file": "/nowhere.pem"}, "ca_file", "/nowhere.pem", "PEM"),
+        (
+            {"extra_endpoints": {"host_get": "hosts"}},
+            "extra_endpoints",
+            "host_get",
+            "GET /path",
+        ),
+    ],
+    ids=lambda value: "=".join(map(str, *value.items())) if isinstance(value, dict) else "",
+)
+def test_a_wrong_setting_is_an_error_at_that_setting(
+    project: Callable[..., Terraform],
+    console: Emulator,
+    settings: dict[str, Any],
+    setting: str,
+    wrong: str,
+    remedy: str,
+) -> None:
+    engine = project(PROGRAM, console, settings)
+    run = engine.plan_run(expect={1})
+    error = the_error(run)
+    assert wrong in error["detail"] and remedy in error["detail"]
+    assert attribute_at(engine.folder, error) in (setting, "")
+    assert setting in error["detail"]
+    assert console.traffic()["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "told", "remedy"),
+    [
+        ({"OPSCONSOLE_API_KEY": ""}, "No API key is set", "Set OPSCONSOLE_API_KEY"),
+        ({"OPSCONSOLE_BASE_URL": ""}, "No base address", "Set base_url"),
+        ({"OPSCONSOLE_API_KEY": KEY}, "code UNAUTHORIZED", "Check the API key"),
+        ({"OPSCONSOLE_BASE_URL": "https://console.invalid"}, '"console.invalid"', "Check base_url"),
+        ({"OPSCONSOLE_BASE_URL": "http://127.0.0.1:REFUSED"}, "cannot be reached", "port of base"),
+        ({"OPSCONSOLE_BASE_URL": "https://127.0.0.1:CONSOLE"}, "No TLS connection", "https"),
+    ],
+    ids=["no-key", "no-address", "wrong-key", "unknown-host", "refused", "no-tls"],
+)
+def test_a_console_that_cannot_be_used_is_one_error(
+    project: Callable[..., Terraform],
+    console: Emulator,
+    variables: dict[str, str],
+    told: str,
+    remedy: str,
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        ports = {"REFUSED": closed.getsockname()[1], "CONSOLE": urlsplit(console.base_url).port}
+        for name, port in ports.items():
+            variables = {key: text.replace(name, str(port)) for key, text in variables.items()}
+        engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
+        error = the_error(engine.plan_run(expect={1}))
+    assert told in error["detail"] and remedy in error["detail"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 200, "text": "<html>Log in</html>"},
+        {"status": 502, "text": "<html>Bad gateway</html>"},
+        {"status": 404, "text": "<html>Not here</html>"},
+    ],
+    ids=lambda answer: str(answer["status"]),
+)
+def test_a_proxys_page_is_one_error(
+    project: Callable[..., Terraform], console: Emulator, answer: dict[str, Any]
+) -> None:
+    console.fault(path="/search", times=None, content_type="text/html", **answer)
+    engine = project(PROGRAM, console, {"max_retries": 1})
+    error = the_error(engine.plan_run(expect={1}))
+    assert answer["text"] in error["detail"]
+    assert str(answer["status"]) in error["detail"] and "text/html" in error["detail"]
+    assert "proxy" in error["detail"]
+
+
+@pytest.fixture
+def behind_a_path(console: Emulator) -> Iterator[str]:
+    """The address of a server that has the console under /ops/console, and nothing else."""
+    address = urlsplit(console.base_url).netloc
+
+    class Front(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if not self.path.startswith("/ops/console/api/"):
+                self.send_error(404)
+                return
+            connection = HTTPConnection(address, timeout=30)
+            path = self.path.removeprefix("/ops/console")
+            connection.request(self.command, path, body, dict(self.headers))
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.headers["Content-Type"])
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_DELETE = forward
+
+        def log_message(self, *words: Any) -> None:
+            """Keep the test's output clean."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Front) as server:
+        server.daemon_threads = True
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/ops/console"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_a_base_url_with_a_path_and_one_with_a_slash(
+    project: Callable[..., Terraform], console: Emulator, behind_a_path: str, ending: str
+) -> None:
+    declared = program(host={"web": {"name": "web"}}, specialty={"linux": {"key": "linux-server"}})
+    engine = project(declared, console, {"base_url": behind_a_path + ending})
+    engine.apply()
+    engine.write(declared | {"provider": {"opsconsole": {"base_url": console.base_url + "/"}}})
+    engine.plan_run(expect={0})
+
+
+def test_settings_that_are_known_only_after_apply_are_one_error(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    made = {"terraform_data": {"address": {"input": console.base_url}}}
+    engine = project(
+        {"resource": made | PROGRAM["resource"]},
+        console,
+        {"base_url": "${terraform_data.address.output}"},
+    )
+    error = the_error(engine.plan_run(expect={1}))
+    assert "base_url will be known only after apply" in error["summary"]
+    assert "-target" in error["detail"]
+
+    engine.apply("-target=terraform_data.address")
+    engine.apply()
+    engine.plan_run(expect={0})
+
+
+def test_two_consoles_in_one_program(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    consoles = [console_of("default"), console_of("sorted")]
+    blocks = [{"base_url": console.base_url} for console in consoles]
+    hosts = {
+        "here": {"name": "here"},
+        "there": {"name": "there", "provider": "opsconsole.there"},
+    }
+    declared = program(host=hosts) | {
+        "provider": {"opsconsole": [blocks[0], blocks[1] | {"alias": "there"}]}
+    }
+    engine = project(declared, consoles[0], OPSCONSOLE_BASE_URL="")
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert [[row["name"] for row in console.rows("hosts")] for console in consoles] == [
+        ["here"],
+        ["there"],
+    ]

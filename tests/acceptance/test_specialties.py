@@ -1,0 +1,157 @@
+"""Specialties: found by one search, and deleted once no agent carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import attribute_at, foresee, held, program
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+ADDRESS = "opsconsole_specialty.linux"
+
+
+def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
+    """Declare hosts with an agent each, and their specialty, without host → specialty."""
+    return program(
+        specialty={"linux": {"key": "linux-server"} | facts},
+        host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
+        agent={
+            f"a{n}": {
+                "name": f"a{n}",
+                "main_engine": "engine-a",
+                "host_id": f"${{opsconsole_host.h{n}.id}}",
+                "specialty_id": f"${{{ADDRESS}.id}}",
+            }
+            for n in range(hosts)
+        },
+    )
+
+
+def deletes(console: Emulator) -> list[tuple[str, int]]:
+    return [
+        (item["operation"], item["status"])
+        for item in console.requests()
+        if item["method"] == "DELETE"
+    ]
+
+
+def test_a_delete_waits_for_the_hosts_of_released_agents(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(declared(), console)
+    engine.apply()
+    console.fault(method="DELETE", path="/hosts/", delay=1.2, times=None)
+
+    plan = foresee(engine, "-destroy")
+    assert any("cannot be created again" in item["summary"] for item in plan.run.warnings)
+    engine.destroy("-refresh=false")
+
+    assert ("specialty_delete", 409) in deletes(console)
+    assert deletes(console)[-1] == ("specialty_delete", 200)
+    assert held(engine) == {}
+
+
+def test_the_declared_order_needs_no_waiting(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    ordered = declared()
+    for host in ordered["resource"]["opsconsole_host"].values():
+        host["depends_on"] = [ADDRESS]
+    engine = project(ordered, console)
+    engine.apply()
+    engine.destroy()
+    assert deletes(console)[-1] == ("specialty_delete", 200)
+    assert ("specialty_delete", 409) not in deletes(console)
+
+
+def test_a_wait_ends_with_its_timeout(project: Callable[..., Terraform], console: Emulator) -> None:
+    engine = project(declared(1, timeouts={"delete": "300ms"}), console)
+    engine.apply()
+    agent_id = held(engine)["opsconsole_agent.a0"]["id"]
+    console.fault(method="DELETE", path="/hosts/", delay=2)
+
+    run = engine.destroy("-refresh=false", expect={1})
+
+    [error] = run.errors
+    assert 'carries the specialty "linux-server" (spc_linux)' in error["summary"]
+    assert agent_id in error["detail"]
+    assert "status 409" in error["detail"] and "request id req_" in error["detail"]
+    assert set(held(engine)) == {ADDRESS}
+    engine.destroy()
+
+
+def test_an_agent_outside_is_no_reason_to_wait(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
+    engine = project(declared(0), console)
+    engine.apply()
+    run = engine.destroy(expect={1})
+    [error] = run.errors
+    assert "outside this configuration" in error["detail"]
+    assert console.request_counts()["specialty_delete"] == 1
+    assert set(held(engine)) == {ADDRESS}
+
+
+def test_an_agent_that_stays_keeps_its_specialty(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(declared(1), console)
+    engine.apply()
+    kept = declared(1)
+    del kept["resource"]["opsconsole_specialty"]
+    kept["resource"]["opsconsole_agent"]["a0"]["specialty_id"] = "spc_linux"
+    engine.write(kept)
+    [error] = engine.apply(expect={1}).errors
+    # Terraform shows a provider nothing of what an apply leaves unchanged.
+    assert "unchanged in it" in error["detail"] and "request id req_" in error["detail"]
+    assert console.request_counts()["specialty_delete"] == 1
+    assert ADDRESS in held(engine)
+
+
+def test_what_cannot_be_adopted(project: Callable[..., Terraform], console: Emulator) -> None:
+    console.create("specialties", id="spc_twice", key="linux-server")
+    engine = project(
+        program(
+            specialty={
+                "twice": {"key": "linux-server"},
+                "none": {"key": "no-such"},
+                "renamed": {"key": "database", "name": "Databases"},
+                "fine": {"id": "spc_linux"},
+            }
+        ),
+        console,
+    )
+    run = engine.plan_run(expect={1})
+    told = {error["address"].rpartition(".")[2]: error for error in run.errors}
+    assert set(told) == {"twice", "none", "renamed"}
+    assert attribute_at(engine.folder, told["renamed"]) == "name"
+    assert "'Databases'" in told["renamed"]["detail"] and "'Database'" in told["renamed"]["detail"]
+    assert "spc_linux" in told["twice"]["detail"] and "spc_twice" in told["twice"]["detail"]
+    assert attribute_at(engine.folder, told["none"]) == "key"
+    assert console.request_counts()["specialty_search"] == 1
+
+
+def test_a_list_that_is_cut_short_proves_no_absence(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("truncated")
+    seen = {"seen": {"key": "linux-server"}}
+    engine = project(program(specialty=seen | {"hidden": {"key": "identity"}}), console)
+    [error] = engine.plan_run(expect={1}).errors
+    assert error["address"] == "opsconsole_specialty.hidden"
+    assert "has_more" in error["detail"] and "cursor_parameter" in error["detail"]
+
+    engine.write(program(specialty=seen))
+    engine.apply()
+    first = console.rows("specialties")[0]
+    console.delete("specialties", "spc_linux")
+    console.create("specialties", **first)
+    run = engine.plan_run(expect={0})
+    assert any("was not checked" in item["summary"] for item in run.warnings)

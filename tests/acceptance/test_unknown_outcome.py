@@ -1,0 +1,143 @@
+"""Creates whose answer was lost: settled where the API can tell, never sent twice where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import foresee, held, program
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+ADDRESS = "opsconsole_agent.lost"
+SETTINGS = {"max_retries": 0}
+
+
+def declared() -> dict[str, Any]:
+    base = {
+        "main_engine": "engine-a",
+        "host_id": "${opsconsole_host.web.id}",
+        "specialty_id": "spc_linux",
+    }
+    return program(
+        host={"web": {"name": "web"}},
+        agent={"lost": base | {"name": "lost"}, "fine": base | {"name": "fine"}},
+    )
+
+
+@pytest.fixture
+def lost(project: Callable[..., Terraform], console: Emulator) -> Terraform:
+    """A project whose agent was created by the console without Terraform's learning of it."""
+    console.fault(method="POST", path="/agents$", holds='"lost"', cut="after")
+    engine = project(declared(), console, SETTINGS)
+    run = engine.apply(expect={1})
+    [error] = run.errors
+    assert error["address"] == ADDRESS
+    assert "state rm" in error["detail"] and "import" in error["detail"]
+    assert instance(engine)["status"] == "tainted"
+    assert instance(engine)["attributes"]["id"].startswith("outcome-unknown/")
+    assert agents(console) == ["fine", "lost"]
+    return engine
+
+
+def instance(engine: Terraform) -> dict[str, Any]:
+    [found] = [
+        resource["instances"][0]
+        for resource in engine.state()["resources"]
+        if f"{resource['type']}.{resource['name']}" == ADDRESS
+    ]
+    return found
+
+
+def agents(console: Emulator) -> list[str]:
+    return sorted(row["name"] for row in console.rows("agents"))
+
+
+def test_its_replacement_is_refused_and_nothing_else(lost: Terraform, console: Emulator) -> None:
+    program = declared()
+    program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
+    lost.write(program)
+    plan = foresee(lost)
+    assert plan.actions == {
+        ADDRESS: ["delete", "create"],
+        "opsconsole_host.more": ["create"],
+    }
+    assert any("Nobody knows whether the agent" in item["summary"] for item in plan.run.warnings)
+
+    run = lost.apply(expect={1})
+    [error] = run.errors
+    assert "may exist already" in error["summary"]
+    assert agents(console) == ["fine", "lost"]
+    assert "opsconsole_host.more" in held(lost)
+    assert instance(lost)["attributes"]["id"].startswith("outcome-unknown/")
+
+
+def test_a_true_destroy_forgets_it(lost: Terraform, console: Emulator) -> None:
+    lost.destroy()
+    assert held(lost) == {}
+    assert console.rows("hosts") == []
+
+
+def test_the_user_says_that_it_was_created(lost: Terraform, console: Emulator) -> None:
+    lost.run("state", "rm", ADDRESS)
+    [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
+    lost.import_(ADDRESS, made)
+    lost.apply()
+    lost.plan_run(expect={0})
+    assert agents(console) == ["fine", "lost"]
+
+
+def test_the_user_says_that_it_was_never_created(lost: Terraform, console: Emulator) -> None:
+    [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
+    console.delete("agents", made)
+    lost.run("state", "rm", ADDRESS)
+    lost.apply()
+    lost.plan_run(expect={0})
+    assert agents(console) == ["fine", "lost"]
+
+
+@pytest.mark.parametrize("way", [{"cut": "after"}, {"status": 503, "handled": True}])
+def test_a_host_and_an_attachment_are_settled_without_the_user(
+    way: dict[str, Any], project: Callable[..., Terraform], console: Emulator
+) -> None:
+    console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', **way)
+    console.fault(method="POST", path="/plugins$", **way)
+    attached = {"agent_id": "${opsconsole_agent.fine.id}", "plugin_id": "plg_disk"}
+    program = declared()
+    program["resource"]["opsconsole_agent_plugin"] = {"disk": attached}
+    engine = project(program, console, SETTINGS)
+
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert [row["name"] for row in console.rows("hosts")] == ["web"]
+    assert len(console.rows("attachments")) == 1
+
+
+def test_a_host_that_no_dry_run_finds_is_left_to_the_user(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("blind")
+    console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', cut="after")
+    hosts = program(host={"web": {"name": "web"}})
+    engine = project(hosts, console, SETTINGS)
+    run = engine.apply(expect={1})
+    assert "Nobody knows whether the host" in run.errors[0]["summary"]
+
+    run = engine.apply(expect={1})
+    assert "may exist already" in run.errors[0]["summary"]
+    assert len(console.rows("hosts")) == 1
+
+
+@pytest.mark.parametrize("way", [{"cut": "before"}, {"status": 502}, {"truncate": 5}])
+def test_every_lost_answer_counts_as_unknown(
+    way: dict[str, Any], project: Callable[..., Terraform], console: Emulator
+) -> None:
+    console.fault(method="POST", path="/agents$", holds='"lost"', **way)
+    engine = project(declared(), console, {"max_retries": 3})
+    engine.apply(expect={1})
+    assert instance(engine)["status"] == "tainted"
+    assert console.request_counts()["agent_create"] == 2

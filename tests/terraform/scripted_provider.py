@@ -1,0 +1,124 @@
+"""The real provider process with a lifecycle whose behaviour each test scripts by name.
+
+Run as a program. `SCRIPTED_PARTIES` says how many agent creations wait for each other,
+`SCRIPTED_PARTING` how many seconds closing takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
+from opsconsole.diagnostics import error, warning
+from opsconsole.errors import ConfigurationError
+from opsconsole.lifecycle.interface import (
+    ApplyRequest,
+    Outcome,
+    PlanOutcome,
+    PlanRequest,
+    ReadRequest,
+)
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.terraform.main import main
+from opsconsole.values import UNKNOWN, Attributes
+
+SECRET = "svc_ak_script"
+
+
+class Steps:
+    """Keeps what it is told; a name that begins with `raise` raises, in every step."""
+
+    def __init__(self, definition: ResourceDefinition, meeting: asyncio.Barrier) -> None:
+        self.definition = definition
+        self.meeting = meeting
+
+    async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
+        return [self._plan(request) for request in requests]
+
+    def _plan(self, request: PlanRequest) -> PlanOutcome:
+        if request.config is None:
+            return PlanOutcome(None, private=b"gone", diagnostics=(warning("leaves"),))
+        _maybe_raise(request.config)
+        planned = {
+            item.name: UNKNOWN
+            if item.computed and request.config[item.name] is None
+            else request.config[item.name]
+            for item in self.definition
+        }
+        moved = request.prior is not None and request.prior["org_id"] != planned["org_id"]
+        return PlanOutcome(planned, ("org_id",) if moved else (), b"planned")
+
+    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
+        for request in requests:
+            _maybe_raise(request.prior)
+        return [
+            Outcome(None if request.prior["name"] == "gone" else request.prior, request.private)
+            for request in requests
+        ]
+
+    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        for request in requests:
+            _maybe_raise(request.planned or {})
+        if self.definition.name == "agent":
+            await self.meeting.wait()
+        else:
+            await asyncio.sleep(0.02)
+        return [self._created(request, len(requests)) for request in requests]
+
+    def _created(self, request: ApplyRequest, together: int) -> Outcome:
+        planned = request.planned or {}
+        if planned["name"] == "refused":
+            problem = error("refused", f"with {SECRET}, Authorization: Bearer x", ("tags", 0))
+            return Outcome(None, diagnostics=(problem,))
+        state = {name: None if value is UNKNOWN else value for name, value in planned.items()}
+        return Outcome(state, str(together).encode())
+
+    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        return await self.create(requests)
+
+    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+        for request in requests:
+            _maybe_raise(request.prior or {})
+        return [Outcome(None) for _ in requests]
+
+    async def import_state(self, import_id: str) -> Outcome:
+        if not import_id.startswith("hst_"):
+            return Outcome(None, diagnostics=(error("no such host", path=("id",)),))
+        return Outcome(self.definition.empty() | {"id": import_id}, b"imported")
+
+
+def _maybe_raise(values: Attributes) -> None:
+    name = values.get("name")
+    if isinstance(name, str) and name.startswith("raise"):
+        raise RuntimeError(f"scripted, with {SECRET}")
+
+
+class Lifecycle:
+    """Every resource, scripted."""
+
+    def __init__(self) -> None:
+        meeting = asyncio.Barrier(int(os.environ.get("SCRIPTED_PARTIES", "1")))
+        self.resources = {name: Steps(item, meeting) for name, item in RESOURCES.items()}
+        self.data_sources: dict[str, DataSourceDefinition] = dict(DATA_SOURCES)
+
+    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
+        return Outcome(config)
+
+    async def close(self) -> None:
+        await asyncio.sleep(float(os.environ.get("SCRIPTED_PARTING", "0")))
+        print("closed", file=sys.stderr)
+
+
+async def connect(config: Attributes) -> Any:
+    print("stray print")
+    if config["base_url"] == "wrong":
+        raise ConfigurationError("base_url is wrong.", "Mend it.", "base_url")
+    return Lifecycle()
+
+
+if __name__ == "__main__":
+    sys.exit(main(lambda: connect))

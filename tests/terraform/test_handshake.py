@@ -1,0 +1,202 @@
+"""The handshake: who is served, what the line says, and how a process ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import ssl
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.terraform import handshake
+from opsconsole.terraform.handshake import COOKIE_NAME, Listener, RefusedError, client_certificate
+
+PROVIDER = (sys.executable, "-m", "opsconsole.terraform.main")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({COOKIE_NAME: ""}, "Terraform starts it by itself"),
+        ({COOKIE_NAME: "guess"}, "Terraform starts it by itself"),
+        ({"PLUGIN_PROTOCOL_VERSIONS": "4,5"}, "version 6"),
+        ({"PLUGIN_CLIENT_CERT": ""}, "shows who it is"),
+    ],
+)
+async def test_whom_it_refuses(start: Any, changed: dict[str, str], says: str) -> None:
+    async with start(PROVIDER, changed) as plugin:
+        assert plugin.line == ""
+        assert says in await plugin.stderr()
+        assert await plugin.ended() == 1
+
+
+def test_a_client_that_names_no_versions_is_taken_at_its_cookie(identity: Any) -> None:
+    cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"
+    environment = {COOKIE_NAME: cookie, "PLUGIN_CLIENT_CERT": identity.certificate}
+    assert client_certificate(environment) == identity.certificate
+    with pytest.raises(RefusedError):
+        client_certificate(environment | {"PLUGIN_PROTOCOL_VERSIONS": "16"})
+
+
+async def test_the_line_and_the_socket(start: Any, connect: Any) -> None:
+    async with start(PROVIDER) as plugin:
+        core, protocol, network, path, kind, certificate = plugin.line.split("|")
+        assert (core, protocol, network, kind) == ("1", "6", "unix", "grpc")
+        assert len(certificate) > 50
+        assert "=" not in certificate
+        assert stat.S_IMODE(plugin.folder.stat().st_mode) == 0o700
+        assert path == str(plugin.folder / "provider.sock")
+        async with connect(plugin) as client:
+            assert (await client.call("GetMetadata")).resources
+
+
+def test_nothing_heavy_is_imported_before_the_handshake() -> None:
+    # How long a start takes is measured by `make bench`; this is what makes it short.
+    heavy = ("httpx", "aiohttp", "grpclib", "google.protobuf", "opsconsole.lifecycle.lifecycle")
+    code = "import sys; import opsconsole.terraform.main; print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(heavy).intersection(shown.stdout.split())
+
+
+async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(
+    start: Any, connect: Any
+) -> None:
+    async with start(PROVIDER) as plugin, connect(plugin) as client:
+        await client.configure(base_url="https://localhost", api_key="svc_ak_0")
+        await client.call("GetProviderSchema")
+        plugin.process.terminate()
+        assert await plugin.process.stdout.read() == b""
+        assert await plugin.stderr() == ""
+        assert await plugin.ended() == 0
+        assert not plugin.folder.exists()
+
+
+async def test_what_is_printed_goes_to_stderr(start: Any, connect: Any) -> None:
+    async with start() as plugin, connect(plugin) as client:
+        await client.configure()
+        plugin.process.terminate()
+        assert await plugin.process.stdout.read() == b""
+        assert (await plugin.stderr()).splitlines() == ["stray print", "closed"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+async def test_signals_of_the_terminal_are_left_to_terraform(
+    start: Any, connect: Any, number: int
+) -> None:
+    async with start() as plugin:
+        plugin.process.send_signal(number)
+        async with connect(plugin) as client:
+            assert (await client.call("GetMetadata")).resources
+            plugin.process.send_signal(number)
+            assert not (await client.call("StopProvider")).Error
+
+
+async def test_sigterm_before_anybody_connects(start: Any) -> None:
+    async with start() as plugin:
+        plugin.process.terminate()
+        assert await plugin.ended() in (0, 128 + signal.SIGTERM)
+        assert not plugin.folder.exists()
+
+
+async def test_sigterm_waits_for_what_is_in_flight(start: Any, connect: Any, wire: Any) -> None:
+    async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
+        await client.configure()
+        planned = wire("opsconsole_agent", name="a")
+        fields = {
+            "type_name": "opsconsole_agent",
+            "prior_state": {"msgpack": b"\xc0"},
+            "planned_state": planned,
+            "config": planned,
+        }
+        first = asyncio.create_task(client.call("ApplyResourceChange", **fields))
+        await client.call("GetMetadata")
+        plugin.process.terminate()
+        await asyncio.sleep(0.1)
+        assert plugin.process.returncode is None
+        await client.call("ApplyResourceChange", **fields)
+        assert not (await first).diagnostics
+        assert await plugin.ended() == 0
+
+
+async def test_the_end_of_the_parent_is_noticed(start: Any, connect: Any) -> None:
+    """A shell in between stands for a Terraform that is killed."""
+    wrapper = ("/bin/sh", "-c", f"{' '.join(PROVIDER)}; true")
+    async with start(wrapper) as plugin, connect(plugin) as client:
+        assert (await client.call("GetMetadata")).resources
+        plugin.process.kill()
+        async with asyncio.timeout(5):
+            while plugin.folder.exists():  # noqa: ASYNC110  # no event of another process
+                await asyncio.sleep(0.02)
+
+
+async def test_a_client_that_goes_away_is_not_waited_for_long(start: Any, connect: Any) -> None:
+    async with start() as plugin:
+        async with connect(plugin) as client:
+            await client.call("GetMetadata")
+        assert await plugin.ended() == 0
+        assert not plugin.folder.exists()
+
+
+@pytest.mark.parametrize("who", ["nobody", "a stranger", "a relative", "no HTTP/2"])
+async def test_other_clients_are_refused(
+    start: Any, identity: Any, stranger: Any, relative: Any, who: str
+) -> None:
+    clients = {"nobody": None, "a stranger": stranger, "a relative": relative}
+    shown = clients.get(who, identity)
+    async with start(PROVIDER) as plugin:
+        context = plugin.context(shown, "http/1.1" if who == "no HTTP/2" else "h2")
+        with pytest.raises((ssl.SSLError, ConnectionError, EOFError)):
+            reader, writer = await asyncio.open_unix_connection(
+                plugin.path, ssl=context, server_hostname="localhost"
+            )
+            with contextlib.closing(writer):
+                writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+                while await asyncio.wait_for(reader.read(4096), 10):
+                    pass
+                raise EOFError("closed by the provider")
+
+
+async def test_plaintext_is_refused(start: Any) -> None:
+    async with start(PROVIDER) as plugin:
+        reader, writer = await asyncio.open_unix_connection(plugin.path)
+        with contextlib.closing(writer):
+            writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+            assert b"HTTP" not in await asyncio.wait_for(reader.read(), 10)
+
+
+async def test_a_certificate_that_is_none_ends_the_process(start: Any) -> None:
+    broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    async with start(PROVIDER, {"PLUGIN_CLIENT_CERT": broken}) as plugin:
+        assert await plugin.ended() == 1
+        assert not plugin.folder.exists()
+
+
+async def test_a_long_temporary_folder_is_passed_over(start: Any, tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    async with start(PROVIDER, {"TMPDIR": str(deep)}) as plugin:
+        assert plugin.folder.parent == Path("/tmp")
+
+
+def test_a_socket_that_cannot_be_made_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshake, "_LONGEST_PATH", 4000)
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    with pytest.raises(OSError, match="too long"):
+        Listener([deep])
+    assert not list(deep.iterdir())
+
+
+def test_a_listener_says_when_no_folder_serves() -> None:
+    with pytest.raises(FileNotFoundError, match="/missing/"):
+        Listener([Path("/missing")])
+    with pytest.raises(OSError, match="no folder"):
+        Listener([])

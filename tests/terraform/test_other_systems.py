@@ -1,0 +1,51 @@
+"""What stands in for what only Linux has: memory files and handles of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from opsconsole.terraform.calls import Activity
+from opsconsole.terraform.certificate import make_certificate
+from opsconsole.terraform.ending import until_the_end
+from opsconsole.terraform.tls import server_context
+from opsconsole.terraform.transport import PluginServer
+
+
+def test_a_certificate_is_read_without_memory_files(
+    identity: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    context = server_context(make_certificate().pem, identity.certificate)
+    assert context.get_ca_certs()
+
+
+def waiting_process() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("handles", [True, False])
+async def test_a_parent_that_is_gone_ends_the_process(
+    identity: Any, monkeypatch: pytest.MonkeyPatch, handles: bool
+) -> None:
+    """Both when it has ended before anybody looked, and when it ends later."""
+    if not handles:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    server = PluginServer({}, identity.certificate)
+    async with asyncio.timeout(10):
+        await until_the_end(server, asyncio.Event(), Activity(), parent=-1)
+    with waiting_process() as parent:
+        monkeypatch.setattr(os, "getppid", lambda: parent.pid if parent.poll() is None else 1)
+        ending = asyncio.create_task(
+            until_the_end(server, asyncio.Event(), Activity(), parent=parent.pid)
+        )
+        await asyncio.sleep(0.05)
+        assert not ending.done()
+        parent.kill()
+        async with asyncio.timeout(10):
+            await ending

@@ -1,0 +1,176 @@
+"""The real Terraform against the real provider process: schema, secrets, and sudden ends.
+
+What the resources do is tested elsewhere; here it is the plugin that is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+
+pytestmark = pytest.mark.terraform
+
+SOURCE = "registry.terraform.io/opsconsole/opsconsole"
+
+
+@pytest.fixture
+def console() -> Iterator[Emulator]:
+    with serve("default") as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def sockets() -> Iterator[Path]:
+    """A temporary folder with a name short enough for a socket's address."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def hosts(count: int) -> dict[str, Any]:
+    declared = {f"h{number}": {"name": f"host-{number}"} for number in range(count)}
+    return {"resource": {"opsconsole_host": declared}}
+
+
+def until(condition: Callable[[], Any], seconds: float = 20) -> None:
+    """Wait for what another process does."""
+    latest = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < latest, "it did not happen"
+        time.sleep(0.01)
+
+
+def check(definition: Any, block: dict[str, Any]) -> None:
+    assert block["attributes"].keys() == set(definition.names)
+    for attribute in definition:
+        shown = block["attributes"][attribute.name]
+        for flag in ("required", "optional", "computed", "sensitive"):
+            assert shown.get(flag, False) == getattr(attribute, flag), attribute.name
+        if attribute.attributes:
+            assert shown["nested_type"]["attributes"].keys() == {
+                item.name for item in attribute.attributes
+            }
+
+
+def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
+    shown = json.loads(terraform(hosts(1)).run("providers", "schema", "-json").out)
+    schema = shown["provider_schemas"][SOURCE]
+    check(PROVIDER, schema["provider"]["block"])
+    for definitions, kind in (
+        (RESOURCES, "resource_schemas"),
+        (DATA_SOURCES, "data_source_schemas"),
+    ):
+        assert schema[kind].keys() == definitions.keys()
+        for name, definition in definitions.items():
+            check(definition, schema[kind][name]["block"])
+
+
+def test_validate_needs_no_settings_and_points_at_the_attribute(terraform: Any) -> None:
+    program = hosts(1)
+    program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
+    report = terraform(program).validate(expect={1})
+    [problem] = report["diagnostics"]
+    assert problem["summary"] == "target_port cannot be 70000"
+    assert '"target_port": 70000' in problem["snippet"]["code"]
+
+
+def test_settings_known_only_after_apply_are_one_clear_error(terraform: Any) -> None:
+    program = hosts(1)
+    program["resource"]["terraform_data"] = {"address": {"input": "https://console"}}
+    program["provider"] = {"opsconsole": {"base_url": "${terraform_data.address.output}"}}
+    run = terraform(program).plan_run(expect={1})
+    assert [item["summary"] for item in run.errors] == [
+        "The provider's base_url will be known only after apply"
+    ]
+
+
+def test_applies_are_in_flight_together_and_their_hosts_imported_together(
+    terraform: Any, console: Emulator
+) -> None:
+    folder = terraform(hosts(40), console)
+    console.fault(delay=0.05, times=None)
+    folder.apply("-parallelism=40")
+    console.clear_faults()
+    assert len(console.rows("hosts")) == 40
+    assert console.request_counts()["host_import"] < 40
+    assert folder.plan().code == 0
+
+
+@pytest.mark.parametrize("where", ["environment", "literal", "cookie"])
+def test_no_secret_in_trace_log_errors_or_state(
+    terraform: Any, console: Emulator, where: str
+) -> None:
+    secret = "svc_ak_Zq9xWv7" if where != "cookie" else "Zq9xWv7-session"
+    settings: dict[str, str] = {"base_url": console.base_url}
+    if where == "literal":
+        settings["api_key"] = secret
+    if where == "cookie":
+        settings["session_cookie"] = f"sid={secret}"
+    key = secret if where == "environment" else ""
+    folder = terraform(
+        {**hosts(1), "provider": {"opsconsole": settings}},
+        OPSCONSOLE_API_KEY=key,
+        TF_LOG="trace",
+    )
+    run = folder.apply(expect={1})
+    assert "401" in run.text
+    assert "provider.terraform-provider-opsconsole_v" in run.err
+    assert secret not in run.text
+    state = folder.folder / "terraform.tfstate"
+    assert not state.exists() or secret not in state.read_text()
+
+
+def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
+    """Start an apply in a process group of its own, as a terminal does."""
+    return subprocess.Popen(
+        [str(folder.program), "apply", "-auto-approve", "-no-color", "-parallelism=4"],
+        cwd=folder.folder,
+        env={**folder.environment, "TMPDIR": str(sockets)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_loses_nothing_that_has_begun(
+    terraform: Any, console: Emulator, sockets: Path, number: int
+) -> None:
+    folder = terraform(hosts(12), console)
+    console.fault(delay=0.4, times=None)
+    with start_apply(folder, sockets) as process:
+        until(lambda: console.request_counts().get("host_import"))
+        os.killpg(process.pid, number)
+        output, _ = process.communicate(timeout=60)
+    console.clear_faults()
+    created = {row["id"] for row in console.rows("hosts")}
+    assert 0 < len(created) < 12, output
+    instances = [item for kept in folder.state()["resources"] for item in kept["instances"]]
+    assert {item["attributes"]["id"] for item in instances} == created
+    assert not list(sockets.iterdir())
+
+
+def test_nothing_is_left_when_terraform_is_killed(
+    terraform: Any, console: Emulator, sockets: Path
+) -> None:
+    folder = terraform(hosts(2), console)
+    console.fault(delay=2, times=None)
+    with start_apply(folder, sockets) as process:
+        until(lambda: console.request_counts().get("host_import"))
+        assert list(sockets.iterdir())
+        os.kill(process.pid, signal.SIGKILL)
+        until(lambda: not list(sockets.iterdir()), 5)
