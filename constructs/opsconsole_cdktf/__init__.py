@@ -1,0 +1,27 @@
+"""CDKTF constructs for the operations console. Generated from the definitions."""
+
+from opsconsole_cdktf.agent import Agent, AgentCredentialConfig
+from opsconsole_cdktf.agent_plugin import AgentPlugin
+from opsconsole_cdktf.blacklisted_command import BlacklistedCommand
+from opsconsole_cdktf.data_agent_plugins import DataAgentPlugins
+from opsconsole_cdktf.data_blacklisted_command import DataBlacklistedCommand
+from opsconsole_cdktf.data_specialties import DataSpecialties
+from opsconsole_cdktf.data_specialty import DataSpecialty
+from opsconsole_cdktf.host import Host
+from opsconsole_cdktf.provider import OpsconsoleProvider
+from opsconsole_cdktf.specialty import Specialty, SpecialtyTimeouts
+
+__all__ = [
+    "Agent",
+    "AgentCredentialConfig",
+    "AgentPlugin",
+    "BlacklistedCommand",
+    "DataAgentPlugins",
+    "DataBlacklistedCommand",
+    "DataSpecialties",
+    "DataSpecialty",
+    "Host",
+    "OpsconsoleProvider",
+    "Specialty",
+    "SpecialtyTimeouts",
+]

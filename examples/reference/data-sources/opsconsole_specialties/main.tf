@@ -1,0 +1,5 @@
+data "opsconsole_specialties" "all" {}
+
+output "keys" {
+  value = data.opsconsole_specialties.all.specialties[*].key
+}

@@ -1,0 +1,141 @@
+"""Attributes of definitions as members, parameters and fields of constructs' source text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsconsole.definition import Attribute, Kind
+from opsconsole.generate.source import call, indented, paragraph, quoted, text_argument
+
+_MEMBERS = {
+    Kind.STRING: "text",
+    Kind.INTEGER: "number",
+    Kind.NUMBER: "number",
+    Kind.BOOLEAN: "flag",
+    Kind.STRING_SET: "text_set",
+    Kind.STRING_LIST: "texts",
+    Kind.STRING_MAP: "text_map",
+}
+_TYPES = {
+    Kind.STRING: "str",
+    Kind.INTEGER: "int | float",
+    Kind.NUMBER: "int | float",
+    Kind.BOOLEAN: "bool | cdktf.IResolvable",
+    Kind.STRING_SET: "Sequence[str]",
+    Kind.STRING_LIST: "Sequence[str]",
+    Kind.STRING_MAP: "Mapping[str, str]",
+}
+_FIELD_KINDS = {
+    Kind.STRING: "Kind.TEXT",
+    Kind.INTEGER: "Kind.NUMBER",
+    Kind.NUMBER: "Kind.NUMBER",
+    Kind.BOOLEAN: "Kind.FLAG",
+    Kind.STRING_SET: "Kind.TEXTS",
+    Kind.STRING_LIST: "Kind.TEXTS",
+}
+NESTED = (Kind.OBJECT, Kind.OBJECT_LIST)
+
+
+def camel(name: str) -> str:
+    """Return a name of words joined by underscores as a class name."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def struct_name(owner: str, attribute: Attribute) -> str:
+    """Return the class that declares one object of a nested attribute of class `owner`."""
+    return owner + camel(attribute.name)
+
+
+def reference_name(owner: str, attribute: Attribute) -> str:
+    """Return the class that holds the tokens of one object of a nested attribute."""
+    return f"{struct_name(owner, attribute)}OutputReference"
+
+
+def declaration_name(owner: str, attribute: Attribute) -> str:
+    """Return the name of the type of what is declared for a nested attribute of `owner`."""
+    return f"{struct_name(owner, attribute)}Declaration"
+
+
+def rule(attribute: Attribute) -> str | None:
+    """Return the source of an attribute's `Rule`, or None where it has no bounds."""
+    facts = {
+        "allowed": f"({', '.join(map(quoted, attribute.allowed))})" if attribute.allowed else None,
+        "minimum": attribute.minimum,
+        "maximum": attribute.maximum,
+        "min_length": attribute.min_length,
+        "max_length": attribute.max_length,
+        "pattern": f'r"{attribute.pattern}"' if attribute.pattern else None,
+        "hint": quoted(attribute.pattern_hint) if attribute.pattern_hint else None,
+    }
+    given = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
+    return f"Rule({given})" if given else None
+
+
+def declared_type(owner: str, attribute: Attribute) -> str:
+    """Return the type of what is declared for an attribute, None aside."""
+    if attribute.kind in NESTED:
+        return declaration_name(owner, attribute)
+    return _TYPES[attribute.kind]
+
+
+def parameter(owner: str, attribute: Attribute) -> str:
+    """Return an attribute's parameter of a construct's `__init__`."""
+    declared = declared_type(owner, attribute)
+    if attribute.required:
+        return f"{attribute.name}: {declared},"
+    return f"{attribute.name}: {declared} | None = None,"
+
+
+def output(owner: str, attribute: Attribute) -> list[str]:
+    """Return the member of an attribute that only the console supplies."""
+    doc = text_argument(attribute.description, 2)
+    if attribute.kind in NESTED:
+        arguments = [doc, [reference_name(owner, attribute)]]
+        return call(f"{attribute.name} = objects.objects_output", arguments, 1)
+    head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}_output"
+    return call(head, [doc], 1)
+
+
+def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
+    """Return the members of an attribute that may be declared: itself, its input, its reset."""
+    doc = text_argument(attribute.description, 2)
+    if attribute.kind in NESTED:
+        head = "struct" if attribute.kind is Kind.OBJECT else "structs"
+        arguments = [
+            doc,
+            [struct_name(owner, attribute)],
+            [reference_name(owner, attribute)],
+        ]
+        lines = call(f"{attribute.name} = objects.{head}", arguments, 1)
+    else:
+        head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}{suffix}"
+        bounds = rule(attribute)
+        lines = call(head, [doc, [bounds]] if bounds else [doc], 1)
+    name = quoted(attribute.name)
+    declared = f"attributes.Declaration[{declared_type(owner, attribute)}]"
+    lines += call(f"{attribute.name}_input = {declared}", [[name]], 1)
+    if not attribute.required:
+        lines.append(f"reset_{attribute.name} = attributes.Reset({name})")
+    return lines
+
+
+def check(attribute: Attribute) -> list[str]:
+    """Return the entry of a nested attribute in its dataclass's `CHECKS`."""
+    kind, bounds = _FIELD_KINDS[attribute.kind], rule(attribute)
+    if bounds is None:
+        return [f"{quoted(attribute.name)}: ({kind}, NO_RULE),"]
+    return [f"{quoted(attribute.name)}: (", *indented([f"{kind},", f"{bounds},"]), "),"]
+
+
+def field(attribute: Attribute) -> str:
+    """Return the field of a nested attribute in its dataclass."""
+    return f"{attribute.name}: {_TYPES[attribute.kind]} | None = None"
+
+
+def explained(attributes: Iterable[Attribute], depth: int) -> list[str]:
+    """Return the entries of a docstring that explain `attributes`, without their indentation."""
+    return [
+        line
+        for attribute in attributes
+        for line in paragraph(f"{attribute.name}: {attribute.description}", depth, "    ")
+    ]

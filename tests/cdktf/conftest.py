@@ -1,0 +1,40 @@
+"""A stack to declare in, and what it synthesises to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import cdktf
+import pytest
+
+from opsconsole_cdktf import OpsconsoleProvider
+
+Synth = Callable[[cdktf.TerraformStack], dict[str, Any]]
+
+
+@pytest.fixture
+def stack() -> cdktf.TerraformStack:
+    """An empty stack with the provider."""
+    stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+    OpsconsoleProvider(stack, "opsconsole")
+    return stack
+
+
+@pytest.fixture
+def synth() -> Synth:
+    """What a stack synthesises to, without cdktf's own notes."""
+
+    def synthesised(stack: cdktf.TerraformStack) -> dict[str, Any]:
+        result = _plain(json.loads(cdktf.Testing.synth(stack, True)))
+        assert isinstance(result, dict)
+        return result
+
+    return synthesised
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if key != "//"}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,110 @@
+"""Every example runs, and the fleet synthesises to what is committed beside this file."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import cdktf
+import pytest
+
+from opsconsole.emulator.seed import sow
+from opsconsole.emulator.store import Store
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "examples" / "reference"
+PROGRAMS = sorted(REFERENCE.rglob("main.py"))
+FLEET = Path(__file__).with_name("fleet.tf.json")
+
+
+def _run(program: Path, outdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    # CDKTF_OUTDIR would come too late: jsii's Node has started with the environment of the tests.
+    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(outdir)))
+    runpy.run_path(str(program), run_name="__main__")
+    synthesised = json.loads((outdir / "stacks" / "fleet" / "cdk.tf.json").read_text("utf-8"))
+    assert isinstance(synthesised, dict)
+    return synthesised
+
+
+def test_everything_has_an_example() -> None:
+    expected = {f"resources/{name}" for name in RESOURCES}
+    expected |= {f"data-sources/{name}" for name in DATA_SOURCES} | {"provider"}
+    assert {str(program.parent.relative_to(REFERENCE)) for program in PROGRAMS} == expected
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: str(path.parent.name))
+def test_an_example_declares_what_it_is_about(program, tmp_path, monkeypatch) -> None:
+    synthesised = _run(program, tmp_path, monkeypatch)
+    blocks = {"resources": "resource", "data-sources": "data"}
+    block = blocks.get(program.parent.parent.name)
+    if block is not None:
+        assert program.parent.name in synthesised[block]
+    hcl = program.with_name("main.tf").read_text("utf-8")
+    assert program.parent.name.removeprefix("data-") in hcl
+
+
+def test_the_program_in_the_guide_runs(tmp_path, monkeypatch) -> None:
+    guide = (ROOT / "docs" / "constructs.md").read_text("utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    source = tmp_path / "main.py"
+    source.write_text(program, "utf-8")
+    resources = _run(source, tmp_path / "out", monkeypatch)["resource"]
+    assert resources["opsconsole_host"]["web"]["depends_on"] == ["opsconsole_specialty.linux"]
+
+
+@pytest.mark.terraform
+def test_the_examples_in_hcl_are_formatted() -> None:
+    terraform = shutil.which("terraform")
+    if terraform is None:
+        pytest.skip("terraform is not installed")
+    check = subprocess.run(
+        [terraform, "fmt", "-check", "-recursive", "-diff", str(REFERENCE)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "TF_CLI_CONFIG_FILE": os.devnull},
+    )
+    assert check.returncode == 0, check.stdout
+
+
+def test_the_fleet_is_synthesised_as_committed(tmp_path, monkeypatch) -> None:
+    """After a change that is meant, run this with OPSCONSOLE_TEST_ACCEPT=1 to commit the new."""
+    synthesised = _run(ROOT / "examples" / "fleet" / "main.py", tmp_path, monkeypatch)
+    synthesised["terraform"]["backend"]["local"]["path"] = "terraform.fleet.tfstate"
+    synthesised["//"]["metadata"].pop("version")
+    text = json.dumps(synthesised, indent=2, sort_keys=True) + "\n"
+    if os.environ.get("OPSCONSOLE_TEST_ACCEPT"):
+        FLEET.write_text(text, "utf-8")
+    assert text == FLEET.read_text("utf-8")
+
+
+def test_the_fleet_names_what_the_emulator_starts_with() -> None:
+    store = Store()
+    sow(store)
+    resources = json.loads(FLEET.read_text("utf-8"))["resource"]
+    plugins = {row["id"] for row in store.plugins}
+    for agent in resources["opsconsole_agent"].values():
+        assert set(agent.get("plugin_ids", [])) <= plugins
+    for attachment in resources["opsconsole_agent_plugin"].values():
+        assert attachment["plugin_id"] in plugins
+    rows = {row["id"] for row in store.blacklists}
+    assert {row["id"] for row in resources["opsconsole_blacklisted_command"].values()} <= rows
+    keys = {row["key"] for row in store.specialties}
+    assert {row["key"] for row in resources["opsconsole_specialty"].values()} <= keys
+
+
+def test_the_fleet_is_as_large_as_it_says() -> None:
+    resources = json.loads(FLEET.read_text("utf-8"))["resource"]
+    hosts = resources["opsconsole_host"].values()
+    assert sum(bool(host.get("is_jump_host")) for host in hosts) == 2
+    assert sum("jump_host_ids" in host for host in hosts) == 6
+    assert len(resources["opsconsole_agent"]) == 6

@@ -1,0 +1,110 @@
+"""What is generated is what is committed, and does not shadow what it builds on."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import cdktf
+import constructs
+import pytest
+
+import opsconsole_cdktf
+from opsconsole import __version__
+from opsconsole.generate.__main__ import main
+from opsconsole.generate.attributes import camel
+from opsconsole.generate.constructs import construct_files
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole_cdktf._declared import PROVIDER_VERSION
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_file_is_committed_as_generated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check", "--root", str(ROOT)]) == 0, capsys.readouterr().out
+
+
+def test_a_changed_file_is_found_and_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["constructs", "--root", str(tmp_path)]) == 0
+    host = tmp_path / "constructs/opsconsole_cdktf/host.py"
+    generated = host.read_text("utf-8")
+    host.write_text(generated + "# edited\n", "utf-8")
+    (host.parent / "agent.py").unlink()
+    capsys.readouterr()
+    assert main(["constructs", "--check", "--root", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "stale: constructs/opsconsole_cdktf/agent.py",
+        "stale: constructs/opsconsole_cdktf/host.py",
+    ]
+    assert main(["constructs", "--root", str(tmp_path)]) == 0
+    assert host.read_text("utf-8") == generated
+
+
+def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["poems"])
+    assert "poems is none of constructs, docs" in capsys.readouterr().err
+
+
+def test_no_line_is_too_long() -> None:
+    for name, content in construct_files().items():
+        assert not [line for line in content.splitlines() if len(line) > 100], name
+
+
+def test_the_constructs_package_of_cdktf_is_not_shadowed() -> None:
+    assert constructs.__file__ is not None
+    assert "site-packages" in constructs.__file__
+    assert issubclass(opsconsole_cdktf.Host, constructs.Construct)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "parent"),
+    [
+        *((definition, cdktf.TerraformResource) for definition in RESOURCES.values()),
+        *((definition, cdktf.TerraformDataSource) for definition in DATA_SOURCES.values()),
+        (PROVIDER, cdktf.TerraformProvider),
+    ],
+)
+def test_no_attribute_hides_behind_a_member_of_cdktf(attributes, parent) -> None:
+    members = set(dir(parent))
+    for attribute in attributes:
+        names = {attribute.name, f"{attribute.name}_input", f"reset_{attribute.name}"}
+        assert not names & members
+
+
+def test_the_version_that_is_asked_for_is_this_one() -> None:
+    major, minor, _ = __version__.split(".")
+    assert f"~> {major}.{minor}" == PROVIDER_VERSION
+
+
+def test_descriptions_are_found_where_python_looks() -> None:
+    documented = [(getattr(opsconsole_cdktf, camel(d.name)), d) for d in RESOURCES.values()]
+    documented.append((opsconsole_cdktf.OpsconsoleProvider, PROVIDER))
+    for construct, definition in documented:
+        for attribute in definition:
+            assert getattr(construct, attribute.name).__doc__ == attribute.description
+            if attribute.settable:
+                assert attribute.name in getattr(construct, f"{attribute.name}_input").__doc__
+                assert f"\n        {attribute.name}: " in construct.__doc__
+            if attribute.optional:
+                assert attribute.name in getattr(construct, f"reset_{attribute.name}").__doc__
+
+
+def test_the_names_are_those_that_configurations_use() -> None:
+    assert {
+        "OpsconsoleProvider",
+        "Host",
+        "Agent",
+        "AgentPlugin",
+        "Specialty",
+        "BlacklistedCommand",
+        "DataSpecialty",
+        "DataSpecialties",
+        "DataAgentPlugins",
+        "DataBlacklistedCommand",
+    } <= set(opsconsole_cdktf.__all__)
+    for definition in RESOURCES.values():
+        module = importlib.import_module(f"opsconsole_cdktf.{definition.name}")
+        assert definition.type_name == getattr(module, camel(definition.name)).TF_RESOURCE_TYPE

@@ -1,0 +1,202 @@
+"""The real programs: Terraform accepts the examples; `cdktf get` makes what we stand beside."""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opsconsole_cdktf
+from engines import Cdktf, quiet_environment
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+
+REFERENCE = Path(__file__).parents[2] / "examples" / "reference"
+EXAMPLES = sorted(path.parent for path in REFERENCE.rglob("main.tf"))
+
+
+@pytest.mark.terraform
+def test_terraform_accepts_every_example(terraform) -> None:
+    engine = terraform({})
+    requirements = engine.folder / "main.tf.json"
+    needs = requirements.read_text("utf-8")
+    for example in EXAMPLES:
+        text = (example / "main.tf").read_text("utf-8")
+        (engine.folder / "main.tf").write_text(text, "utf-8")
+        requirements.write_text("{}" if "required_providers" in text else needs, "utf-8")
+        report = json.loads(engine.run("validate", "-json", expect=None).out)
+        assert report["diagnostics"] == [], example
+
+
+@pytest.fixture(scope="session")
+def generated(cdktf_binary, plugin_dir, tmp_path_factory) -> Path:
+    """The folder with the package that `cdktf get` generates from the provider's schema."""
+    # Once for all workers: it takes longer than the rest of this folder.
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    folder = shared / "cdktf-get"
+    with (shared / "cdktf-get.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            folder.mkdir(exist_ok=True)
+            home, python = tmp_path_factory.mktemp("home"), Path(sys.executable)
+            environment = quiet_environment(home, plugin_dir / "opsconsole.tfrc", python)
+            engine = Cdktf(cdktf_binary, folder, environment)
+            providers = ["opsconsole/opsconsole@~> 0.1"]
+            engine.configure("true", terraformProviders=providers, codeMakerOutput="generated")
+            engine.run("get", "--force")
+            (folder / "complete").touch()
+    return folder / "generated"
+
+
+@pytest.fixture(scope="session")
+def bindings(generated) -> dict[str, str]:
+    """The source of each generated module, by its name."""
+    modules = generated.glob("opsconsole/*/__init__.py")
+    return {path.parent.name: path.read_text("utf-8") for path in modules}
+
+
+def _generated_class(source: str, name: str) -> ast.ClassDef:
+    found = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    return found[0]
+
+
+def _parameters(node: ast.ClassDef) -> set[str]:
+    (init,) = (
+        item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"
+    )
+    # Without self, scope and the construct's id, which the bindings call `id` or `id_`.
+    names = [argument.arg for argument in init.args.args[3:]]
+    return {*names, *(argument.arg for argument in init.args.kwonlyargs)}
+
+
+def _own_parameters(own: Any) -> set[str]:
+    names = list(inspect.signature(own.__init__).parameters)
+    assert names[:3] == ["self", "scope", "id_"]
+    return set(names[3:])
+
+
+def _members(node: ast.ClassDef) -> set[str]:
+    return {
+        item.name
+        for item in node.body
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")
+    }
+
+
+NO_DATA_IMPORT = "generate_config_for_import"
+"""cdktf generates it for data sources and providers too, where Terraform imports nothing."""
+
+
+def _lacking(own: Any, binding: ast.ClassDef) -> set[str]:
+    return {name for name in _members(binding) if not hasattr(own, name)}
+
+
+CONSTRUCTS = [
+    *((name.removeprefix("opsconsole_"), "", name) for name in RESOURCES),
+    *((f"data_{name}", "Data", name) for name in DATA_SOURCES),
+]
+
+
+def _camel(name: str) -> str:
+    return "".join(map(str.capitalize, name.split("_")))
+
+
+@pytest.mark.cdktf
+@pytest.mark.parametrize(("module", "prefix", "type_name"), CONSTRUCTS)
+def test_a_construct_has_what_the_generated_binding_has(
+    bindings, module, prefix, type_name
+) -> None:
+    plain = type_name.removeprefix("opsconsole_")
+    own = getattr(opsconsole_cdktf, prefix + _camel(plain))
+    name = f"Data{_camel(type_name)}" if prefix else _camel(plain)
+    binding = _generated_class(bindings[module], name)
+    parameters = _own_parameters(own)
+    missing = _parameters(binding) - parameters
+    assert missing <= ({"connection", "provisioners"} if prefix else set())
+    assert parameters <= _parameters(binding)
+    assert _lacking(own, binding) == ({NO_DATA_IMPORT} if prefix else set())
+
+
+@pytest.mark.cdktf
+def test_the_provider_has_what_the_generated_binding_has(bindings) -> None:
+    own = opsconsole_cdktf.OpsconsoleProvider
+    binding = _generated_class(bindings["provider"], "OpsconsoleProvider")
+    assert _parameters(binding) == _own_parameters(own)
+    assert _lacking(own, binding) == {NO_DATA_IMPORT}
+
+
+PROGRAM = """
+import cdktf
+
+app = cdktf.App(outdir={outdir!r})
+stack = cdktf.TerraformStack(app, "stack")
+cdktf.LocalBackend(stack, path="state")
+OpsconsoleProvider(stack, "opsconsole", base_url="https://a.example", max_retries=2)
+lab = OpsconsoleProvider(stack, "lab", alias="lab", extra_endpoints={{"host_get": "GET /h/{{id}}"}})
+count = cdktf.TerraformCount.of(2)
+jump = Host(stack, "jump", name="jump", is_jump_host=True, tags=["b:2", "a:1"], provider=lab)
+host = Host(stack, "host", name="host", jump_host_ids=[jump.id], count=count, target_port=22)
+host.reset_target_port()
+linux = DataSpecialty(stack, "linux", key="linux")
+database = Specialty(stack, "database", key="database", timeouts={{"delete": "2m"}})
+agent = Agent(
+    stack, "agent", host_id=jump.id, specialty_id=linux.id, depends_on=[host, database],
+    credential_config=[AgentCredentialConfig(credential_id="crd_1", is_required=False)],
+    lifecycle=cdktf.TerraformResourceLifecycle(prevent_destroy=True, ignore_changes="all"),
+)
+agent.import_from("agt_1")
+each = cdktf.TerraformIterator.from_list(["plg_1", "plg_2"])
+plugin_id = cdktf.Token.as_string(each.value)
+AgentPlugin(stack, "plugins", for_each=each, agent_id=agent.id, plugin_id=plugin_id)
+every = DataSpecialties(stack, "every")
+BlacklistedCommand(stack, "row", id="blk_1", pattern=every.specialties.get(1).key)
+Host.generate_config_for_import(stack, "new", "hst_2", lab)
+cdktf.TerraformOutput(stack, "first_tag", value=cdktf.Fn.element(jump.tags, 0))
+cdktf.TerraformOutput(stack, "order", value=agent.credential_config.get(0).order)
+cdktf.TerraformOutput(stack, "port", value=host.target_port)
+app.synth()
+"""
+
+OWN = f"from opsconsole_cdktf import {', '.join(opsconsole_cdktf.__all__)}"
+GENERATED = """
+from opsconsole.agent import Agent, AgentCredentialConfig
+from opsconsole.agent_plugin import AgentPlugin
+from opsconsole.blacklisted_command import BlacklistedCommand
+from opsconsole.data_opsconsole_specialties import DataOpsconsoleSpecialties as DataSpecialties
+from opsconsole.data_opsconsole_specialty import DataOpsconsoleSpecialty as DataSpecialty
+from opsconsole.host import Host
+from opsconsole.provider import OpsconsoleProvider
+from opsconsole.specialty import Specialty
+"""
+
+
+def _synthesised(imports: str, folder: Path, path: Path | None) -> dict[str, object]:
+    source = folder / "main.py"
+    source.write_text(imports + PROGRAM.format(outdir=str(folder / "out")), "utf-8")
+    environment = dict(os.environ) | ({"PYTHONPATH": str(path)} if path else {})
+    subprocess.run([sys.executable, source], check=True, env=environment, timeout=120)
+    text = (folder / "out" / "stacks" / "stack" / "cdk.tf.json").read_text("utf-8")
+    synthesised = json.loads(text)
+    synthesised["terraform"]["required_providers"]["opsconsole"]["version"] = "any"
+    return dict(synthesised)
+
+
+@pytest.mark.cdktf
+def test_both_synthesise_the_same_program(generated, tmp_path) -> None:
+    folders = [tmp_path / name for name in ("own", "generated")]
+    for folder in folders:
+        folder.mkdir()
+    own = _synthesised(OWN, folders[0], None)
+    assert own == _synthesised(GENERATED, folders[1], generated)

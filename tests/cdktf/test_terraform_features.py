@@ -1,0 +1,232 @@
+"""What users of cdktf's generated bindings rely on: counts, iterators, imports, moves, aspects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cdktf
+import jsii
+import pytest
+
+from opsconsole_cdktf import (
+    Agent,
+    AgentPlugin,
+    DataSpecialties,
+    DataSpecialty,
+    Host,
+    OpsconsoleProvider,
+    Specialty,
+)
+
+
+def _hosts(synthesised):
+    return synthesised["resource"]["opsconsole_host"]
+
+
+def test_references_order_what_terraform_does(stack, synth) -> None:
+    jump = Host(stack, "jump", name="jump")
+    host = Host(stack, "web", name="web", jump_host_ids=[jump.id])
+    agent = Agent(stack, "agent", host_id=host.id, name=f"on-{host.name}")
+    AgentPlugin(stack, "disk", agent_id=agent.id, plugin_id="plg_disk")
+    resources = synth(stack)["resource"]
+    assert resources["opsconsole_host"]["web"]["jump_host_ids"] == ["${opsconsole_host.jump.id}"]
+    assert resources["opsconsole_agent"]["agent"] == {
+        "host_id": "${opsconsole_host.web.id}",
+        "name": "on-${opsconsole_host.web.name}",
+    }
+    attachment = resources["opsconsole_agent_plugin"]["disk"]
+    assert attachment["agent_id"] == "${opsconsole_agent.agent.id}"
+
+
+def test_count_and_iterators(stack, synth) -> None:
+    count = cdktf.TerraformCount.of(3)
+    Host(stack, "counted", name=f"web-{cdktf.Token.as_string(count.index)}", count=count)
+    Host(stack, "three", name="web", count=3)
+    names = cdktf.TerraformIterator.from_list(["a", "b"])
+    each = Host(stack, "each", name=names.value, for_each=names)
+    Agent(stack, "agents", for_each=names, host_id="${opsconsole_host.each[each.key].id}")
+    cdktf.TerraformOutput(stack, "ids", value=each.id)
+    synthesised = synth(stack)
+    assert _hosts(synthesised)["counted"] == {"count": 3, "name": "web-${count.index}"}
+    assert _hosts(synthesised)["three"]["count"] == 3
+    assert _hosts(synthesised)["each"] == {
+        "for_each": '${toset(["a", "b"])}',
+        "name": "${each.value}",
+    }
+    assert synthesised["output"]["ids"]["value"] == "${opsconsole_host.each.*.id}"
+
+
+def test_a_list_of_objects_can_be_iterated(stack, synth) -> None:
+    iterator = DataSpecialties(stack, "all").specialties.all_with_map_key("key")
+    Agent(stack, "each", for_each=iterator, specialty_id=iterator.get_string("id"))
+    agent = synth(stack)["resource"]["opsconsole_agent"]["each"]
+    assert agent["specialty_id"] == '${each.value["id"]}' or agent["specialty_id"] == (
+        "${each.value.id}"
+    )
+    assert "data.opsconsole_specialties.all.specialties" in agent["for_each"]
+
+
+def test_lifecycle_and_dependencies(stack, synth) -> None:
+    first = Host(stack, "first", name="first")
+    data = DataSpecialty(stack, "data", key="k", depends_on=[first])
+    Host(
+        stack,
+        "second",
+        name="second",
+        depends_on=[first, data],
+        lifecycle=cdktf.TerraformResourceLifecycle(
+            prevent_destroy=True, ignore_changes=["tags"], replace_triggered_by=[first]
+        ),
+    )
+    Host(stack, "third", name="third", lifecycle={"create_before_destroy": True})
+    synthesised = synth(stack)
+    assert _hosts(synthesised)["second"] == {
+        "name": "second",
+        "depends_on": ["opsconsole_host.first", "data.opsconsole_specialty.data"],
+        "lifecycle": {
+            "prevent_destroy": True,
+            "ignore_changes": ["tags"],
+            "replace_triggered_by": ["${opsconsole_host.first}"],
+        },
+    }
+    assert _hosts(synthesised)["third"]["lifecycle"] == {"create_before_destroy": True}
+    assert synthesised["data"]["opsconsole_specialty"]["data"]["depends_on"] == [
+        "opsconsole_host.first"
+    ]
+
+
+def test_provider_aliases(stack, synth) -> None:
+    lab = OpsconsoleProvider(stack, "lab", alias="lab", base_url="https://lab.example")
+    assert lab.alias == "lab"
+    Host(stack, "there", name="there", provider=lab)
+    DataSpecialty(stack, "data", key="k", provider=lab)
+    Host(stack, "here", name="here")
+    lab.alias = "laboratory"
+    synthesised = synth(stack)
+    assert synthesised["provider"]["opsconsole"] == [
+        {},
+        {"alias": "laboratory", "base_url": "https://lab.example"},
+    ]
+    assert lab.alias_input == "laboratory"
+    assert _hosts(synthesised)["there"]["provider"] == "opsconsole.laboratory"
+    assert "provider" not in _hosts(synthesised)["here"]
+    data = synthesised["data"]["opsconsole_specialty"]["data"]
+    assert data["provider"] == "opsconsole.laboratory"
+
+
+def test_an_alias_taken_back(synth) -> None:
+    stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+    provider = OpsconsoleProvider(stack, "it", alias="lab")
+    provider.reset_alias()
+    Host(stack, "host", name="host", provider=provider)
+    synthesised = synth(stack)
+    assert synthesised["provider"]["opsconsole"] == [{}]
+    assert _hosts(synthesised)["host"]["provider"] == "opsconsole"
+
+
+def test_a_stack_without_a_provider_is_refused(synth) -> None:
+    stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+    Host(stack, "it", name="it")
+    with pytest.raises(RuntimeError, match="without a matching provider construct"):
+        synth(stack)
+
+
+def test_imports_and_moves(stack, synth) -> None:
+    lab = OpsconsoleProvider(stack, "lab", alias="lab")
+    Host(stack, "known", name="known").import_from("hst_1")
+    Host(stack, "there", name="there", provider=lab).import_from("hst_2", lab)
+    Host.generate_config_for_import(stack, "new", "hst_3")
+    Specialty.generate_config_for_import(stack, "adopted", "key=database", lab)
+    target = Host(stack, "target", name="target")
+    target.add_move_target("somewhere")
+    Host(stack, "source", name="target").move_to("somewhere")
+    synthesised = synth(stack)
+    assert synthesised["import"] == [
+        {"id": "hst_1", "to": "opsconsole_host.known"},
+        {"id": "hst_2", "to": "opsconsole_host.there", "provider": "opsconsole.lab"},
+        {"id": "hst_3", "to": "opsconsole_host.new"},
+        {
+            "id": "key=database",
+            "to": "opsconsole_specialty.adopted",
+            "provider": "opsconsole.lab",
+        },
+    ]
+    assert synthesised["moved"] == [
+        {"from": "opsconsole_host.source", "to": "opsconsole_host.target"}
+    ]
+    assert "source" not in _hosts(synthesised)
+
+
+def test_overrides_win(stack, synth) -> None:
+    host = Host(stack, "it", name="it", tags=["a:1"])
+    host.add_override("knowledge", "by hand")
+    host.add_override("name", "other")
+    host.override_logical_id("chosen")
+    assert _hosts(synth(stack)) == {
+        "chosen": {"name": "other", "tags": ["a:1"], "knowledge": "by hand"}
+    }
+
+
+@jsii.implements(cdktf.IAspect)
+class _Tag:
+    def visit(self, node) -> None:
+        if isinstance(node, Host):
+            node.tags = [*(node.tags_input or []), "team:ops"]
+
+
+def test_aspects_change_what_is_declared(stack, synth) -> None:
+    Host(stack, "one", name="one", tags=["a:1"])
+    Host(stack, "two", name="two")
+    cdktf.Aspects.of(stack).add(_Tag())
+    hosts = _hosts(synth(stack))
+    assert hosts["one"]["tags"] == ["a:1", "team:ops"]
+    assert hosts["two"]["tags"] == ["team:ops"]
+
+
+def test_a_subclass_of_a_construct(stack, synth) -> None:
+    class WebHost(Host):
+        def __init__(self, scope, id_, **values) -> None:
+            super().__init__(scope, id_, tags=["role:web"], **values)
+
+    web = WebHost(stack, "web", name="web")
+    Agent(stack, "agent", host_id=web.id)
+    assert _hosts(synth(stack))["web"] == {"name": "web", "tags": ["role:web"]}
+
+
+def test_references_between_stacks() -> None:
+    app = cdktf.Testing.app()
+    first, second = cdktf.TerraformStack(app, "first"), cdktf.TerraformStack(app, "second")
+    for stack in (first, second):
+        OpsconsoleProvider(stack, "opsconsole")
+    host = Host(first, "host", name="host")
+    Agent(second, "agent", host_id=host.id)
+    app.synth()
+    read = {
+        name: json.loads(Path(app.outdir, "stacks", name, "cdk.tf.json").read_text("utf-8"))
+        for name in ("first", "second")
+    }
+    (output,) = read["first"]["output"].values()
+    assert output["value"] == "${opsconsole_host.host.id}"
+    assert (
+        "terraform_remote_state"
+        in read["second"]["resource"]["opsconsole_agent"]["agent"]["host_id"]
+    )
+
+
+def test_hcl_output(stack) -> None:
+    host = Host(stack, "it", name="it", tags=["a:1"], target_port=22, skip_tls_verify=True)
+    Specialty(stack, "s", key="k", timeouts={"delete": "2m"})
+    Agent(stack, "a", host_id=host.id, credential_config=[{"credential_id": "crd_1", "order": 1}])
+    DataSpecialty(stack, "d", key="k")
+    hcl = " ".join(cdktf.Testing.synth_hcl(stack).split())
+    for part in (
+        'resource "opsconsole_host" "it" {',
+        "target_port = 22",
+        "skip_tls_verify = true",
+        'timeouts = { delete = "2m" }',
+        'host_id = "${opsconsole_host.it.id}"',
+        'credential_config = [ { credential_id = "crd_1" order = 1 }, ]',
+        'data "opsconsole_specialty" "d" {',
+    ):
+        assert part in hcl

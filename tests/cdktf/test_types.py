@@ -1,0 +1,36 @@
+"""What a type checker says of programs that use the constructs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mypy import api
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path(__file__).with_name("typed_program.py")
+REFUSED = re.compile(r"# refused: ([\w-]+)$")
+ERROR = re.compile(r"typed_program\.py:(\d+): error: .*\[([\w-]+)\]$")
+
+
+def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    lines = PROGRAM.read_text("utf-8").splitlines()
+    expected = {
+        (number, match[1])
+        for number, line in enumerate(lines, start=1)
+        if (match := REFUSED.search(line))
+    }
+    output, problems, _ = api.run(["--strict", "--no-pretty", str(PROGRAM.relative_to(ROOT))])
+    assert problems == ""
+    found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
+    assert found == expected, output
+
+
+def test_the_examples_are_strictly_typed(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    programs = sorted((ROOT / "examples" / "reference").rglob("main.py"))
+    programs.append(ROOT / "examples" / "fleet" / "main.py")
+    for program in programs:
+        output, _, status = api.run(["--strict", str(program.relative_to(ROOT))])
+        assert status == 0, output
