@@ -1,0 +1,223 @@
+"""Applying a plan: state is brought to what the plan saw, the steps are taken, outputs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.session import KnownAgent
+from opsconsole.reconcile.batches import Worker
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.declaration import Declaration, from_state
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.execution import Applied, Execution, Listener
+from opsconsole.reconcile.order import Step, config_address, order
+from opsconsole.reconcile.outputs import keep_outputs
+from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.reconcile.walk import ignored_names
+from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
+from opsconsole.values import Attributes
+
+
+class Applier:
+    """Applies one plan to the state of one session."""
+
+    def __init__(
+        self, workspace: Workspace, plan: Plan, session: StateSession, listener: Listener
+    ) -> None:
+        self._workspace = workspace
+        self._plan = plan
+        self._session = session
+        self._listener = listener
+        self._values: dict[str, Attributes | None] = {}
+        self._evaluator = Evaluator(
+            workspace.program,
+            workspace.variables,
+            self._value,
+            settled=True,
+            workspace=workspace.name,
+        )
+        self._providers = Providers(
+            workspace.program, self._evaluator, workspace.environ, workspace.make
+        )
+        self._execution: Execution | None = None
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Begin nothing more; what is in flight is finished and kept."""
+        self._stopping = True
+        if self._execution is not None:
+            self._execution.stop()
+
+    async def run(self) -> Applied:
+        """Apply the plan; what succeeded is in state, whatever happens.
+
+        Raises:
+            UserError: what was done cannot be made durable, or an output cannot be evaluated.
+        """
+        try:
+            self._catch_up()
+            if self._plan.mode == "refresh-only":
+                keep_outputs(self._evaluator, self._session.state)
+                return Applied()
+            keys = {change.provider for change in self._plan.acting() if change.provider}
+            lifecycles = {key: self._providers.of(key) for key in keys}
+            self._introduce_state()
+            self._execution = self._make_execution(lifecycles)
+            if self._stopping:
+                self._execution.stop()
+            applied = await self._execution.run()
+            applied.diagnostics += await self._read_rerouted(applied.rerouted)
+            applied.diagnostics += self._unguarded()
+            if applied.complete:
+                gone = self._plan.mode == "destroy" and not self._values_left()
+                keep_outputs(None if gone else self._evaluator, self._session.state)
+            return applied
+        finally:
+            self._session.record()
+            await self._providers.close()
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How many requests were sent, by operation."""
+        return self._providers.calls
+
+    def _make_execution(self, lifecycles: Mapping[str, object]) -> Execution:
+        sessions = [self._providers.of(key).session for key in lifecycles]
+        worker = Worker(
+            {key: self._providers.of(key) for key in lifecycles},
+            self._session,
+            self._config_of,
+            lambda key: in_state(self._workspace.program, key),
+            self._values,
+        )
+        for item in sessions:
+            item.before_create = worker.note
+        chunk = min((item.settings.import_chunk_size for item in sessions), default=1)
+        limit = min((item.limit for item in sessions), default=1)
+        return Execution(order(self._plan.changes), worker, self._listener, chunk, limit)
+
+    def _catch_up(self) -> None:
+        """Bring state to what the plan saw: moves, what reading said, data sources."""
+        state = self._session.state
+        for change in self._plan.changes:
+            if change.previous_address and change.previous_address in state:
+                state.move(change.previous_address, change.address)
+        for item in self._plan.refreshed:
+            address, deposed = instance_and_key(item.address)
+            held = state.get(address, deposed)
+            if item.value is None:
+                state.remove(address, deposed)
+            elif held is not None:
+                kept = replace(held, attributes=item.value, private=item.private)
+                if item.dependencies is not None:
+                    kept = replace(kept, dependencies=item.dependencies)
+                state.put(address, kept, deposed)
+        for data in self._plan.data:
+            provider = in_state(self._workspace.program, data.provider)
+            state.put(data.address, InstanceObject(provider, data.value))
+        for address in self._plan.dropped:
+            state.remove(address)
+        self._session.record()
+
+    def _introduce_state(self) -> None:
+        """Let messages about a specialty name the agents in state that carry it, and no creation
+        take the id of a host in state.
+        """
+        prior = read_prior(self._session.state)
+        hosts = {
+            item.before["id"]: f"{item.address} in state"
+            for item in prior.values()
+            if item.type_name == HOST.type_name
+        }
+        agents = [
+            KnownAgent(
+                item.before["id"],
+                item.before.get("name"),
+                item.before.get("host_id"),
+                item.before.get("specialty_id"),
+                item.address,
+            )
+            for item in prior.values()
+            if item.type_name == AGENT.type_name
+        ]
+        for lifecycle in self._providers.by_key().values():
+            lifecycle.session.meet(agents)
+            lifecycle.session.held_hosts.update(hosts)
+
+    def _unguarded(self) -> list[tuple[str, Diagnostic]]:
+        """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
+        if not any(item.session.dry_run_ignored for item in self._providers.by_key().values()):
+            return []
+        told = error(
+            "The console imported what was sent as a dry run",
+            "What it created is kept in state, and no further host was sent. Nothing guards this "
+            "console's imports: ask its operator.",
+        )
+        return [("", told)]
+
+    def _value(self, address: str) -> Attributes | None:
+        """Return what an instance holds by now; None where that is not known."""
+        if address in self._values:
+            held = self._values[address]
+        else:
+            parsed = Address.parse(address)
+            found = self._session.state.get(parsed)
+            kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
+            held = from_state(kinds[parsed.type], found.attributes) if found is not None else None
+            self._values[address] = held
+        return None if held is not None and is_sentinel(held.get("id")) else held
+
+    def _config_of(self, step: Step) -> Attributes:
+        address = step.change.address
+        block = self._workspace.program.blocks[config_address(address)]
+        instance = self._evaluator.instances(block)[Address.parse(address).key]
+        values = self._evaluator.config(instance).values
+        ignored = ignored_names(block)
+        if not ignored or step.change.before is None:
+            return values
+        declared = Declaration(address, block.type_name, values, block.provider, ignored=ignored)
+        return declared.against(step.change.before).config
+
+    def _values_left(self) -> bool:
+        return any(address.mode == "managed" for address in self._session.state.addresses())
+
+    async def _read_rerouted(self, ids: list[str]) -> list[tuple[str, Diagnostic]]:
+        """Read again the hosts that a deletion rerouted, and keep what changed."""
+        rerouted = set(ids)
+        known = read_prior(self._session.state) if rerouted else {}
+        wanted = [
+            item
+            for item in known.values()
+            if item.type_name == HOST.type_name and item.before["id"] in rerouted
+        ]
+        if not wanted:
+            return []
+        addresses = {item.held.provider for item in wanted}
+        found = await refresh(wanted, self._providers.by_state_address(addresses))
+        told: list[tuple[str, Diagnostic]] = []
+        for item in found.values():
+            if item.value is None or item.value == item.before:
+                continue
+            kept = replace(item.held, attributes=item.value, private=item.private)
+            self._session.state.put(item.address, kept)
+            names = [name for name in item.value if item.value[name] != item.before[name]]
+            told.append(
+                (
+                    item.address,
+                    warning(
+                        f"{item.address} was rerouted by the console",
+                        f"Changed there: {', '.join(names)}. The next plan shows the difference.",
+                    ),
+                )
+            )
+        return told

@@ -1,0 +1,214 @@
+"""The plan as a value: immutable changes in execution order, and what a reader must know of them.
+
+Printing, saving and applying consume this same object. Nothing here plans or applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.values import Attributes, Value
+
+
+class Action(Enum):
+    """What happens to one resource instance; the values are the words of this project's text."""
+
+    NO_OP = "no-op"
+    CREATE = "create"
+    READ = "read"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+    FORGET = "forget"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Terraform's `actions` of a resource change, without the order of a replacement."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Action.NO_OP: ("no-op",),
+    Action.CREATE: ("create",),
+    Action.READ: ("read",),
+    Action.UPDATE: ("update",),
+    Action.REPLACE: ("delete", "create"),
+    Action.DELETE: ("delete",),
+    Action.FORGET: ("forget",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happens to one resource instance.
+
+    Attributes:
+        address: Full address, index key included: `opsconsole_host.web["a"]`.
+        type_name: Terraform type name.
+        action: What happens.
+        before: The refreshed value in state; None: there is none.
+        after: The planned value, UNKNOWN where apply settles it; None: removed.
+        config: The declaration as evaluated at plan time; None: not declared any more.
+        replace_paths: Attributes whose change makes this a replacement.
+        reason: Terraform's `action_reason`, or empty: `replace_because_cannot_update`,
+            `replace_because_tainted`, `replace_by_request`, `replace_by_triggers`,
+            `delete_because_no_resource_config`, `delete_because_count_index`,
+            `delete_because_each_key`, `delete_because_no_module`, `read_because_config_unknown`,
+            `read_because_dependency_pending`.
+        private: Bytes for apply.
+        cascade: Address of the host whose deletion does this; no call is made then.
+        previous_address: Address before a `moved` block, or empty.
+        import_id: Id that an `import` block gives, or empty.
+        create_first: A replacement creates before it deletes.
+        sensitive: Names of attributes that must not be shown.
+        construct_path: Path of the construct that declares it, from the program's metadata.
+        provider: Key of the provider configuration that it belongs to.
+        notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
+            409 in the making.
+        depends_on: Configuration addresses of the resources that it depends on.
+        released: Configuration addresses of those that it depended on and does so no more.
+    """
+
+    address: str
+    type_name: str
+    action: Action
+    before: Attributes | None
+    after: Attributes | None
+    config: Attributes | None = None
+    replace_paths: tuple[str, ...] = ()
+    reason: str = ""
+    private: bytes = b""
+    cascade: str = ""
+    previous_address: str = ""
+    import_id: str = ""
+    create_first: bool = False
+    sensitive: frozenset[str] = frozenset()
+    construct_path: str = ""
+    provider: str = ""
+    notes: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+
+    @property
+    def acts(self) -> bool:
+        """Whether applying does anything about it."""
+        return self.action is not Action.NO_OP or bool(self.previous_address or self.import_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What refreshing found otherwise than state held; `after` None: it is gone."""
+
+    address: str
+    type_name: str
+    before: Attributes
+    after: Attributes | None
+    sensitive: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What planning found of an instance otherwise than state holds, to be kept when applying.
+
+    Attributes:
+        value: Its value; None: it is gone.
+        private: The bytes beside the value.
+        dependencies: What it depends on, where it needs no change but depends on other resources
+            than state says; None: as state says.
+    """
+
+    address: str
+    value: Attributes | None
+    private: bytes = b""
+    dependencies: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataRead:
+    """A data source as it was read while planning, to be kept when applying."""
+
+    address: str
+    type_name: str
+    provider: str
+    value: Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange:
+    """What happens to one output of the root module; `after` may be UNKNOWN."""
+
+    name: str
+    action: Action
+    before: Value
+    after: Value
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many resource instances are imported, added, changed, destroyed and forgotten."""
+
+    add: int = 0
+    change: int = 0
+    destroy: int = 0
+    imported: int = 0
+    forget: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run would do.
+
+    Attributes:
+        changes: Every instance, those without a change too, in execution order.
+        drift: What refreshing found changed outside of this program.
+        outputs: Changes of outputs.
+        diagnostics: What the user is told; with an error the plan cannot be applied.
+        lineage, serial: The state that it was made from.
+        mode: `normal`, `destroy` or `refresh-only`.
+        calls: Requests that making it cost, by operation.
+        refreshed: What reading said otherwise than state holds, private bytes included.
+        data: The data sources that were read.
+        dropped: Addresses of data sources in state that the program declares no more.
+    """
+
+    changes: tuple[Change, ...]
+    drift: tuple[Drift, ...] = ()
+    outputs: tuple[OutputChange, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    lineage: str = ""
+    serial: int = 0
+    mode: str = "normal"
+    calls: Mapping[str, int] = field(default_factory=dict)
+    refreshed: tuple[Refreshed, ...] = ()
+    data: tuple[DataRead, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    def acting(self) -> Iterator[Change]:
+        """Yield the changes that do something, in execution order."""
+        return (change for change in self.changes if change.acts)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of the summary line, as Terraform counts them."""
+        actions = [change.action for change in self.changes]
+        replaced = actions.count(Action.REPLACE)
+        return Counts(
+            add=actions.count(Action.CREATE) + replaced,
+            change=actions.count(Action.UPDATE),
+            destroy=actions.count(Action.DELETE) + replaced,
+            imported=sum(bool(change.import_id) for change in self.changes),
+            forget=actions.count(Action.FORGET),
+        )
+
+    @property
+    def empty(self) -> bool:
+        """Whether applying would change nothing: no resource and no output."""
+        if self.mode == "refresh-only":
+            return not self.drift
+        return not any(
+            change.acts and change.action is not Action.READ for change in self.changes
+        ) and all(output.action is Action.NO_OP for output in self.outputs)

@@ -1,0 +1,222 @@
+"""Deciding what happens to instances, many at once, by asking the lifecycle as Terraform would.
+
+Follows core's order of questions: plan against the prior value; where something replaces it, plan
+the creation anew with no prior value at all. What a plan means for other instances is decided
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from opsconsole.compare import same
+from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.lifecycle.interface import PlanOutcome, PlanRequest, Removal, ResourceLifecycle
+from opsconsole.lifecycle.validation import validate
+from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.declaration import Declaration, Known
+
+_CANNOT_UPDATE = "replace_because_cannot_update"
+
+RemovalOf = Callable[[Known], Removal]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A change, with what the user is told of it."""
+
+    change: Change
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One question: an instance as declared, and as known; `requested`: by `-replace`."""
+
+    declared: Declaration
+    known: Known | None = None
+    requested: bool = False
+
+    @property
+    def prior(self) -> Known | None:
+        """What state holds, where the console still has it."""
+        return self.known if self.known is not None and self.known.value is not None else None
+
+
+async def decide(
+    lifecycle: ResourceLifecycle, wishes: Sequence[Wish], removal_of: RemovalOf
+) -> list[Decision]:
+    """Return what happens to declared instances of one type and provider, in order."""
+    first = await lifecycle.plan([_first_request(wish, removal_of) for wish in wishes])
+    reasons = [_replacement(wish, plan) for wish, plan in zip(wishes, first, strict=True)]
+    again = [wish for wish, reason in zip(wishes, reasons, strict=True) if reason]
+    anew = iter(
+        await lifecycle.plan(
+            [
+                PlanRequest(None, wish.declared.config, address=wish.declared.address)
+                for wish in again
+            ]
+        )
+        if again
+        else ()
+    )
+    left = await _left_behind(lifecycle, wishes, reasons, removal_of)
+    return [
+        _decision(lifecycle, wish, plan, reason, next(anew) if reason else None, left)
+        for wish, plan, reason in zip(wishes, first, reasons, strict=True)
+    ]
+
+
+async def _left_behind(
+    lifecycle: ResourceLifecycle,
+    wishes: Sequence[Wish],
+    reasons: Sequence[str],
+    removal_of: RemovalOf,
+) -> Mapping[str, tuple[Diagnostic, ...]]:
+    """Return what is said of the old objects of replacements that no attribute asked for.
+
+    A changed attribute has been judged by its own plan.
+    """
+    going = [
+        wish.prior
+        for wish, reason in zip(wishes, reasons, strict=True)
+        if wish.prior is not None and reason and reason != _CANNOT_UPDATE
+    ]
+    if not going:
+        return {}
+    requests = [
+        PlanRequest(item.value, None, item.private, removal_of(item), item.address)
+        for item in going
+    ]
+    plans = await lifecycle.plan(requests)
+    return {item.address: plan.diagnostics for item, plan in zip(going, plans, strict=True)}
+
+
+def _first_request(wish: Wish, removal_of: RemovalOf) -> PlanRequest:
+    declared, prior = wish.declared, wish.prior
+    if prior is None or prior.held.tainted:
+        return PlanRequest(None, declared.config, address=declared.address)
+    assert prior.value is not None
+    return PlanRequest(
+        prior.value,
+        declared.against(prior.value).config,
+        prior.private,
+        removal_of(prior),
+        declared.address,
+    )
+
+
+def _replacement(wish: Wish, plan: PlanOutcome) -> str:
+    """Return Terraform's reason why this is a replacement, or nothing."""
+    if wish.prior is None or plan.failed:
+        return ""
+    if wish.prior.held.tainted:
+        return "replace_because_tainted"
+    if plan.replace:
+        return _CANNOT_UPDATE
+    if wish.requested:
+        return "replace_by_request"
+    if wish.declared.triggered:
+        return "replace_by_triggers"
+    return ""
+
+
+def _decision(
+    lifecycle: ResourceLifecycle,
+    wish: Wish,
+    plan: PlanOutcome,
+    reason: str,
+    anew: PlanOutcome | None,
+    left: Mapping[str, tuple[Diagnostic, ...]],
+) -> Decision:
+    declared, prior = wish.declared, wish.prior
+    told = (
+        *validate(lifecycle.definition, declared.config),
+        *plan.diagnostics,
+        *left.get(declared.address, ()),
+    )
+    change = Change(
+        declared.address,
+        declared.type_name,
+        _action(prior, plan, reason),
+        prior.value if prior else None,
+        (anew or plan).planned,
+        declared.config,
+        plan.replace,
+        reason,
+        (anew or plan).private,
+        create_first=declared.create_first and bool(reason),
+        sensitive=declared.sensitive,
+        construct_path=declared.construct_path,
+        provider=declared.provider,
+        import_id=declared.import_id,
+        previous_address=prior.previous_address if prior else "",
+        depends_on=declared.dependencies,
+        released=_released(declared, prior),
+    )
+    if anew is not None:
+        told = (*told, *(item for item in anew.diagnostics if has_error((item,))))
+    if prior is not None and not reason:
+        config = declared.against(prior.value or {}).config
+        change = replace(change, config=config)
+    if reason and declared.prevent_destroy:
+        told = (*told, prevented(declared.address, replaced=True))
+    return Decision(change, told)
+
+
+def _released(declared: Declaration, prior: Known | None) -> tuple[str, ...]:
+    if prior is None:
+        return ()
+    return tuple(name for name in prior.held.dependencies if name not in declared.dependencies)
+
+
+def _action(prior: Known | None, plan: PlanOutcome, reason: str) -> Action:
+    if prior is None:
+        return Action.CREATE
+    if reason:
+        return Action.REPLACE
+    return Action.NO_OP if same(prior.value, plan.planned) else Action.UPDATE
+
+
+async def decide_removals(
+    lifecycle: ResourceLifecycle,
+    leaving: Sequence[Known],
+    removal_of: RemovalOf,
+    reasons: Mapping[str, str],
+    provider: str,
+) -> list[Decision]:
+    """Return what happens to instances of one type and provider that are to be removed."""
+    plans = await lifecycle.plan(
+        [
+            PlanRequest(item.value, None, item.private, removal_of(item), item.address)
+            for item in leaving
+        ]
+    )
+    return [
+        Decision(
+            Change(
+                item.address,
+                item.type_name,
+                Action.DELETE,
+                item.value,
+                None,
+                reason=reasons.get(item.address, ""),
+                private=plan.private,
+                provider=provider,
+                previous_address=item.previous_address,
+                depends_on=tuple(item.held.dependencies),
+            ),
+            plan.diagnostics,
+        )
+        for item, plan in zip(leaving, plans, strict=True)
+    ]
+
+
+def prevented(address: str, *, replaced: bool = False) -> Diagnostic:
+    """Refuse a removal that `prevent_destroy` forbids."""
+    verb = "replaced" if replaced else "destroyed"
+    return error(
+        f"{address} would be {verb}, which its lifecycle.prevent_destroy forbids",
+        "Change prevent_destroy, or leave the instance out of this plan with -target.",
+    )

@@ -1,0 +1,103 @@
+"""One instance as a program declares it and as state knows it: what the planner decides upon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from opsconsole.compare import normalise_set
+from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.values import Attributes
+
+EVERYTHING = frozenset({"*"})
+"""The `ignored` of a declaration whose `ignore_changes` is `all`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """An instance of the program, evaluated as far as its values are known.
+
+    Attributes:
+        address: Full address, key included.
+        type_name: Terraform type name.
+        config: The declared values, null where omitted, UNKNOWN where not yet settled.
+        provider: Key of the provider configuration.
+        dependencies: Configuration addresses of the managed resources it depends on, sorted.
+        prevent_destroy, create_first: As in `lifecycle`.
+        ignored: Attributes of `ignore_changes`.
+        triggered: Whether `replace_triggered_by` asks for a replacement.
+        construct_path: Path of the construct.
+        sensitive: Attributes whose declared value is sensitive.
+        import_id: Id that an `import` block gives.
+        pending: Whether something that it explicitly depends on has a change planned.
+    """
+
+    address: str
+    type_name: str
+    config: Attributes
+    provider: str
+    dependencies: tuple[str, ...] = ()
+    prevent_destroy: bool = False
+    create_first: bool = False
+    ignored: frozenset[str] = frozenset()
+    triggered: bool = False
+    construct_path: str = ""
+    sensitive: frozenset[str] = frozenset()
+    import_id: str = ""
+    pending: bool = False
+
+    def against(self, prior: Attributes) -> Declaration:
+        """Return the declaration with ignored attributes taken from `prior`."""
+        if not self.ignored:
+            return self
+        names = self.config if self.ignored == EVERYTHING else self.ignored
+        kept = {name: prior[name] for name in names if name in self.config and name in prior}
+        return replace(self, config=self.config | kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An instance in state, and what reading it said.
+
+    Attributes:
+        address: Full address.
+        type_name: Terraform type name.
+        held: The object as state holds it.
+        before: Its value before the refresh.
+        read: What refreshing said; None where it was not refreshed.
+        previous_address: Its address before a `moved` block, or empty.
+    """
+
+    address: str
+    type_name: str
+    held: InstanceObject
+    before: Attributes
+    read: Outcome | None = None
+    previous_address: str = ""
+
+    @property
+    def value(self) -> Attributes | None:
+        """Its value after the refresh; None: it is gone."""
+        return self.before if self.read is None else self.read.state
+
+    @property
+    def private(self) -> bytes:
+        """The private bytes beside `value`."""
+        return self.held.private if self.read is None else self.read.private
+
+
+def from_state(
+    definition: ResourceDefinition | DataSourceDefinition, attributes: Attributes
+) -> Attributes:
+    """Return the wire value of attributes as state writes them: sets sorted, every name present."""
+    value = definition.empty()
+    for attribute in definition:
+        found = attributes.get(attribute.name)
+        if attribute.kind is Kind.STRING_SET and isinstance(found, list):
+            found = normalise_set(found)
+        elif attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
+            names = [nested.name for nested in attribute.attributes]
+            found = [{name: entry.get(name) for name in names} for entry in found]
+        value[attribute.name] = found
+    return value

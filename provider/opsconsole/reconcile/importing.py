@@ -1,0 +1,97 @@
+"""Taking one object of the console into state under an address: the import that a user commands."""
+
+from __future__ import annotations
+
+from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.errors import UserError
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.model import Block
+from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.reconcile.state.writer import StateSession
+
+
+async def import_instance(
+    workspace: Workspace, session: StateSession, address: Address, import_id: str
+) -> list[Diagnostic]:
+    """Import an object; return what the user is told. With an error nothing was changed.
+
+    An instance whose creation is not settled may be imported over: this settles it.
+
+    Raises:
+        UserError: The address is not declared, or is in state already.
+    """
+    block = _declared(workspace, address)
+    _check_free(session, address)
+    evaluator = Evaluator(workspace.program, workspace.variables, lambda other: None)
+    providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    try:
+        item, told = await _read(providers, workspace, block, address, import_id)
+    finally:
+        await providers.close()
+    if item is None or has_error(told):
+        return told
+    ancestors = workspace.graph.ancestors(block.address)
+    assert item.value is not None
+    kept = InstanceObject(
+        item.held.provider,
+        item.value,
+        private=item.private,
+        dependencies=[name for name in ancestors if not name.startswith("data.")],
+    )
+    session.state.put(address, kept)
+    session.record()
+    await session.checkpoint()
+    session.resolve(call.id for call in session.unresolved if call.address == str(address))
+    return told
+
+
+def _declared(workspace: Workspace, address: Address) -> Block:
+    block = workspace.program.blocks.get(address.config)
+    if block is None or address.mode != "managed" or address.module:
+        raise UserError(
+            f"The program declares no resource {address.config}.",
+            "Declare it first, or use an import block with `terraform plan -generate-config-out`.",
+        )
+    return block
+
+
+def _check_free(session: StateSession, address: Address) -> None:
+    held = session.state.get(address)
+    if held is not None and not is_sentinel(held.attributes.get("id")):
+        raise UserError(
+            f"{address} is in state already, as {held.attributes.get('id')}.",
+            f"To import another object in its place: `opsconsole state rm '{address}'` first.",
+        )
+
+
+async def _read(
+    providers: Providers, workspace: Workspace, block: Block, address: Address, import_id: str
+) -> tuple[Known | None, list[Diagnostic]]:
+    """Read what an import id names."""
+    lifecycle = providers.of(block.provider)
+    outcome = await lifecycle.resources[block.type_name].import_state(import_id)
+    told = list(outcome.diagnostics)
+    if outcome.state is None:
+        return None, told
+    provider = in_state(workspace.program, block.provider)
+    held = InstanceObject(provider, outcome.state, private=outcome.private)
+    known = Known(str(address), block.type_name, held, outcome.state)
+    item = (await refresh([known], {provider: lifecycle}))[known.address]
+    if item.read is not None:
+        told += item.read.diagnostics
+    if item.value is None:
+        what = lifecycle.resources[block.type_name].definition.title
+        told = [
+            error(
+                f"There is no {what} {import_id} that this key can see",
+                "Check the id, the key and the org. Nothing was changed.",
+            )
+        ]
+        return None, told
+    return item, told

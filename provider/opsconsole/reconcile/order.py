@@ -1,0 +1,188 @@
+"""The order of apply: which step waits for which. Pure.
+
+Creation follows dependencies, deletion runs against them, an update that drops a reference comes
+before the deletion of what it referred to, and what a host's deletion takes along follows it.
+Instances of one resource are waited for together, so that fifty thousand agents on fifty thousand
+hosts make a hundred thousand edges and not their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from graphlib import CycleError, TopologicalSorter
+
+from opsconsole.reconcile.cascade import leaves_hosts
+from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.resources import SPECIALTY
+
+
+class Leg(Enum):
+    """What a step does; a replacement has two."""
+
+    DELETE = "delete"
+    CREATE = "create"
+    UPDATE = "update"
+    READ = "read"
+    KEEP = "keep"
+    """State alone changes: a moved address, an import, a forgotten instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One leg of one change."""
+
+    change: Change
+    leg: Leg
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it brings its instance to what is declared."""
+        return self.leg is not Leg.DELETE
+
+
+Node = int | tuple[str, str]
+"""A step by its number, or a gate: all steps up, or down, of one configured resource."""
+
+_HOSTS_DOWN = ("hosts", "down")
+
+
+@dataclass
+class Order:
+    """The steps of a plan and what each waits for.
+
+    Attributes:
+        steps: The steps, in an order in which they may be taken one after another.
+        graph: Node to the nodes that it waits for, gates among them.
+    """
+
+    steps: list[Step]
+    graph: dict[Node, set[Node]] = field(default_factory=dict)
+
+
+def order(changes: Iterable[Change]) -> Order:
+    """Return the steps that apply `changes`, with what each waits for."""
+    steps = [Step(change, leg) for change in changes for leg in _legs(change)]
+    firm, soft = _Edges(steps), _Edges(steps)
+    for number, step in enumerate(steps):
+        if step.is_up:
+            firm.add_up(number, step)
+        else:
+            firm.add_down(number, step)
+        soft.add_soft(number, step)
+    graph = _union(firm.graph, soft.graph)
+    try:
+        sequence = list(TopologicalSorter(graph).static_order())
+    except CycleError:
+        # Dropping a reference before a deletion is a kindness, not a need.
+        graph = firm.graph
+        sequence = list(TopologicalSorter(graph).static_order())
+    return _renumbered(steps, graph, sequence)
+
+
+def _legs(change: Change) -> tuple[Leg, ...]:
+    match change.action:
+        case Action.CREATE:
+            return (Leg.CREATE,)
+        case Action.UPDATE:
+            return (Leg.UPDATE,)
+        case Action.DELETE:
+            return (Leg.DELETE,)
+        case Action.READ:
+            return (Leg.READ,)
+        case Action.REPLACE:
+            legs = (Leg.DELETE, Leg.CREATE)
+            return legs[::-1] if change.create_first else legs
+        case _:
+            return (Leg.KEEP,) if change.acts else ()
+
+
+def config_address(address: str) -> str:
+    """Return an instance's address without its key; of a deposed object, that of its instance."""
+    address, _ = instance_and_key(address)
+    return Address.parse(address).config if address.endswith("]") else address
+
+
+class _Edges:
+    """Collects who waits for whom among the steps of one plan."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.graph: dict[Node, set[Node]] = {}
+        self._legs: dict[tuple[str, Leg], int] = {}
+        self._deleting: set[str] = set()
+        for number, step in enumerate(steps):
+            self._legs[step.change.address, step.leg] = number
+            self.graph[number] = set()
+            gate = (config_address(step.change.address), "up" if step.is_up else "down")
+            self.graph.setdefault(gate, set()).add(number)
+            if not step.is_up:
+                self._deleting.add(gate[0])
+                if leaves_hosts(step.change):
+                    self.graph.setdefault(_HOSTS_DOWN, set()).add(number)
+
+    def add_up(self, number: int, step: Step) -> None:
+        """Wait for what the instance depends on, and for its own deletion before."""
+        for dependency in step.change.depends_on:
+            self._wait(number, (dependency, "up"))
+        own = self._legs.get((step.change.address, Leg.DELETE))
+        if step.leg is Leg.CREATE and own is not None and not step.change.create_first:
+            self.graph[number].add(own)
+
+    def add_down(self, number: int, step: Step) -> None:
+        """Let what the instance depends on wait until it is gone, or follow its host's deletion."""
+        change = step.change
+        if change.cascade:
+            host = self._legs.get((change.cascade, Leg.DELETE))
+            if host is not None:
+                self.graph[number].add(host)
+            return
+        own = config_address(change.address)
+        for dependency in change.depends_on:
+            if dependency in self._deleting and dependency != own:
+                gate = (dependency, "down-begins")
+                self.graph.setdefault(gate, set()).add(number)
+        if own in self._deleting:
+            self.graph.setdefault((own, "down-begins"), set())
+            self.graph[number].add((own, "down-begins"))
+        created = self._legs.get((change.address, Leg.CREATE))
+        if created is not None and change.create_first:
+            self.graph[number].add(created)
+        if change.type_name == SPECIALTY.type_name:
+            self._wait(number, _HOSTS_DOWN)
+
+    def add_soft(self, number: int, step: Step) -> None:
+        """Let a deletion wait for updates of those that refer to it no more."""
+        if step.leg is not Leg.UPDATE:
+            return
+        for dependency in step.change.released:
+            if dependency in self._deleting:
+                gate = (dependency, "down-begins")
+                self.graph.setdefault(gate, set()).add(number)
+
+    def _wait(self, number: int, gate: Node) -> None:
+        if gate in self.graph:
+            self.graph[number].add(gate)
+
+
+def _union(
+    first: Mapping[Node, set[Node]], second: Mapping[Node, set[Node]]
+) -> dict[Node, set[Node]]:
+    return {node: first.get(node, set()) | second.get(node, set()) for node in {**first, **second}}
+
+
+def _renumbered(
+    steps: Sequence[Step], graph: Mapping[Node, set[Node]], sequence: Sequence[Node]
+) -> Order:
+    numbers = [node for node in sequence if isinstance(node, int)]
+    new = {old: position for position, old in enumerate(numbers)}
+
+    def renamed(node: Node) -> Node:
+        return new[node] if isinstance(node, int) else node
+
+    return Order(
+        [steps[number] for number in numbers],
+        {renamed(node): {renamed(item) for item in waits} for node, waits in graph.items()},
+    )

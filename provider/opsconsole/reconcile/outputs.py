@@ -1,0 +1,52 @@
+"""Outputs of the root module: what becomes of each, and what state keeps of it."""
+
+from __future__ import annotations
+
+from opsconsole.compare import same
+from opsconsole.reconcile.changes import Action, OutputChange
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.value_types import type_to_json
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.objects import Output
+from opsconsole.values import holds_unknown
+
+
+def output_changes(evaluator: Evaluator | None, state: State) -> tuple[OutputChange, ...]:
+    """Return the changes of outputs; without an evaluator all of them are removed.
+
+    Raises:
+        UserError: an output cannot be evaluated.
+    """
+    before = state.outputs
+    after = evaluator.outputs() if evaluator is not None else {}
+    found = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if new is None:
+            assert old is not None
+            found.append(OutputChange(name, Action.DELETE, old.value, None, old.sensitive))
+            continue
+        held = old.value if old is not None else None
+        if old is None:
+            action = Action.CREATE if new.value is not None else Action.NO_OP
+        else:
+            action = Action.NO_OP if same(held, new.value) else Action.UPDATE
+        found.append(OutputChange(name, action, held, new.value, new.sensitive))
+    return tuple(found)
+
+
+def keep_outputs(evaluator: Evaluator | None, state: State) -> None:
+    """Put the outputs into state; one that is not known yet keeps what state holds.
+
+    Raises:
+        UserError: an output cannot be evaluated.
+    """
+    values = evaluator.outputs() if evaluator is not None else {}
+    for name in set(state.outputs) - set(values):
+        state.set_output(name, None)
+    for name, output in values.items():
+        if output.value is None:
+            state.set_output(name, None)
+        elif not holds_unknown(output.value):
+            kept = Output(output.value, type_to_json(output.type), output.sensitive)
+            state.set_output(name, kept)

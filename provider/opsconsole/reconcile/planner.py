@@ -1,0 +1,255 @@
+"""Making a plan: refresh what state knows, walk through the program, remove what it lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opsconsole.compare import changed_fields
+from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reconcile.cascade import carried_specialties, explained
+from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
+from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.deposed import read_deposed
+from opsconsole.reconcile.options import PlanOptions
+from opsconsole.reconcile.order import order
+from opsconsole.reconcile.outputs import output_changes
+from opsconsole.reconcile.prior import Prior, move, read_prior, take_imports
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.graph import Graph, build_graph
+from opsconsole.reconcile.program.model import Program
+from opsconsole.reconcile.providers import MakeLifecycle, Providers
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.removals import decide_removals_of
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.targets import Targets
+from opsconsole.reconcile.walk import Walk, unsettled_warnings
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.values import Attributes
+
+Told = list[tuple[str, Diagnostic]]
+"""Diagnostics, each with the address that it speaks of."""
+
+
+@dataclass
+class Workspace:
+    """What plans and applies of one run share.
+
+    Attributes:
+        program, graph: The program and its dependencies.
+        variables: The values of its variables.
+        state: The state, which planning leaves as it is.
+        environ: The environment that provider settings fall back on.
+        name: Terraform's workspace.
+    """
+
+    program: Program
+    variables: Mapping[str, Any]
+    state: State
+    environ: Mapping[str, str]
+    graph: Graph
+    name: str = "default"
+    make: MakeLifecycle = Lifecycle
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        variables: Mapping[str, Any],
+        state: State,
+        environ: Mapping[str, str],
+    ) -> Workspace:
+        """Make a workspace, checking every reference of the program.
+
+        Raises:
+            UserError: the program refers to what there is not, or in a cycle.
+        """
+        return cls(program, variables, state, environ, build_graph(program))
+
+
+class Planner:
+    """Makes one plan. Its providers stay open until `close`, for what follows the plan."""
+
+    def __init__(self, workspace: Workspace, options: PlanOptions) -> None:
+        self._workspace = workspace
+        self._options = options
+        self._values: dict[str, Attributes] = {}
+        self.evaluator = Evaluator(
+            workspace.program,
+            workspace.variables,
+            self._values.get,
+            workspace=workspace.name,
+        )
+        self.providers = Providers(
+            workspace.program, self.evaluator, workspace.environ, workspace.make
+        )
+        self._told: Told = []
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self.providers.close()
+
+    async def plan(self) -> Plan:
+        """Make the plan.
+
+        Raises:
+            UserError: the program or the state cannot be planned with at all; what concerns single
+                instances is in the plan's diagnostics.
+        """
+        workspace, options = self._workspace, self._options
+        prior = await self._prior()
+        targets = Targets(
+            options.targets,
+            workspace.graph,
+            prior.known,
+            destroy=options.mode == "destroy",
+            held_by=prior.depended_on(),
+        )
+        before = prior.known
+        known = await self._refreshed(prior, targets)
+        self._told += unsettled_warnings(known.values())
+        if options.mode == "refresh-only":
+            return self._result((), known, before, None)
+        walk = Walk(
+            self.evaluator,
+            workspace.graph,
+            self.providers,
+            targets,
+            known,
+            prior.imports,
+            self._values,
+            options.replace,
+        )
+        if options.mode == "normal":
+            await walk.run()
+        await decide_removals_of(walk, destroy=options.mode == "destroy")
+        self._told += walk.diagnostics
+        changes = self._explained(walk)
+        return self._result(tuple(_in_order(changes)), known, before, walk)
+
+    async def _prior(self) -> Prior:
+        """Return what state knows, moved and imported as the program says."""
+        workspace = self._workspace
+        prior = Prior(move(read_prior(workspace.state), workspace.program))
+        prior.known |= read_deposed(workspace.state, prior.known)
+        if self._options.mode == "normal":
+            await take_imports(prior, workspace.program, self.evaluator, self.providers)
+            self._told += (("", item) for item in prior.diagnostics)
+        return prior
+
+    def _explained(self, walk: Walk) -> list[Change]:
+        """Return the changes of a walk with what deletions take along, or run into, told."""
+        changes = explained(list(walk.changes.values()), walk.cascade(), walk.known)
+        deletable = any(
+            item.session.console.has("agent_delete") for item in self.providers.by_key().values()
+        )
+        refused = carried_specialties(changes, walk.known.values(), agents_deletable=deletable)
+        self._told += (("", item) for item in refused)
+        return changes
+
+    def _dropped(self, walk: Walk) -> tuple[str, ...]:
+        """Return the data sources in state that are declared no more, as core drops them."""
+        held = (str(item) for item in self._workspace.state.addresses() if item.mode == "data")
+        return tuple(item for item in held if item not in walk.declared and item in walk.targets)
+
+    async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, Known]:
+        wanted = [item for item in prior.known.values() if item.address in targets]
+        if not self._options.refresh:
+            wanted = [item for item in wanted if item.address in prior.imports]
+        addresses = {item.held.provider for item in wanted}
+        lifecycles = self.providers.by_state_address(addresses)
+        found = await refresh(wanted, lifecycles)
+        for item in found.values():
+            if item.read is not None:
+                self._told += ((item.address, told) for told in item.read.diagnostics)
+        return prior.known | found
+
+    def _result(
+        self,
+        changes: tuple[Change, ...],
+        known: Mapping[str, Known],
+        before: Mapping[str, Known],
+        walk: Walk | None,
+    ) -> Plan:
+        state, mode = self._workspace.state, self._options.mode
+        if walk is None:
+            self._values.update(
+                (address, item.value) for address, item in known.items() if item.value is not None
+            )
+            self._values.update(_data_in(state))
+        failed = has_error(item for _, item in self._told)
+        outputs = (
+            () if failed else output_changes(None if mode == "destroy" else self.evaluator, state)
+        )
+        return Plan(
+            changes,
+            tuple(_drift(known)),
+            outputs,
+            tuple(located(address, item) for address, item in self._told),
+            state.lineage,
+            state.serial,
+            mode,
+            self.providers.calls,
+            tuple(_kept(known, changes)),
+            tuple(walk.data) if walk is not None else (),
+            self._dropped(walk) if walk is not None else (),
+        )
+
+
+def _in_order(changes: list[Change]) -> list[Change]:
+    """Return the changes in the order of their first steps, those without a step last."""
+    place: dict[str, int] = {}
+    for number, step in enumerate(order(changes).steps):
+        place.setdefault(step.change.address, number)
+    return sorted(changes, key=lambda change: place.get(change.address, len(place)))
+
+
+def _drift(known: Mapping[str, Known]) -> list[Drift]:
+    found = []
+    for item in known.values():
+        if item.read is None or item.read.state is item.before:
+            continue
+        value = item.read.state
+        names = RESOURCES[item.type_name].names
+        if value is None or changed_fields(item.before, value, names):
+            found.append(Drift(item.address, item.type_name, item.before, value))
+    return found
+
+
+def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
+    """Yield what state holds of data sources, which a refresh-only plan does not read."""
+    for address in state.addresses():
+        definition = DATA_SOURCES.get(address.type)
+        held = state.get(address) if address.mode == "data" and definition else None
+        if held is not None and definition is not None:
+            yield str(address), from_state(definition, held.attributes)
+
+
+def _kept(known: Mapping[str, Known], changes: Sequence[Change]) -> list[Refreshed]:
+    """Return what is to be kept of the refresh, and of instances that stay as they are.
+
+    An instance without a change has no other chance to have its dependencies written.
+    """
+    staying = {
+        change.address: change.depends_on for change in changes if change.action is Action.NO_OP
+    }
+    found = []
+    for item in known.values():
+        dependencies = staying.get(item.address)
+        if dependencies is not None and set(dependencies) == set(item.held.dependencies):
+            dependencies = None
+        read = item.read is not None and (
+            item.value != item.before or item.private != item.held.private
+        )
+        if read or dependencies is not None:
+            found.append(Refreshed(item.address, item.value, item.private, dependencies))
+    return found
+
+
+def located(address: str, item: Diagnostic) -> Diagnostic:
+    """Return a diagnostic that names the address which it speaks of."""
+    if not address or address in item.summary or address in item.detail:
+        return item
+    return replace(item, detail=f"{item.detail}\n  with {address}".strip())

@@ -1,0 +1,53 @@
+"""Preflight: what the console says of the hosts that a plan would create, by a dry run of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.lifecycle.host import HostLifecycle
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reconcile.providers import Providers
+from opsconsole.resources import HOST
+from opsconsole.values import Attributes, holds_unknown
+
+
+async def with_preflight(plan: Plan, providers: Providers) -> Plan:
+    """Return the plan with the console's verdict on every host that it would create.
+
+    A row is sent as far as its values are known; what it was judged without is said.
+    """
+    told: list[Diagnostic] = list(plan.diagnostics)
+    judged: dict[str, Change] = {}
+    groups: dict[str, list[Change]] = {}
+    for change in plan.changes:
+        if change.type_name == HOST.type_name and change.action is Action.CREATE:
+            groups.setdefault(change.provider, []).append(change)
+    for provider, changes in groups.items():
+        steps = providers.of(provider).resources[HOST.type_name]
+        assert isinstance(steps, HostLifecycle)
+        outcomes = await steps.preflight([_request(change) for change in changes])
+        for change, outcome in zip(changes, outcomes, strict=True):
+            judged[change.address] = replace(change, notes=(*change.notes, _note(change, outcome)))
+            told += outcome.diagnostics
+    found = tuple(judged.get(change.address, change) for change in plan.changes)
+    return replace(plan, changes=found, diagnostics=tuple(told), calls=providers.calls)
+
+
+def _request(change: Change) -> ApplyRequest:
+    return ApplyRequest(None, _known(change.config), change.after, b"", change.address)
+
+
+def _known(config: Attributes | None) -> Attributes:
+    return {name: None if holds_unknown(value) else value for name, value in (config or {}).items()}
+
+
+def _note(change: Change, outcome: Outcome) -> str:
+    unknown = sorted(name for name, value in (change.config or {}).items() if holds_unknown(value))
+    judged = f", judged without {', '.join(unknown)}" if unknown else ""
+    if has_error(outcome.diagnostics):
+        return f"dry run: would fail{judged}"
+    if outcome.diagnostics:
+        return f"dry run: exists already, would be adopted{judged}"
+    return f"dry run: would be created{judged}"

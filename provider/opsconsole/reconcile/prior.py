@@ -1,0 +1,124 @@
+"""What state knows before a plan: its instances under the addresses that the program gives them.
+
+Carries out `moved` blocks and takes in what `import` blocks name, on values alone: state itself
+changes only when a plan is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.errors import UserError
+from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.model import Program
+from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.resources import RESOURCES
+
+
+@dataclass
+class Prior:
+    """The instances before a plan.
+
+    Attributes:
+        known: Address to instance.
+        imports: Address to the id that an `import` block gives it, where it is not in state yet.
+        diagnostics: What could not be imported.
+    """
+
+    known: dict[str, Known] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def depended_on(self) -> dict[str, set[str]]:
+        """Return, by configuration address, which resources depend on it in state."""
+        found: dict[str, set[str]] = {}
+        for address, item in self.known.items():
+            for dependency in item.held.dependencies:
+                found.setdefault(dependency, set()).add(config_address(address))
+        return found
+
+
+def read_prior(state: State) -> dict[str, Known]:
+    """Return the managed instances of a state, by address.
+
+    Raises:
+        UserError: state holds what is not of this provider, or of a newer schema.
+    """
+    found = {}
+    for address in state.addresses():
+        if address.mode != "managed":
+            continue
+        held = state.get(address)
+        if held is None:
+            continue
+        definition = RESOURCES.get(address.type)
+        if definition is None or address.module:
+            raise UserError(
+                f"State holds {address}, which is not a resource of this provider's root module.",
+                "The native engine works on states of this provider alone; Terraform can run it.",
+            )
+        if held.schema_version > 0:
+            raise UserError(
+                f"State holds {address} in schema version {held.schema_version}.",
+                "A newer release of opsconsole wrote it: use that release.",
+            )
+        text = str(address)
+        found[text] = Known(text, address.type, held, from_state(definition, held.attributes))
+    return found
+
+
+def move(known: Mapping[str, Known], program: Program) -> dict[str, Known]:
+    """Return the instances under the addresses that `moved` blocks give them."""
+    if not program.moved:
+        return dict(known)
+    moved = dict(known)
+    instances: dict[str, dict[str, None]] = {}
+    for text in moved:
+        instances.setdefault(config_address(text), {})[text] = None
+    for block in program.moved:
+        source, target = block.source, block.target
+        whole = source.key is None and target.key is None
+        for text in list(instances.get(str(source), ())) if whole else [str(source)]:
+            new = str(replace(target, key=Address.parse(text).key) if whole else target)
+            if text in moved and new not in moved:
+                item = moved.pop(text)
+                previous = item.previous_address or text
+                moved[new] = replace(item, address=new, previous_address=previous)
+                del instances[config_address(text)][text]
+                instances.setdefault(config_address(new), {})[new] = None
+    return moved
+
+
+async def take_imports(
+    prior: Prior, program: Program, evaluator: Evaluator, providers: Providers
+) -> None:
+    """Take what `import` blocks name among what is known; each is read with the rest."""
+    for target in evaluator.imports():
+        address = str(target.address)
+        if address in prior.known:
+            continue
+        config = program.blocks.get(target.address.config)
+        if config is None:
+            prior.diagnostics.append(
+                error(
+                    f"An import block names {address}, which the program does not declare",
+                    "Declare the resource, or let `terraform plan -generate-config-out` write it.",
+                )
+            )
+            continue
+        provider = target.provider or config.provider
+        steps = providers.of(provider).resources[config.type_name]
+        outcome = await steps.import_state(target.id)
+        prior.diagnostics += outcome.diagnostics
+        if outcome.state is None:
+            continue
+        held = InstanceObject(in_state(program, provider), outcome.state, 0, outcome.private)
+        prior.known[address] = Known(address, config.type_name, held, outcome.state)
+        prior.imports[address] = target.id

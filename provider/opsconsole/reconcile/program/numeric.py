@@ -1,0 +1,82 @@
+"""Numbers as the language has them: binary floating point with 512 bits of mantissa.
+
+Whole numbers are int; all others are Fractions that such a mantissa holds. Precision, rounding
+and the shortest decimal text are those of go-cty.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+Number = int | Fraction
+
+_PRECISION = 512
+_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+
+
+def parse_number(text: str) -> Number | None:
+    """Return the number that `text` writes in decimal, or None."""
+    if not _TEXT.fullmatch(text):
+        return None
+    if text.isdigit() and len(text) < 150:
+        return int(text)
+    mantissa, _, exponent = text.lower().partition("e")
+    if mantissa.endswith("."):
+        mantissa += "0"
+    value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
+    return rounded(value)
+
+
+def from_float(value: float) -> Number:
+    """Return the number that `value` is written as in JSON."""
+    number = parse_number(repr(value))
+    if number is None:
+        raise ValueError(f"not a number: {value!r}")
+    return number
+
+
+def rounded(value: Number) -> Number:
+    """Return `value` rounded to the mantissa, ties to even; an int if it is whole."""
+    fraction = Fraction(value)
+    if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
+        return fraction.numerator
+    step = _last_place(fraction)
+    exact = round(fraction / step) * step
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _last_place(value: Fraction) -> Fraction:
+    """Return the weight of the last mantissa bit of `value`, which is not zero."""
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    return Fraction(2) ** (exponent - _PRECISION + 1)
+
+
+def format_number(value: Number) -> str:
+    """Return the shortest decimal text, without an exponent, that rounds to `value`."""
+    if isinstance(value, int):
+        return str(value)
+    size = abs(value)
+    tolerance = _last_place(size) / 2
+    places = max(1, len(str(size.denominator)) - len(str(size.numerator)) - 1)
+    scale = 10**places
+    while abs(Fraction(round(size * scale), scale) - size) >= tolerance:
+        places += 1
+        scale *= 10
+    digits = str(round(size * scale)).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 else text
+
+
+def quotient(left: Number, right: Number) -> Number:
+    """Return left / right; the divisor is not zero."""
+    return rounded(Fraction(left) / Fraction(right))
+
+
+def remainder(left: Number, right: Number) -> Number:
+    """Return what is left of `left` after taking `right` whole times out, with left's sign."""
+    times = Fraction(left) / Fraction(right)
+    return rounded(Fraction(left) - int(times) * Fraction(right))

@@ -1,0 +1,121 @@
+"""The tree of a parsed expression. Each node evaluates itself in a scope.
+
+Built by `parsing`; what names stand for is the scope's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+Step = str | int
+"""An attribute's name, or an index that is written out: a whole number or a Quoted."""
+
+
+class Quoted(str):
+    """An index that is a text: `["a"]`. It leads to the same as the attribute `a`."""
+
+    __slots__ = ()
+
+
+class Scope(Protocol):
+    """What an expression may ask of its surroundings."""
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The names that enclosing `for` expressions bind."""
+
+    def within(self, names: dict[str, Any]) -> Scope:
+        """Return this scope with further names bound."""
+
+    def resolve(self, reference: Reference) -> Any:
+        """Return the value that a reference stands for."""
+
+    def resolve_index(self, reference: Reference, key: Any) -> Any:
+        """Return the element `key` of what a reference stands for, without making all of it."""
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Return the result of a function."""
+
+
+class Node:
+    """One node of the tree."""
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Any:
+        """Return the value in `scope`.
+
+        Raises:
+            EvaluationError: The expression is wrong for what it was given.
+            UnsupportedExpression: It uses what only Terraform has.
+        """
+        raise NotImplementedError
+
+    def children(self) -> Sequence[Node]:
+        """Return the nodes right below."""
+        return ()
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        """Yield every reference in the tree but those to names in `bound`."""
+        for child in self.children():
+            yield from child.references(bound)
+
+
+class Literal(Node):
+    """A value that is written out."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def evaluate(self, scope: Scope) -> Any:
+        return self.value
+
+
+class Reference(Node):
+    """A name and the steps that follow it, as far as they are written out."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.steps = steps
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self.steps == other.steps
+
+    def __hash__(self) -> int:
+        return hash(self.steps)
+
+    def __repr__(self) -> str:
+        return f"Reference({self.steps!r})"
+
+    def evaluate(self, scope: Scope) -> Any:
+        return scope.resolve(self)
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        if self.steps[0] not in bound:
+            yield self
+
+    def written(self) -> str:
+        """Return the reference as a user writes it."""
+        text = str(self.steps[0])
+        for step in self.steps[1:]:
+            if isinstance(step, int):
+                text += f"[{step}]"
+            else:
+                text += f'["{step}"]' if isinstance(step, Quoted) else f".{step}"
+        return text
+
+
+class Composite(Node):
+    """A node whose children are its operands."""
+
+    __slots__ = ("operands",)
+
+    def __init__(self, *operands: Node) -> None:
+        self.operands = operands
+
+    def children(self) -> Sequence[Node]:
+        return self.operands

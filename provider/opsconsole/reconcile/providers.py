@@ -1,0 +1,101 @@
+"""The provider configurations of a program, and the lifecycles that work under them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from opsconsole.address import SOURCE, TERRAFORM_HOST
+from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.lifecycle.interface import LifecycleInterface
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.model import Program
+from opsconsole.v1.settings import Settings
+from opsconsole.values import holds_unknown
+
+LOCAL_NAME = "opsconsole"
+MakeLifecycle = Callable[[Settings], Lifecycle]
+
+
+def in_state(program: Program, key: str) -> str:
+    """Return how state writes the address of the provider configuration `key`."""
+    required = program.required_providers.get(LOCAL_NAME, {})
+    source = required.get("source") or SOURCE
+    parts = str(source).lower().split("/")
+    full = "/".join(parts if len(parts) == 3 else [TERRAFORM_HOST, *parts])
+    _, dot, alias = key.partition(".")
+    return f'provider["{full}"]{dot}{alias}'
+
+
+def key_of(address: str) -> str:
+    """Return the key of a provider configuration that state writes as `address`."""
+    _, _, alias = address.partition('"].')
+    return f"{LOCAL_NAME}.{alias}" if alias else LOCAL_NAME
+
+
+@dataclass
+class Providers:
+    """The lifecycles of one run, made as they are asked for.
+
+    Attributes:
+        program: The program whose provider blocks configure them.
+        evaluator: Evaluates these blocks.
+        environ: The environment that fills what they leave out.
+    """
+
+    program: Program
+    evaluator: Evaluator
+    environ: Mapping[str, str]
+    make: MakeLifecycle = Lifecycle
+    _opened: dict[str, Lifecycle] = field(default_factory=dict)
+    _closed: Counter[str] = field(default_factory=Counter)
+
+    def of(self, key: str) -> Lifecycle:
+        """Return the lifecycle under a provider configuration.
+
+        Raises:
+            UserError, ConfigurationError: its settings are wrong, or not known yet.
+        """
+        if key not in self._opened:
+            self._opened[key] = self.make(self.settings(key))
+        return self._opened[key]
+
+    def settings(self, key: str) -> Settings:
+        """Return the settings of a provider configuration; raises as `of`."""
+        values = self.evaluator.provider_config(key).values
+        unknown = [name for name, value in values.items() if holds_unknown(value)]
+        if unknown:
+            raise UserError(
+                f"{', '.join(unknown)} of provider {key} is known only after apply.",
+                "Apply what it depends on first, with -target.",
+            )
+        try:
+            return Settings.from_values(values, self.environ)
+        except ConfigurationError as problem:
+            problem.message = f"provider {key}: {problem.message}"
+            raise
+
+    def by_state_address(self, addresses: Iterable[str]) -> dict[str, LifecycleInterface]:
+        """Return the lifecycles of the providers that state names."""
+        return {address: self.of(key_of(address)) for address in set(addresses)}
+
+    def by_key(self) -> Mapping[str, Lifecycle]:
+        """Return the lifecycles opened so far, by key."""
+        return self._opened
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests were sent, by operation."""
+        total = Counter(self._closed)
+        for lifecycle in self._opened.values():
+            total.update(lifecycle.calls)
+        return dict(total)
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        for lifecycle in self._opened.values():
+            await lifecycle.close()
+            self._closed.update(lifecycle.calls)
+        self._opened.clear()

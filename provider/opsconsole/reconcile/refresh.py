@@ -1,0 +1,57 @@
+"""Reading everything in state at once, hosts first: a host found gone takes its agents along.
+
+Costs one call a host, agent and blacklisted command, and one search for all specialties.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from opsconsole.definition import ResourceDefinition
+from opsconsole.lifecycle.interface import LifecycleInterface, ReadRequest
+from opsconsole.reconcile.declaration import Known
+from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
+
+WAVES: tuple[tuple[ResourceDefinition, ...], ...] = (
+    (HOST, SPECIALTY, BLACKLISTED_COMMAND),
+    (AGENT,),
+    (AGENT_PLUGIN,),
+)
+"""What is read together; a later wave is read in the light of the earlier ones."""
+
+
+async def refresh(
+    known: Sequence[Known], lifecycles: Mapping[str, LifecycleInterface]
+) -> dict[str, Known]:
+    """Return what state holds together with what reading it said, by address.
+
+    Args:
+        known: The instances; those whose provider has no lifecycle are left unread.
+        lifecycles: A lifecycle by the provider's address as state writes it.
+    """
+    found = {item.address: item for item in known}
+    for wave in WAVES:
+        names = {definition.type_name for definition in wave}
+        groups: dict[tuple[str, str], list[Known]] = {}
+        for item in known:
+            if item.type_name in names and item.held.provider in lifecycles:
+                groups.setdefault((item.held.provider, item.type_name), []).append(item)
+        done = await asyncio.gather(
+            *(
+                _read(lifecycles[provider], type_name, group)
+                for (provider, type_name), group in groups.items()
+            )
+        )
+        for group in done:
+            found.update((item.address, item) for item in group)
+    return found
+
+
+async def _read(
+    lifecycle: LifecycleInterface, type_name: str, group: Sequence[Known]
+) -> Iterable[Known]:
+    requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
+    outcomes = await lifecycle.resources[type_name].read(requests)
+    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]

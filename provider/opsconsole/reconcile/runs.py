@@ -1,0 +1,74 @@
+"""One run from the outside: making a plan on an open state, guarding it, applying it.
+
+Commands put their words around this; nothing is printed or asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.reconcile.changes import Action, Counts, Plan
+from opsconsole.reconcile.execution import Applied
+from opsconsole.reconcile.guard import DEFAULT_SHARE, too_much_goes
+from opsconsole.reconcile.options import PlanOptions
+from opsconsole.reconcile.order import Leg
+from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.preflight import with_preflight
+from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.reconcile.unknown_outcomes import settle_unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """How much a plan may take away: `share` per cent, or anything if `forced`."""
+
+    forced: bool = False
+    share: float = DEFAULT_SHARE
+
+    def objection(self, plan: Plan) -> Diagnostic | None:
+        """Return why a plan needs to be forced, or None."""
+        return None if self.forced else too_much_goes(plan, self.share)
+
+
+async def make_plan(
+    workspace: Workspace,
+    session: StateSession,
+    options: PlanOptions,
+    watch: Callable[[Planner], None] | None = None,
+) -> Plan:
+    """Settle what earlier runs left unknown, and make a plan.
+
+    Args:
+        workspace: Its state is that of `session`.
+        watch: Is handed the planner before it begins, to show how it goes.
+
+    Raises:
+        UserError: The program or the state cannot be planned with at all.
+    """
+    planner = Planner(workspace, options)
+    if watch is not None:
+        watch(planner)
+    try:
+        told = await settle_unknown(session, planner.providers)
+        plan = await planner.plan()
+        if options.preflight and not has_error(plan.diagnostics):
+            plan = await with_preflight(plan, planner.providers)
+    finally:
+        await planner.close()
+    return replace(plan, diagnostics=(*told, *plan.diagnostics))
+
+
+def counted(applied: Applied) -> Counts:
+    """Return the counts of what was done, as Terraform counts it."""
+    done = applied.done
+    legs = [step.leg for step in done]
+    forgotten = sum(step.change.action is Action.FORGET for step in done)
+    return Counts(
+        add=legs.count(Leg.CREATE),
+        change=legs.count(Leg.UPDATE),
+        destroy=legs.count(Leg.DELETE),
+        imported=sum(bool(step.change.import_id) for step in done),
+        forget=forgotten,
+    )

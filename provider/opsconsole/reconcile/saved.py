@@ -1,0 +1,212 @@
+"""Saved plans: a plan, with the program and the variables that it was made from, as one file.
+
+The file holds no provider setting: credentials come from the environment, or from ephemeral
+variables, when it is applied.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import os
+import stat
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.reconcile.changes import (
+    Action,
+    Change,
+    DataRead,
+    Drift,
+    OutputChange,
+    Plan,
+    Refreshed,
+)
+from opsconsole.values import UNKNOWN, Value
+
+_MAGIC = b"opsconsole plan 1\n"
+_UNKNOWN_KEY = "\0unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """What a plan file holds.
+
+    Attributes:
+        plan: The plan, without its diagnostics.
+        files: Name to text of the program's files.
+        root: The directory that the program's relative paths start at.
+        stack: Name of the stack.
+        variables: Values of the variables that are neither ephemeral nor a credential.
+        digest: Digest of the state that the plan was made from.
+        state: The state file that the user named, or empty.
+    """
+
+    plan: Plan
+    files: Mapping[str, str]
+    root: str
+    stack: str
+    variables: Mapping[str, Any]
+    digest: str
+    state: str = ""
+
+
+def checksum(plan: Plan) -> str:
+    """Return a checksum of what a plan would do, to be demanded when it is applied.
+
+    The same changes on the same state make the same checksum, whenever they are planned.
+    """
+    told = [
+        [item.address, item.action.value, _plain(item.before), _plain(item.after), item.import_id]
+        for item in sorted(plan.acting(), key=lambda change: change.address)
+    ]
+    outputs = [[item.name, item.action.value, _plain(item.after)] for item in plan.outputs]
+    # A state that does not exist yet has a lineage made up anew each time.
+    content = [plan.lineage if plan.serial else "", plan.mode, told, outputs]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_plan(path: Path, saved: SavedPlan) -> None:
+    """Write a plan file, readable by its owner alone.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    content = {
+        "plan": _plain(_fields(saved.plan)),
+        "files": dict(saved.files),
+        "root": saved.root,
+        "stack": saved.stack,
+        "variables": dict(saved.variables),
+        "digest": saved.digest,
+        "state": saved.state,
+    }
+    packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.fchmod(descriptor, 0o600)
+            file.write(_MAGIC + packed)
+    except OSError as problem:
+        raise UserError(f"Cannot write the plan to {path}: {problem.strerror}.") from problem
+
+
+def read_plan(path: Path) -> SavedPlan:
+    """Read a plan file.
+
+    Raises:
+        UserError: it cannot be read, or is no plan of this release.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise UserError(f"Cannot read the plan {path}: {problem.strerror}.") from problem
+    if not data.startswith(_MAGIC):
+        raise UserError(
+            f"{path} is no plan of this release of opsconsole.",
+            "A plan file is written by `opsconsole plan -out FILE`; Terraform's are not read.",
+        )
+    try:
+        content = json.loads(zlib.decompress(data[len(_MAGIC) :]))
+        return SavedPlan(
+            _plan(content["plan"]),
+            content["files"],
+            content["root"],
+            content["stack"],
+            content["variables"],
+            content["digest"],
+            content["state"],
+        )
+    except (ValueError, KeyError, TypeError, zlib.error) as problem:
+        raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
+
+
+def _fields(plan: Plan) -> dict[str, Any]:
+    found = {item.name: getattr(plan, item.name) for item in dataclasses.fields(plan)}
+    del found["diagnostics"]
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it."""
+    if value is UNKNOWN:
+        return {_UNKNOWN_KEY: True}
+    if isinstance(value, Action):
+        return value.value
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    return value
+
+
+def _plan(content: dict[str, Any]) -> Plan:
+    return Plan(
+        changes=tuple(_change(item) for item in content["changes"]),
+        drift=tuple(map(_drift, content["drift"])),
+        outputs=tuple(map(_output, content["outputs"])),
+        lineage=content["lineage"],
+        serial=content["serial"],
+        mode=content["mode"],
+        calls=content["calls"],
+        refreshed=tuple(
+            Refreshed(
+                item["address"],
+                _value(item["value"]),
+                base64.b64decode(item["private"]),
+                None if item["dependencies"] is None else tuple(item["dependencies"]),
+            )
+            for item in content["refreshed"]
+        ),
+        data=tuple(
+            DataRead(item["address"], item["type_name"], item["provider"], _value(item["value"]))
+            for item in content["data"]
+        ),
+        dropped=tuple(content["dropped"]),
+    )
+
+
+def _drift(content: dict[str, Any]) -> Drift:
+    before, after = _value(content["before"]), _value(content["after"])
+    hidden = frozenset(content["sensitive"])
+    return Drift(content["address"], content["type_name"], before, after, hidden)
+
+
+def _output(content: dict[str, Any]) -> OutputChange:
+    action = Action(content["action"])
+    before, after = _value(content["before"]), _value(content["after"])
+    return OutputChange(content["name"], action, before, after, content["sensitive"])
+
+
+def _change(content: dict[str, Any]) -> Change:
+    read = {name: _value(item) for name, item in content.items()}
+    for name in ("replace_paths", "notes", "depends_on", "released"):
+        read[name] = tuple(read[name])
+    read["private"] = base64.b64decode(content["private"])
+    read["action"] = Action(content["action"])
+    read["sensitive"] = frozenset(content["sensitive"])
+    return Change(**read)
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, dict):
+        if _UNKNOWN_KEY in value:
+            return UNKNOWN
+        return {key: _value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    return value

@@ -1,0 +1,187 @@
+"""The text of a state file: JSON laid out with two spaces, as Terraform core writes it.
+
+A text in this layout is cut into fields and items by its line beginnings alone, so that what
+nobody edits is kept letter by letter (numbers, unknown fields, order). What the fields mean is
+the model's business.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from json.encoder import encode_basestring
+from typing import Any
+
+# Go's encoder writes these as escapes; a lone surrogate has no other form in UTF-8.
+_GO_ESCAPES = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+class OtherLayout(ValueError):
+    """The text is not laid out as Terraform writes it; `render` of its decoded value is."""
+
+
+class Number(float):
+    """A number with a fraction or an exponent, which remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_constant)
+
+
+def decode(text: str) -> Any:
+    """Decode JSON; numbers keep the form they were written in.
+
+    Raises:
+        ValueError: It is not JSON, or nested beyond what can be read.
+    """
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def quote(text: str) -> str:
+    """Write a string as Go's JSON encoder does."""
+    quoted: str = encode_basestring(text)
+    if _GO_ESCAPES.search(quoted):
+        return _GO_ESCAPES.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
+    return quoted
+
+
+def render(value: Any, indent: int, sort: bool = False) -> str:
+    """Lay out a value that begins on a line indented by `indent` spaces.
+
+    Args:
+        sort: Sort the keys of every object, as core does for attributes.
+    """
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        # Core writes a value of dynamic type in this order, and everything else sorted.
+        names = sorted(value) if sort and list(value) != ["value", "type"] else value
+        return join_fields(
+            [(name, render(value[name], indent + 2, sort)) for name in names], indent
+        )
+    if isinstance(value, (list, tuple)):
+        return join_items([render(item, indent + 2, sort) for item in value], indent)
+    if value is None:
+        return "null"
+    if isinstance(value, int):
+        return str(value) if not isinstance(value, bool) else "true" if value else "false"
+    return value.text if isinstance(value, Number) else json.dumps(value, allow_nan=False)
+
+
+def join_fields(fields: Iterable[tuple[str, str]], indent: int) -> str:
+    """Lay out an object of fields whose values are laid out already."""
+    pad = "\n" + " " * (indent + 2)
+    body = f",{pad}".join([f"{quote(name)}: {raw}" for name, raw in fields])
+    return f"{{{pad}{body}{pad[:-2]}}}" if body else "{}"
+
+
+def join_items(items: Sequence[str], indent: int) -> str:
+    """Lay out an array of items that are laid out already."""
+    if not items:
+        return "[]"
+    pad = "\n" + " " * (indent + 2)
+    return f"[{pad}{f',{pad}'.join(items)}{pad[:-2]}]"
+
+
+def split_fields(text: str, indent: int) -> dict[str, str]:
+    """Cut an object that stands on a line indented by `indent` into names and laid-out values.
+
+    The values are not decoded: every one of them must be, before the cut can be relied on.
+
+    Raises:
+        OtherLayout: The text is not in the layout.
+    """
+    if text == "{}":
+        return {}
+    pad = "\n" + " " * (indent + 2)
+    opening, closing = "{" + pad + '"', pad[:-2] + "}"
+    if not (text.startswith(opening) and text.endswith(closing)):
+        raise OtherLayout
+    pieces = text[len(opening) : -len(closing)].split(f',{pad}"')
+    return dict(_name_and_value(piece) for piece in pieces)
+
+
+def _name_and_value(piece: str) -> tuple[str, str]:
+    name, colon, raw = piece.partition('": ')
+    if not colon:
+        raise OtherLayout
+    if "\\" not in name:
+        return name, raw
+    try:
+        decoded, end = json.decoder.scanstring(piece, 0)  # type: ignore[attr-defined]
+    except ValueError as error:
+        raise OtherLayout from error
+    if piece[end : end + 2] != ": ":
+        raise OtherLayout
+    return decoded, piece[end + 2 :]
+
+
+def split_items(text: str, start: int, end: int, indent: int) -> Iterator[str]:
+    """Cut the array of objects at `text[start:end]`, on a line indented by `indent`, into items.
+
+    Raises:
+        OtherLayout: The text is not in the layout.
+    """
+    if text[start : min(end, start + 5)] in ("[]", "null"):
+        return
+    pad = "\n" + " " * (indent + 2)
+    opening, between, closing = "[" + pad + "{", f",{pad}{{", pad[:-2] + "]"
+    if not (text.startswith(opening, start) and text.endswith(closing, start, end)):
+        raise OtherLayout
+    at, stop = start + len(opening) - 1, end - len(closing)
+    while (cut := text.find(between, at, stop)) >= 0:
+        yield text[at:cut]
+        at = cut + len(between) - 1
+    yield text[at:stop]
+
+
+def find_array(text: str, opening: str, indent: int) -> tuple[int, int]:
+    """Return where the array behind `opening` begins and ends; (-1, -1) when it is not there.
+
+    Raises:
+        OtherLayout: It has no end where the layout puts it.
+    """
+    cut = text.find(opening)
+    if cut < 0:
+        return -1, -1
+    start = cut + len(opening)
+    for nothing in ("[]", "null"):
+        if text.startswith(nothing, start):
+            return start, start + len(nothing)
+    closing = "\n" + " " * indent + "]"
+    end = text.find(closing, start) + len(closing)
+    if end < start:
+        raise OtherLayout
+    return start, end
+
+
+def place(
+    fields: dict[str, str], name: str, raw: str | None, order: Sequence[str]
+) -> dict[str, str]:
+    """Return `fields` with one field set, or without it when `raw` is None.
+
+    A field that is there keeps its place; a new one goes after the nearest one that precedes it in
+    `order`.
+    """
+    if raw is None:
+        return {key: value for key, value in fields.items() if key != name}
+    if name in fields:
+        return {**fields, name: raw}
+    before = order[: order.index(name)]
+    position = 1 + max((at for at, key in enumerate(fields) if key in before), default=-1)
+    listed = list(fields.items())
+    return dict([*listed[:position], (name, raw), *listed[position:]])

@@ -1,0 +1,75 @@
+"""`-target`: which instances a plan is about. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from opsconsole.errors import UserError
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.program.graph import Graph
+from opsconsole.reconcile.state.addresses import Address
+
+
+class Targets:
+    """Tells of an address whether the plan is about it."""
+
+    def __init__(
+        self,
+        wanted: Iterable[str],
+        graph: Graph,
+        known: Collection[str],
+        *,
+        destroy: bool,
+        held_by: dict[str, set[str]],
+    ) -> None:
+        """Take the targets and what each brings along.
+
+        Args:
+            wanted: Addresses of resources or instances; none: everything is wanted.
+            known: Addresses of all instances in state.
+            destroy: Whether dependants come along instead of dependencies.
+            held_by: Configuration address to those that depend on it in state.
+
+        Raises:
+            UserError: a target is no address, or names nothing.
+        """
+        self._exact: set[str] = set()
+        self._resources: set[str] = set()
+        self.all = not wanted
+        for text in wanted:
+            address = str(Address.parse(text))
+            config = config_address(address)
+            if config not in graph.direct and not any(
+                config_address(item) == config for item in known
+            ):
+                raise UserError(
+                    f"-target names {text}, which is neither in the program nor in state.",
+                    "Check the address: `opsconsole state list` shows those in state.",
+                )
+            if config == address:
+                self._resources.add(config)
+            else:
+                self._exact.add(address)
+            if destroy:
+                self._resources |= _reached(config, held_by)
+            elif config in graph.direct:
+                self._resources.update(graph.ancestors(config))
+
+    def __contains__(self, address: str) -> bool:
+        return (
+            self.all
+            or instance_and_key(address)[0] in self._exact
+            or config_address(address) in self._resources
+        )
+
+
+def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        for item in edges.get(pending.pop(), ()):
+            if item not in found:
+                found.add(item)
+                pending.append(item)
+    return found

@@ -1,0 +1,165 @@
+"""Creates whose outcome a crash left unknown: settled where they can be, else kept apart in state.
+
+What cannot be settled stands in state as a tainted instance under an id that means "not known", so
+that neither engine creates it a second time until the user says which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import ConsoleError, UserError
+from opsconsole.lifecycle.host import HostLifecycle
+from opsconsole.lifecycle.host_settling import Fate, Found, LostCreate
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel
+from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.providers import Providers, key_of
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.reconcile.state.records import Intent
+from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.resources import HOST, RESOURCES
+from opsconsole.values import UNKNOWN, Attributes
+
+
+async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle what can be settled of the calls that earlier runs left; return what the user is told.
+
+    State is durable before a call is struck off the list.
+
+    Raises:
+        UserError: The console cannot be asked, or what was found cannot be made durable.
+    """
+    calls = [call for call in session.unresolved if call.id]
+    if not calls:
+        return []
+    settling = _Settling(session)
+    open_calls = [call for call in calls if settling.is_open(call)]
+    hosts = [call for call in open_calls if _type_name(call) == HOST.type_name]
+    for call, found in await _find_hosts(session, providers, hosts):
+        settling.keep(call, found)
+    for call in open_calls:
+        if _type_name(call) != HOST.type_name:
+            settling.keep(call, Found(Fate.UNKNOWN))
+    session.record()
+    await session.checkpoint()
+    session.resolve(call.id for call in calls)
+    return settling.told
+
+
+def _type_name(call: Intent) -> str:
+    return Address.parse(call.address).type
+
+
+async def _find_hosts(
+    session: StateSession, providers: Providers, calls: Sequence[Intent]
+) -> list[tuple[Intent, Found]]:
+    """Ask the console what became of creations of hosts, all of one provider at once."""
+    groups: dict[str, list[Intent]] = {}
+    for call in calls:
+        groups.setdefault(str(call.details.get("provider", "")), []).append(call)
+    found: list[tuple[Intent, Found]] = []
+    for provider, group in groups.items():
+        steps = providers.of(key_of(provider)).resources[HOST.type_name]
+        assert isinstance(steps, HostLifecycle)
+        lost = [
+            LostCreate(_planned(call), call.address, str(call.details.get("dry_run_said", "")))
+            for call in group
+        ]
+        try:
+            fates = await steps.find_lost(lost, _hosts_of(session, provider))
+        except ConsoleError as problem:
+            raise UserError(
+                f"An earlier run may have created {', '.join(call.address for call in group)}, "
+                f"and the console cannot be asked: {problem.message}",
+                problem.remedy or "Run again once it answers. Nothing was changed.",
+            ) from problem
+        found += zip(group, fates, strict=True)
+    return found
+
+
+def _planned(call: Intent) -> Attributes:
+    planned = call.details.get("planned")
+    return dict(planned) if isinstance(planned, dict) else {}
+
+
+def _hosts_of(session: StateSession, provider: str) -> list[Attributes]:
+    return [
+        item.before
+        for item in read_prior(session.state).values()
+        if item.type_name == HOST.type_name
+        and item.held.provider == provider
+        and not is_sentinel(item.before.get("id"))
+    ]
+
+
+@dataclass
+class _Settling:
+    """Puts what was found into the state of a session, and says so."""
+
+    session: StateSession
+    told: list[Diagnostic] = field(default_factory=list)
+
+    def is_open(self, call: Intent) -> bool:
+        """Tell whether state says nothing yet of what a call created.
+
+        The list of calls outlives their settling if that is interrupted, too.
+        """
+        held = self.session.state.get(call.address)
+        return held is None or self._stands_aside(call)
+
+    def _stands_aside(self, call: Intent) -> bool:
+        """Tell whether state still holds what a call was to create a substitute for."""
+        held = self.session.state.get(call.address)
+        replaced = call.details.get("instead_of")
+        return held is not None and replaced is not None and held.attributes.get("id") == replaced
+
+    def keep(self, call: Intent, found: Found) -> None:
+        """Put the fate of a call into state."""
+        address = call.address
+        if found.fate is Fate.NEVER:
+            self.told.append(
+                warning(
+                    f"{address} was not created by the run that was interrupted",
+                    "The console was asked by a dry run and does not know it.",
+                )
+            )
+            return
+        if found.outcome is not None and found.outcome.state is not None:
+            self._put(call, found.outcome)
+            self.told.append(
+                warning(
+                    f"{address} was created by the run that was interrupted",
+                    f"It is {found.outcome.state['id']}, and in state from now on.",
+                )
+            )
+            self.told += found.outcome.diagnostics
+            return
+        definition = RESOURCES[_type_name(call)]
+        unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
+        state = settle(definition, _planned(call) | unknown, {"id": new_sentinel()})
+        self._put(call, Outcome(state), tainted=True)
+
+    def _put(self, call: Intent, outcome: Outcome, *, tainted: bool = False) -> None:
+        state = self.session.state
+        if self._stands_aside(call):
+            state.depose(call.address)
+        assert outcome.state is not None
+        state.put(
+            call.address,
+            InstanceObject(
+                provider=str(call.details.get("provider", "")),
+                attributes=outcome.state,
+                private=outcome.private,
+                dependencies=_texts(call.details.get("dependencies")),
+                tainted=tainted,
+            ),
+        )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, Iterable) else ()

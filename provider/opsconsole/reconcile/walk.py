@@ -1,0 +1,251 @@
+"""Walking a program in the order of dependencies, deciding what happens to each instance.
+
+What is decided for one level is what the next is evaluated with. Everything of one level, type and
+provider is decided in one question to the lifecycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.reconcile.cascade import Cascade, leaves_hosts
+from opsconsole.reconcile.changes import Action, Change, DataRead
+from opsconsole.reconcile.decisions import Decision, Wish, decide
+from opsconsole.reconcile.declaration import EVERYTHING, Declaration, Known
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.program.block_reading import definition_of
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.graph import Graph
+from opsconsole.reconcile.program.instances import Instance
+from opsconsole.reconcile.program.model import Block
+from opsconsole.reconcile.program.results import Evaluated
+from opsconsole.reconcile.providers import Providers
+from opsconsole.reconcile.targets import Targets
+from opsconsole.reconcile.triggers import is_triggered
+from opsconsole.resources import HOST
+from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+
+
+def levels(graph: Graph) -> list[list[str]]:
+    """Return the addresses of a graph in levels: each depends on earlier levels only."""
+    level: dict[str, int] = {}
+    found: list[list[str]] = []
+    for address in graph.order:
+        number = max((level[item] + 1 for item in graph.direct[address]), default=0)
+        level[address] = number
+        if number == len(found):
+            found.append([])
+        found[number].append(address)
+    return found
+
+
+def ignored_names(block: Block) -> frozenset[str]:
+    """Return the attributes that `ignore_changes` names."""
+    if block.lifecycle.ignore_all:
+        return EVERYTHING
+    return frozenset(str(path[0]) for path in block.lifecycle.ignore_changes)
+
+
+@dataclass
+class Walk:
+    """One walk through a program.
+
+    Attributes:
+        evaluator, graph, providers, targets: The program at hand.
+        known: The instances in state, by address.
+        values: What instances hold or will hold, by address: the walk adds to it.
+        requested: Addresses of `-replace`.
+        changes: The changes decided, by address.
+        declared: Addresses that the program declares.
+        data: Data sources that were read.
+        diagnostics: What the user is told.
+    """
+
+    evaluator: Evaluator
+    graph: Graph
+    providers: Providers
+    targets: Targets
+    known: Mapping[str, Known]
+    imports: Mapping[str, str]
+    values: dict[str, Attributes]
+    requested: Collection[str] = ()
+    changes: dict[str, Change] = field(default_factory=dict)
+    declared: set[str] = field(default_factory=set)
+    data: list[DataRead] = field(default_factory=list)
+    diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    _of_block: dict[str, list[Change]] = field(default_factory=dict)
+    _create_first: frozenset[str] = frozenset()
+
+    async def run(self) -> None:
+        """Walk the whole program.
+
+        Raises:
+            UserError: something in it cannot be evaluated.
+        """
+        self._create_first = self._creating_first()
+        for level in levels(self.graph):
+            groups: dict[tuple[str, str], list[Wish]] = {}
+            for address in level:
+                block = self.evaluator.program.blocks[address]
+                for instance in self.evaluator.instances(block).values():
+                    self.declared.add(instance.address)
+                    if instance.address not in self.targets:
+                        self._leave(instance.address)
+                    elif block.mode == "data":
+                        await self._read(instance)
+                    else:
+                        wish = self._wish(instance)
+                        if wish is not None:
+                            groups.setdefault((block.provider, block.type_name), []).append(wish)
+            for (provider, type_name), wishes in groups.items():
+                await self._decide(provider, type_name, wishes)
+
+    def _creating_first(self) -> frozenset[str]:
+        """Return the blocks that create before they destroy, and what these depend on."""
+        blocks = self.evaluator.program.blocks
+        own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
+        return frozenset(own).union(*(self.graph.ancestors(address) for address in own))
+
+    def _leave(self, address: str) -> None:
+        item = self.known.get(address)
+        if item is not None and item.value is not None:
+            self.values[address] = item.value
+
+    def _wish(self, instance: Instance) -> Wish | None:
+        address = instance.address
+        item = self.known.get(address)
+        if item is not None and is_sentinel(item.before.get("id")):
+            self._leave_unsettled(item)
+            return None
+        evaluated = self.evaluator.config(instance)
+        declared = self._declaration(instance, evaluated)
+        return Wish(declared, item, address in self.requested)
+
+    def _leave_unsettled(self, item: Known) -> None:
+        """Leave alone what an earlier run may or may not have created."""
+        self.changes[item.address] = Change(
+            item.address,
+            item.type_name,
+            Action.NO_OP,
+            item.before,
+            item.before,
+            notes=("left alone until it is settled whether it was created",),
+            depends_on=tuple(item.held.dependencies),
+        )
+
+    def _declaration(self, instance: Instance, evaluated: Evaluated) -> Declaration:
+        block = instance.block
+        lifecycle = block.lifecycle
+        triggered = bool(lifecycle.replace_triggered_by) and is_triggered(
+            instance,
+            self.evaluator,
+            lambda address: self._of_block.get(address, []),
+        )
+        dependencies = tuple(
+            item for item in self.graph.ancestors(block.address) if not item.startswith("data.")
+        )
+        return Declaration(
+            instance.address,
+            block.type_name,
+            evaluated.values,
+            block.provider,
+            dependencies,
+            lifecycle.prevent_destroy,
+            block.address in self._create_first,
+            ignored_names(block),
+            triggered,
+            block.origin.path,
+            frozenset(str(path[0]) for path in evaluated.sensitive if path),
+            self.imports.get(instance.address, ""),
+        )
+
+    async def _decide(self, provider: str, type_name: str, wishes: list[Wish]) -> None:
+        steps = self.providers.of(provider).resources[type_name]
+        for decision in await decide(steps, wishes, self.cascade().removal_of):
+            self.take(decision)
+
+    def cascade(self, also: Iterable[Known] = ()) -> Cascade:
+        """Return the cascade of the hosts that are known to go so far, and of those in `also`."""
+        going = [self.known[c.address] for c in self.changes.values() if leaves_hosts(c)]
+        hosts = (item for item in also if item.type_name == HOST.type_name)
+        return Cascade.of([*going, *self._orphaned_hosts(), *hosts], self.known.values())
+
+    def _orphaned_hosts(self) -> list[Known]:
+        blocks = self.evaluator.program.blocks
+        return [
+            item
+            for item in self.known.values()
+            if item.type_name == HOST.type_name
+            and item.address in self.targets
+            and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
+        ]
+
+    def take(self, decision: Decision) -> None:
+        """Add a decision to the walk: what comes later is evaluated with it."""
+        change = decision.change
+        self.changes[change.address] = change
+        self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
+        if change.after is not None:
+            self.values[change.address] = change.after
+        self.diagnostics += ((change.address, item) for item in decision.diagnostics)
+
+    async def _read(self, instance: Instance) -> None:
+        """Read a data source, or put it off until what it needs is known."""
+        block, address = instance.block, instance.address
+        values = self.evaluator.config(instance).values
+        if any(map(holds_unknown, values.values())):
+            self._put_off(block, address, values, "read_because_config_unknown")
+            return
+        pending = any(
+            change.acts for item in block.depends_on for change in self._of_block.get(item, ())
+        )
+        if pending:
+            self._put_off(block, address, values, "read_because_dependency_pending")
+            return
+        outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
+        self.diagnostics += ((address, item) for item in outcome.diagnostics)
+        if outcome.state is not None:
+            self.values[address] = outcome.state
+            self.data.append(DataRead(address, block.type_name, block.provider, outcome.state))
+
+    def _put_off(self, block: Block, address: str, values: Attributes, reason: str) -> None:
+        after = {
+            attribute.name: UNKNOWN
+            if attribute.computed and values[attribute.name] is None
+            else values[attribute.name]
+            for attribute in definition_of(block).attributes
+        }
+        self.values[address] = after
+        self.changes[address] = Change(
+            address,
+            block.type_name,
+            Action.READ,
+            None,
+            after,
+            values,
+            reason=reason,
+            construct_path=block.origin.path,
+            provider=block.provider,
+            depends_on=self.graph.ancestors(block.address),
+        )
+
+
+def unsettled_warnings(known: Iterable[Known]) -> list[tuple[str, Diagnostic]]:
+    """Say of each instance whose creation is not settled how the user settles it."""
+    return [
+        (
+            item.address,
+            warning(
+                f"Nobody knows whether {item.address} was created",
+                "An earlier run sent its create and lost the answer; it is left alone. Look it up "
+                f"in the console. If it was never created: `opsconsole state rm '{item.address}'`. "
+                f"If it was: `opsconsole import '{item.address}' ID`.",
+            ),
+        )
+        for item in known
+        if is_sentinel(item.before.get("id"))
+    ]

@@ -1,0 +1,207 @@
+"""The native commands in a folder of their own, against an emulated console.
+
+Commands run in this process, by the function behind the console script; what needs a process of
+its own (signals, terminals, locks) starts one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.cli.main import main
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+
+
+@dataclass(frozen=True)
+class Result:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Everything it wrote."""
+        return self.out + self.err
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The lines of JSON that it wrote."""
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The messages of one type."""
+        return [message for message in self.messages if message["type"] == kind]
+
+
+@dataclass
+class Native:
+    """A folder with a program, and the native commands in it."""
+
+    folder: Path
+    console: Emulator
+    monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, resource: Mapping[str, Any] | None = None, **blocks: Any) -> None:
+        """Write the program: its resources, and other blocks by name."""
+        program = {
+            "terraform": {
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
+            },
+            "provider": {"opsconsole": [self.settings]},
+            "resource": dict(resource or {}),
+        }
+        whole = {name: body for name, body in {**program, **blocks}.items() if body}
+        (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
+
+    def run(self, *words: str, answer: str = "", expect: int | None = 0) -> Result:
+        """Run a command; its exit code must be `expect`, unless that is None."""
+        out, err = io.StringIO(), io.StringIO()
+        with self.monkeypatch.context() as patch:
+            patch.chdir(self.folder)
+            patch.setattr(sys, "stdin", io.StringIO(answer))
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = _exit_code(words)
+        result = Result(code, out.getvalue(), err.getvalue())
+        assert expect in (None, code), result.text
+        return result
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+        """Start a command as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "opsconsole.cli.main", *words],
+            cwd=self.folder,
+            **{
+                "env": {**os.environ, **self.console.environment},
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                "text": True,
+                **options,
+            },
+        )
+
+    def plan(self, *words: str) -> dict[str, Any]:
+        """Plan, and return the plan in Terraform's JSON."""
+        found: dict[str, Any] = json.loads(self.run("plan", "-json", *words, expect=None).out)
+        return found
+
+    def actions(self, *words: str) -> dict[str, list[str]]:
+        """Plan, and return the actions by address; what needs none is left out."""
+        changes = self.plan(*words).get("resource_changes", [])
+        found = {item["address"]: item["change"]["actions"] for item in changes}
+        return {address: actions for address, actions in found.items() if actions != ["no-op"]}
+
+    @property
+    def state_file(self) -> Path:
+        """Where the state is."""
+        return self.folder / "terraform.tfstate"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state as it is in the file."""
+        found: dict[str, Any] = json.loads(self.state_file.read_text())
+        return found
+
+    def addresses(self) -> list[str]:
+        """The addresses in state."""
+        return self.run("state", "list").out.split()
+
+    def attributes(self, address: str) -> dict[str, Any]:
+        """What state holds of one instance without a key."""
+        type_name, _, name = address.partition(".")
+        for item in self.state["resources"]:
+            if (item["type"], item["name"]) == (type_name, name):
+                found: dict[str, Any] = item["instances"][0]["attributes"]
+                return found
+        raise LookupError(address)
+
+
+def _exit_code(words: Sequence[str]) -> int:
+    try:
+        return main(words)
+    except SystemExit as exit:
+        return exit.code if isinstance(exit.code, int) else 1
+
+
+@pytest.fixture(scope="session")
+def _running() -> Iterator[Callable[[str], Emulator]]:
+    """Consoles by profile, started when first asked for and kept."""
+    with contextlib.ExitStack() as stack:
+        consoles: dict[str, Emulator] = {}
+
+        def running(profile: str) -> Emulator:
+            if profile not in consoles:
+                consoles[profile] = stack.enter_context(serve(profile))
+            return consoles[profile]
+
+        yield running
+
+
+@pytest.fixture
+def native_on(
+    _running: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Native]:
+    """A folder of the native engine on a console of a profile, with the starter rows."""
+
+    def make(profile: str) -> Native:
+        console = _running(profile)
+        console.reset()
+        for name in [name for name in os.environ if name.startswith(("TF_", "OPSCONSOLE_"))]:
+            monkeypatch.delenv(name)
+        for name, value in console.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("NO_COLOR", "1")
+        settings = dict(console.profile.provider_settings)
+        return Native(tmp_path, console, monkeypatch, settings)
+
+    return make
+
+
+@pytest.fixture
+def native(native_on: Callable[[str], Native]) -> Native:
+    """A folder of the native engine on a sensible console."""
+    return native_on("default")
+
+
+@pytest.fixture
+def fleet() -> Callable[..., dict[str, Any]]:
+    """Resources: `hosts` hosts, each with an agent and a plugin where `agents`."""
+
+    def make(hosts: int = 3, *, agents: bool = True, **fields: Any) -> dict[str, Any]:
+        host = {"count": hosts, "name": "web-${count.index}", "tags": ["role:web"], **fields}
+        found: dict[str, Any] = {"opsconsole_host": {"web": host}}
+        if agents:
+            found["opsconsole_specialty"] = {"linux": {"key": "linux-server"}}
+            found["opsconsole_agent"] = {
+                "a": {
+                    "count": hosts,
+                    "name": "agent-${count.index}",
+                    "host_id": "${opsconsole_host.web[count.index].id}",
+                    "specialty_id": "${opsconsole_specialty.linux.id}",
+                }
+            }
+            found["opsconsole_agent_plugin"] = {
+                "p": {
+                    "count": hosts,
+                    "agent_id": "${opsconsole_agent.a[count.index].id}",
+                    "plugin_id": "plg_disk",
+                }
+            }
+        return found
+
+    return make

@@ -1,0 +1,194 @@
+"""Bad input: one clear error, exit 1, and the state as it was."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def program(resources: Any, **blocks: Any) -> str:
+    return json.dumps({"resource": resources, **blocks})
+
+
+CYCLE = {
+    "opsconsole_host": {
+        "a": {"name": "a", "jump_host_ids": ["${opsconsole_host.b.id}"]},
+        "b": {"name": "b", "jump_host_ids": ["${opsconsole_host.a.id}"]},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cdk.tf.json:1:"),
+        (program({"aws_instance": {"a": {}}}), "aws_instance"),
+        (program({"opsconsole_hosts": {"a": {}}}), "opsconsole_hosts"),
+        (program(CYCLE), "opsconsole_host.a"),
+        (program({"opsconsole_host": {"a": {"name": "${opsconsole_host.no.name}"}}}), ".no"),
+        (program({"opsconsole_host": {"a": {"name": "${var.no}"}}}), "no"),
+        (program({"opsconsole_host": {"a": {"nam": "a"}}}), "nam"),
+        (program(HOST, variable={"v": {}}), "The variable v has no value"),
+    ],
+    ids=["json", "provider", "type", "cycle", "reference", "variable", "argument", "value"],
+)
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_programs(native: Any, text: str, said: str, command: str) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    before = native.state_file.read_bytes()
+    (native.folder / "cdk.tf.json").write_text(text)
+    words = [command] if command == "plan" else [command, "-auto-approve"]
+    refused = native.run(*words, expect=1)
+    assert said in refused.text
+    assert refused.text.count("Error:") == 1
+    assert native.state_file.read_bytes() == before
+    assert len(native.console.rows("hosts")) == 1
+
+
+def newer_version(state: dict[str, Any]) -> None:
+    state["version"] = 5
+
+
+def newer_schema(state: dict[str, Any]) -> None:
+    state["resources"][0]["instances"][0]["schema_version"] = 7
+
+
+def other_provider(state: dict[str, Any]) -> None:
+    state["resources"][0]["type"] = "aws_instance"
+
+
+@pytest.mark.parametrize("spoil", [newer_version, newer_schema, other_provider])
+def test_states(native: Any, spoil: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    state = native.state
+    spoil(state)
+    native.state_file.write_text(json.dumps(state))
+    before = native.state_file.read_bytes()
+    refused = native.run("apply", "-auto-approve", expect=1)
+    assert refused.text.count("Error:") == 1
+    assert native.state_file.read_bytes() == before
+
+
+def test_a_state_that_is_no_json(native: Any) -> None:
+    native.write(HOST)
+    native.state_file.write_text("{]")
+    refused = native.run("plan", expect=1)
+    assert refused.err.count("Error:") == 1
+    assert native.state_file.read_text() == "{]"
+
+
+def test_a_place_that_cannot_be_written(native: Any) -> None:
+    native.write(HOST)
+    native.state_file.mkdir()
+    refused = native.run("apply", "-auto-approve", expect=1)
+    assert refused.err.count("Error:") == 1
+    assert native.console.rows("hosts") == []
+
+
+def test_a_directory_that_is_read_only(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write everywhere, so the directory is one that nobody can write to."""
+    native.write(HOST)
+    refused = native.run("apply", "-auto-approve", "-state=/proc/self/x.tfstate", expect=1)
+    assert refused.err.count("Error:") == 1
+    assert native.console.rows("hosts") == []
+
+
+def _small_files(size: int) -> Any:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+@pytest.mark.parametrize("size", [0, 4000])
+def test_a_full_disk(native: Any, fleet: Any, size: int) -> None:
+    """The limit on a file's size stands for a disk that has no more room."""
+    native.write(fleet(2, agents=False))
+    native.run("apply", "-auto-approve")
+    before = native.state
+    native.write(fleet(40, agents=False))
+    process = native.start("apply", "-auto-approve", preexec_fn=_small_files(size))
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1, out + err
+    # Coverage cannot write its own file under the limit, and says so with an error of SQLite's.
+    told = [line for line in (out + err).splitlines() if line.startswith("Error:")]
+    assert len(told) == 1, out + err
+    created = len(native.console.rows("hosts"))
+    native.run("state", "fold")
+    if size == 0:
+        assert created == 2
+        assert native.state == before
+    native.run("apply", "-auto-approve", expect=None)
+    native.run("apply", "-auto-approve", expect=None)
+    assert len(native.console.rows("hosts")) == 40
+
+
+def test_a_lock_that_another_holds(native: Any) -> None:
+    native.write(HOST)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(native.state_file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        for command in (["plan"], ["apply", "-auto-approve"], ["state", "rm", "x.y"]):
+            refused = native.run(*command, expect=1)
+            assert "opsconsole apply" in refused.err, "the holder is named"
+            assert refused.err.count("Error:") == 1
+        native.run("plan", "-lock=false")
+        waited = native.run("plan", "-lock-timeout=100ms", expect=1)
+        assert "Waiting for the state lock, held by" in waited.err
+    finally:
+        holder.communicate("\n", timeout=20)
+    native.run("plan")
+
+
+_HOLDER = """
+import sys
+from pathlib import Path
+from opsconsole.reconcile.state.opening import backend_for, open_state
+with open_state(backend_for(Path("."), None, "apply", None, Path(sys.argv[1]))):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "-nonsense"],
+        ["plan", "-lock-timeout=soon"],
+        ["plan", "-var", "x"],
+        ["plan", "-var-file=none.tfvars"],
+        ["plan", "-dir", "nowhere"],
+        ["apply", "p", "q"],
+        ["state"],
+        ["state", "show"],
+        ["output", "a", "b"],
+        ["hosts", "import"],
+    ],
+)
+def test_command_lines(native: Any, words: list[str]) -> None:
+    native.write(HOST)
+    refused = native.run(*words, expect=1)
+    assert refused.err.count("Error:") == 1
+
+
+def test_durations(native: Any, tmp_path: Path) -> None:
+    native.write(HOST)
+    for text in ("0", "0s", "1m30s", "250ms", "1.5h"):
+        native.run("plan", f"-lock-timeout={text}")

@@ -1,0 +1,66 @@
+"""What a native run refuses or fails over, and leaves in state untainted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def _agent(**fields: Any) -> dict[str, Any]:
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def test_a_console_that_ignores_dry_runs_fails_the_run_once(
+    native_on: Callable[[str], Any], fleet: Callable[..., dict[str, Any]]
+) -> None:
+    native = native_on("heedless")
+    native.write(fleet(3, agents=False))
+
+    result = native.run("apply", "-auto-approve", "-json", expect=1)
+
+    told = [item["diagnostic"] for item in result.of_type("diagnostic")]
+    assert [item["severity"] for item in told].count("error") == 1
+    hosts = {row["id"] for row in native.console.rows("hosts")}
+    instances = [item for entry in native.state["resources"] for item in entry["instances"]]
+    assert {item["attributes"]["id"] for item in instances} == hosts
+    assert not any(item.get("status") for item in instances)
+    assert native.actions() == {}
+
+
+@pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
+def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
+    native_on: Callable[[str], Any], policy: str
+) -> None:
+    native = native_on("default")
+    native.write(_agent(deletion_policy=policy))
+    native.run("apply", "-auto-approve")
+
+    prevented = policy == "prevent"
+    words = ("plan", "-replace=opsconsole_agent.a")
+    result = native.run(*words, expect=1 if prevented else 0)
+    both = native.run(*words, "-replace=opsconsole_host.web")
+
+    assert ("must not be removed" if prevented else "it is not archived") in result.text
+    assert "must not be removed" not in both.text
+    assert "it is not archived" not in both.text
+
+
+def test_a_host_that_another_resource_holds_is_not_adopted(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("default")
+    native.settings["on_existing_host"] = "adopt"
+    native.write({"opsconsole_host": {"a": {"name": "web"}}})
+    native.run("apply", "-auto-approve")
+
+    native.write({"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}})
+    result = native.run("apply", "-auto-approve", expect=1)
+
+    assert "an id that another host holds" in result.text
+    assert native.addresses() == ["opsconsole_host.a"]

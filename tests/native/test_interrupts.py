@@ -1,0 +1,151 @@
+"""Ctrl-C during an apply: once to finish what is in flight, twice to stop now."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from opsconsole.journal_files import journal_of
+
+
+def wait_for(condition: Any, what: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
+    """Start an apply that creates agents slowly, and return once it has created some."""
+    native.settings["max_concurrency"] = 1
+    native.write(fleet(count))
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
+    native.console.fault(method="POST", path="/agents$", delay=0.25, times=None)
+    process: subprocess.Popen[str] = native.start("apply", "-auto-approve")
+    wait_for(lambda: native.console.rows("agents"), "agents are being created")
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -> None:
+    process = begun(native, fleet)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "Interrupted: what is in flight is finished and saved." in err
+    created = len(native.console.rows("agents"))
+    assert 0 < created < 12
+    assert "Apply incomplete. Resources: " in out
+    agents = [item for item in native.addresses() if ".a[" in item]
+    assert len(agents) == created, "what happened is in state"
+    assert not journal_of(native.state_file).exists()
+    left = re.search(r"Not begun, as the run was interrupted: (\d+)", out)
+    assert left is not None and int(left[1]) == 12 - created + 12
+    assert re.search(r"^  create opsconsole_agent\.a\[\d+\]$", out, re.MULTILINE)
+    native.console.clear_faults()
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 12
+
+
+def test_twice_stops_now_and_loses_nothing(native: Any, fleet: Any) -> None:
+    process = begun(native, fleet)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    begun_at = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert time.monotonic() - begun_at < 5
+    assert "the next run takes it in" in err
+    assert journal_of(native.state_file).exists()
+    native.console.clear_faults()
+    time.sleep(0.6)  # What was sent is handled by the console all the same.
+    result = native.run("apply", "-auto-approve", expect=None)
+    assert "Took in" in result.err
+    names = [row["name"] for row in native.console.rows("agents")]
+    assert len(names) == len(set(names)), "nothing is created twice"
+    assert not journal_of(native.state_file).exists()
+    known = {
+        native_id for native_id in _ids(native) if not native_id.startswith("outcome-unknown/")
+    }
+    unknown = len(_ids(native)) - len(known)
+    assert len(known) + unknown == 12
+    assert {row["id"] for row in native.console.rows("agents")} >= known
+
+
+def _ids(native: Any) -> list[str]:
+    return [
+        instance["attributes"]["id"]
+        for item in native.state["resources"]
+        if item["type"] == "opsconsole_agent"
+        for instance in item["instances"]
+    ]
+
+
+def test_while_planning_nothing_is_changed(native: Any, fleet: Any) -> None:
+    native.write(fleet(2))
+    native.run("apply", "-auto-approve")
+    before = native.state_file.read_bytes()
+    native.console.fault(path="/plugins$", delay=5, times=None)
+    native.console.reset_log()
+    process = native.start("plan")
+    wait_for(lambda: native.console.traffic()["in_flight"], "the plan reads")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert err.endswith("Interrupted.\n")
+    assert native.state_file.read_bytes() == before
+
+
+def on_a_terminal(native: Any, *words: str) -> tuple[int, str]:
+    """Run a command on a terminal of its own; return its exit code and what it wrote there."""
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, **native.console.environment, "TERM": "xterm", "COLUMNS": "120"}
+    environment.pop("NO_COLOR", None)
+    process = native.start(
+        *words, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+    )
+    os.close(terminal)
+    written = b""
+    while True:
+        try:
+            piece = os.read(controller, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(controller)
+    return process.wait(timeout=30), written.decode()
+
+
+def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native: Any, fleet: Any) -> None:
+    native.settings["import_chunk_size"] = 5
+    native.write(fleet(45, agents=False))
+    native.console.fault(path="/hosts/batch$", delay=0.1, times=None)
+    code, text = on_a_terminal(native, "apply", "-auto-approve")
+    assert code == 0
+    assert "Planning…" in text
+    assert re.search(r"Applying.*\d+ of 45.*/s · \d+s left", text)
+    assert "\033[1m" in text and "\033[32m+" in text
+    assert "opsconsole_host.web[3]: Creation complete" not in text, "many are counted, not listed"
+
+
+def test_few_changes_are_listed_on_a_terminal_too(native: Any, fleet: Any) -> None:
+    native.write(fleet(2, agents=False))
+    code, text = on_a_terminal(native, "apply", "-auto-approve")
+    assert code == 0
+    assert "opsconsole_host.web[1]: Creation complete" in text
+
+
+def test_no_color_paints_nothing(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    _, text = on_a_terminal(native, "plan", "-no-color")
+    assert "\033[3" not in text

@@ -1,0 +1,167 @@
+"""Commands beside plan and state: graph, hosts import, capabilities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.lifecycle.capabilities import STEPS, Reach, capabilities
+from opsconsole.resources import RESOURCES
+from opsconsole.v1.settings import Settings
+
+ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
+
+
+def test_graphs(native: Any, fleet: Any) -> None:
+    native.write(fleet(2), data={"opsconsole_specialties": {"all": {}}})
+    mermaid = native.run("graph").out
+    assert mermaid.startswith("flowchart LR\n")
+    assert mermaid.count(" --> ") == 3
+    dot = native.run("graph", "--format", "dot").out
+    assert dot.startswith("digraph program {") and dot.rstrip().endswith("}")
+    assert dot.count(" -> ") == 3
+
+
+def test_rows_of_a_json_file_get_a_verdict_each(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(ROWS))
+    result = native.run("hosts", "import", "hosts.json", expect=1)
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
+    assert [line.split()[:3] for line in lines[2:5]] == [
+        ["1", "one", "created"],
+        ["2", "two", "failed"],
+        ["3", "three", "created"],
+    ]
+    assert lines[-1] == "Import: 2 created, 0 updated, 0 skipped, 1 failed."
+    assert not native.state_file.exists()
+
+
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_it_stops_where_it_is_told_to(native: Any, chunk: int) -> None:
+    native.settings["import_chunk_size"] = chunk
+    native.write()
+    (native.folder / "hosts.json").write_text(json.dumps({"rows": ROWS}))
+    result = native.run("hosts", "import", "hosts.json", "--on-error", "stop", expect=1)
+    assert "The console stopped" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
+
+
+def test_a_dry_run_imports_nothing(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
+    result = native.run("hosts", "import", "hosts.json", "--dry-run", "--json")
+    assert json.loads(result.out)[0]["dry_run"] is True
+    assert native.console.rows("hosts") == []
+
+
+def test_a_dry_run_that_was_none_is_an_error(native_on: Callable[[str], Any]) -> None:
+    native = native_on("heedless")
+    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
+    result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
+    assert "does not say dry_run: true" in result.err
+
+
+def test_csv_is_sent_as_it_is(native: Any) -> None:
+    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\ntwo,wrong\n")
+    unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
+    assert "does not name the query parameter" in unnamed.err
+    result = native.run(
+        "hosts",
+        "import",
+        "hosts.csv",
+        "--on-error",
+        "stop",
+        "--on-error-parameter",
+        "on_error",
+        expect=None,
+    )
+    assert [line.split()[:3] for line in result.out.splitlines()[2:4]] == [
+        ["1", "one", "created"],
+        ["2", "two", "failed"],
+    ]
+    assert native.console.rows("hosts")[0]["tags"] == ["a:b", "c:d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("h.txt", "[]", "neither a .csv nor a .json"),
+        ("h.json", "{", "is no JSON"),
+        ("h.json", '{"rows": 1}', "holds no list of rows"),
+        ("h.json", "[]", "holds no rows"),
+        ("none.json", None, "Cannot read"),
+    ],
+)
+def test_files_that_are_none(native: Any, name: str, text: str | None, said: str) -> None:
+    if text is not None:
+        (native.folder / name).write_text(text)
+    assert said in native.run("hosts", "import", name, expect=1).err
+
+
+def test_a_lost_answer_is_not_sent_again(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
+    native.console.fault(method="POST", path="/hosts/batch", cut="after")
+    result = native.run("hosts", "import", "hosts.json", expect=1)
+    assert "Nobody knows whether rows 1 to 1 were imported" in result.err
+    assert native.console.request_counts() == {"host_import": 1}
+
+
+def test_capabilities_of_the_program(native: Any) -> None:
+    native.settings["extra_endpoints"] = {"agent_delete": "DELETE /api/v1/agents/{id}"}
+    native.write()
+    result = native.run("capabilities")
+    assert "DELETE /api/v1/agents/{id} (named by you)" in result.out
+    assert "lifted by extra_endpoints.blacklist_create" in result.out
+    own = native.run("capabilities", "-environment", "-json")
+    steps = json.loads(own.out)["capabilities"]
+    assert {item["reach"] for item in steps if item["type_name"] == "opsconsole_agent"} == {
+        "full",
+        "partial",
+        "none",
+    }
+    assert native.console.request_counts() == {}
+
+
+def test_capabilities_follow_the_definitions() -> None:
+    plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
+    items = capabilities(Settings.from_values(plain, {}))
+    assert len(items) == len(RESOURCES) * len(STEPS)
+    for item in items:
+        lift = RESOURCES[item.type_name].lifted_by.get(item.step)
+        if lift is None:
+            continue
+        assert f"extra_endpoints.{lift}" in item.lifted_by
+        endpoint = "GET /x/{id}" if lift.endswith("get") else "POST /x/{id}"
+        if lift.endswith("create"):
+            endpoint = "POST /x"
+        if lift.endswith("delete"):
+            endpoint = "DELETE /x/{id}"
+        lifted = capabilities(
+            Settings.from_values({**plain, "extra_endpoints": {lift: endpoint}}, {})
+        )
+        [same] = [x for x in lifted if (x.type_name, x.step) == (item.type_name, item.step)]
+        assert (same.reach, same.lifted_by) == (Reach.FULL, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "step", "reach"),
+    [
+        ({}, ("opsconsole_host", "read"), Reach.FULL),
+        ({"host_read": "none"}, ("opsconsole_host", "read"), Reach.NONE),
+        ({"agent_read": "reattach"}, ("opsconsole_agent", "read"), Reach.PARTIAL),
+        ({}, ("opsconsole_specialty", "list"), Reach.PARTIAL),
+        (
+            {"cursor_parameter": "c", "cursor_field": "n"},
+            ("opsconsole_specialty", "list"),
+            Reach.FULL,
+        ),
+    ],
+)
+def test_capabilities_follow_the_settings(
+    settings: dict[str, str], step: tuple[str, str], reach: Reach
+) -> None:
+    plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
+    items = capabilities(Settings.from_values({**plain, **settings}, {}))
+    assert [item.reach for item in items if (item.type_name, item.step) == step] == [reach]

@@ -1,0 +1,279 @@
+"""Plan, apply and destroy from the command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fleet = Callable[..., dict[str, Any]]
+
+
+def test_the_whole_way(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
+    planned = native.run("plan", "-detailed-exitcode", expect=2)
+    assert "# opsconsole_host.web[0] will be created" in planned.out
+    assert "Plan: 10 to add, 0 to change, 0 to destroy." in planned.out
+    assert native.addresses() == []
+
+    applied = native.run("apply", "-auto-approve")
+    assert "Apply complete! Resources: 10 added, 0 changed, 0 destroyed." in applied.out
+    assert re.search(
+        r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
+    )
+    assert re.search(r'first = "hst_', applied.out)
+    assert len(native.console.rows("hosts")) == 3
+
+    again = native.run("plan", "-detailed-exitcode")
+    assert "No changes." in again.out
+
+    destroyed = native.run("destroy", "-auto-approve")
+    assert "Destroy complete! Resources: 10 destroyed." in destroyed.out
+    assert "opsconsole_agent.a[0]: Archived with opsconsole_host.web[0]" in destroyed.out
+    assert native.addresses() == []
+    assert native.console.rows("hosts") == []
+
+
+def test_an_app_needs_no_argument(native: Any) -> None:
+    app = native.folder / "app.py"
+    app.write_text(
+        "import json, os, pathlib\n"
+        "out = pathlib.Path(os.environ['CDKTF_OUTDIR'])\n"
+        "stack = out / 'stacks' / 'one'\n"
+        "stack.mkdir(parents=True, exist_ok=True)\n"
+        "program = {'resource': {'opsconsole_host': {'a': {'name': 'a'}}},\n"
+        "    'terraform': {'backend': {'local': {'path': str(out.parent / 'one.tfstate')}}}}\n"
+        "(stack / 'cdk.tf.json').write_text(json.dumps(program))\n"
+        "manifest = {'version': '0', 'stacks': {'one': {'name': 'one',\n"
+        "    'synthesizedStackPath': 'stacks/one/cdk.tf.json', 'annotations': []}}}\n"
+        "(out / 'manifest.json').write_text(json.dumps(manifest))\n"
+    )
+    (native.folder / "cdktf.json").write_text('{"language": "python", "app": "python app.py"}')
+    native.run("plan", "-detailed-exitcode", expect=2)
+    native.run("apply", "-auto-approve")
+    assert (native.folder / "one.tfstate").exists()
+    assert native.run("state", "list").out.split() == ["opsconsole_host.a"]
+    assert "There is no stack" in native.run("plan", "-stack=other", expect=1).err
+
+
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_options_take_one_dash_or_two(native: Any, dashes: str, tmp_path: Path) -> None:
+    native.write(
+        {"opsconsole_host": {"a": {"name": "${var.name}"}}},
+        variable={"name": {"type": "string"}, "other": {"default": "x"}},
+    )
+    (native.folder / "more.tfvars").write_text('other = "y"\n')
+    words = ["var=name=box", "var-file=more.tfvars", "refresh=false", "lock-timeout=1s"]
+    native.run(
+        "plan", *(dashes + word for word in words), f"{dashes}out", "p", f"{dashes}input=false"
+    )
+    native.run("apply", f"{dashes}no-color", "p")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "code", "said"),
+    [
+        ("yes\n", [], 0, "Apply complete!"),
+        ("y\n", [], 1, "Apply cancelled."),
+        ("", [], 1, "Apply cancelled."),
+        ("yes\n", ["-input=false"], 1, "-input=false forbids to ask"),
+    ],
+)
+def test_apply_asks(native: Any, answer: str, words: list[str], code: int, said: str) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    result = native.run("apply", *words, answer=answer, expect=code)
+    assert said in result.text
+    assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
+
+
+def test_nothing_to_do_asks_nothing(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    native.run("apply", "-auto-approve")
+    assert "Enter a value" not in native.run("apply", "-input=false").out
+
+
+def test_plan_as_json_is_terraforms(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(2))
+    plan = native.plan()
+    assert plan["format_version"] == "1.2"
+    assert plan["errored"] is False
+    assert {item["change"]["actions"][0] for item in plan["resource_changes"]} == {"create"}
+
+
+def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
+    refused = native.run("apply", "--json", expect=1)
+    assert "-auto-approve" in refused.err
+    result = native.run("apply", "--json", "-auto-approve")
+    assert result.messages[0]["type"] == "version"
+    summaries = result.of_type("change_summary")
+    assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]
+    assert summaries[1]["changes"]["add"] == 7
+    assert len(result.of_type("apply_start")) == len(result.of_type("apply_complete")) == 7
+    assert result.of_type("outputs")[-1]["outputs"]["n"]["value"] == 2
+
+
+def test_targets_and_replacements(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}})
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    assert native.addresses() == ["opsconsole_host.a"]
+    assert native.actions("-replace=opsconsole_host.a") == {
+        "opsconsole_host.a": ["delete", "create"],
+        "opsconsole_host.b": ["create"],
+    }
+    assert (
+        "neither in the program nor in state"
+        in native.run("plan", "-target=opsconsole_host.c", expect=1).err
+    )
+
+
+def test_refresh_is_done_as_asked(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
+    native.run("apply", "-auto-approve")
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], knowledge="changed")
+    native.console.reset_log()
+    assert native.actions("-refresh=false") == {}
+    assert native.console.request_counts() == {}
+    assert native.actions() == {"opsconsole_host.a": ["update"]}
+    only = native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
+    assert "Objects have changed outside of here" in only.out
+    native.run("apply", "-refresh-only", "-auto-approve")
+    assert native.attributes("opsconsole_host.a")["knowledge"] == "changed"
+    assert native.console.rows("hosts")[0]["knowledge"] == "changed"
+
+
+def test_a_plan_is_written_as_a_page_and_as_markdown(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(2))
+    native.run("plan", "--html", "plan.html", "--markdown", "plan.md")
+    assert "<html" in (native.folder / "plan.html").read_text()
+    assert "Plan: 7 to add" in (native.folder / "plan.md").read_text()
+    refused = native.run("plan", "--html", "nowhere/plan.html", expect=1)
+    assert refused.err.count("Error:") == 1
+
+
+@pytest.mark.parametrize(("hosts", "chunk"), [(1, 500), (7, 3), (9, 3)])
+def test_calls_are_counted(native: Any, fleet: Fleet, hosts: int, chunk: int) -> None:
+    native.settings["import_chunk_size"] = chunk
+    native.write(fleet(hosts))
+    native.run("apply", "-auto-approve")
+    counts = native.console.request_counts()
+    assert counts["host_import"] == 2 * math.ceil(hosts / chunk)
+    assert counts["host_update"] == hosts
+    native.console.reset_log()
+    native.run("plan")
+    assert native.console.request_counts() == {
+        "host_update": hosts,
+        "plugin_list": hosts,
+        "specialty_search": 1,
+    }
+    native.console.reset_log()
+    native.run("destroy", "-auto-approve", "-refresh=false", "-target=opsconsole_host.web")
+    assert native.console.request_counts() == {"host_delete": hosts}
+
+
+def test_parallelism_bounds_what_is_in_flight(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(12, agents=False))
+    native.run("apply", "-auto-approve", "-parallelism=2")
+    assert native.console.traffic()["most_in_flight"] <= 2
+    assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
+
+
+def test_a_failed_host_fails_alone(native: Any) -> None:
+    native.write(
+        {
+            "opsconsole_host": {
+                "a": {"name": "a"},
+                "b": {"name": "b", "jump_host_ids": ["hst_no"]},
+            },
+            "opsconsole_specialty": {"linux": {"key": "linux-server"}},
+            "opsconsole_agent": {
+                "on_b": {
+                    "name": "x",
+                    "host_id": "${opsconsole_host.b.id}",
+                    "specialty_id": "${opsconsole_specialty.linux.id}",
+                }
+            },
+        }
+    )
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "Apply incomplete. Resources: 2 added" in result.out
+    assert "opsconsole_agent.on_b (waited for opsconsole_host.b)" in result.out
+    assert result.out.count("Error:") == 1
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
+    told = native.run("apply", "--json", "-auto-approve", expect=1)
+    assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
+    assert len(told.of_type("apply_errored")) == 1
+
+
+def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
+    host = {"opsconsole_host": {"a": {"name": "a"}}}
+    native.write(host, data={"opsconsole_specialties": {"all": {}}})
+    native.run("apply", "-auto-approve")
+    assert "data.opsconsole_specialties.all" in native.addresses()
+    native.write(host)
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == ["opsconsole_host.a"]
+
+
+def test_a_checksum_can_be_demanded(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    found = {
+        re.search(r"Checksum of this plan: (\w+)", native.run("plan").out)[1]  # type: ignore[index]
+        for _ in range(2)
+    }
+    assert len(found) == 1, "two plans of the same have one checksum"
+    refused = native.run("apply", "-auto-approve", "-checksum=0123456789abcdef", expect=1)
+    assert "not 0123456789abcdef" in refused.err
+    assert native.console.rows("hosts") == []
+    native.run("apply", "-auto-approve", f"-checksum={found.pop()}")
+
+
+@pytest.mark.parametrize(("count", "forced"), [(9, False), (10, True)])
+def test_a_plan_that_takes_much_away_is_forced(
+    native: Any, fleet: Fleet, count: int, forced: bool
+) -> None:
+    native.write(fleet(count, agents=False))
+    native.run("apply", "-auto-approve")
+    native.write(fleet(count - 5, agents=False))
+    warned = native.run("plan").out
+    assert ("The plan takes away 5 of" in warned) is forced
+    result = native.run("apply", "-auto-approve", expect=1 if forced else 0)
+    assert ("needs to be forced" in result.out) is forced
+    if forced:
+        assert len(native.console.rows("hosts")) == count
+        native.run("apply", "-auto-approve", "--max-destroy", "60")
+    assert len(native.console.rows("hosts")) == count - 5
+
+
+def test_hosts_that_vanished_need_force_too(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(10, agents=False))
+    native.run("apply", "-auto-approve")
+    for row in native.console.rows("hosts")[:4]:
+        native.console.delete("hosts", row["id"])
+    for command in ("apply", "destroy"):
+        refused = native.run(command, "-auto-approve", expect=1)
+        assert "4 had vanished from the console" in refused.out
+    native.run("apply", "-auto-approve", "--force")
+    assert len(native.console.rows("hosts")) == 10
+
+
+def test_what_was_asked_to_be_destroyed_needs_no_force(native: Any, fleet: Fleet) -> None:
+    native.write(fleet(10, agents=False))
+    native.run("apply", "-auto-approve")
+    native.run("destroy", "-auto-approve")
+    assert native.console.rows("hosts") == []
+
+
+def test_an_error_is_a_message_too_where_messages_are_asked_for(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"nam": "a"}}})
+    result = native.run("apply", "--json", "-auto-approve", expect=1)
+    [told] = result.of_type("diagnostic")
+    assert told["diagnostic"]["severity"] == "error"
+    assert "nam" in told["diagnostic"]["summary"]
+    assert result.err == ""

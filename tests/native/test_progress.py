@@ -1,0 +1,90 @@
+"""Lines and messages of an apply that goes on for long."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from opsconsole.cli import progress_lines
+from opsconsole.cli.events import Events
+from opsconsole.cli.progress_lines import FEW, Lines
+from opsconsole.diagnostics import error
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.order import Leg, Step
+
+
+def step(name: str, leg: Leg = Leg.CREATE, **facts: Any) -> Step:
+    before = None if leg is Leg.CREATE else {"id": f"hst_{name}"}
+    change = Change(
+        f"opsconsole_host.{name}", "opsconsole_host", Action.CREATE, before, {}, **facts
+    )
+    return Step(change, leg)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take everything that has begun as under way for long."""
+    monkeypatch.setattr(progress_lines, "TICK", -1.0)
+
+
+def test_what_takes_long_is_spoken_of_until_it_ends(at_once: None) -> None:
+    written: list[str] = []
+    lines = Lines(written.append)
+    lines.started(step("a"))
+    lines.tick()
+    assert written[-1].startswith("opsconsole_host.a: Still creating... [")
+    lines.finished(step("a"), Outcome({"id": "hst_a"}), 12.0)
+    assert written[-1] == "opsconsole_host.a: Creation complete after 12s [id=hst_a]"
+    count = len(written)
+    lines.tick()
+    assert len(written) == count
+
+
+def test_of_many_the_first_are_named(at_once: None) -> None:
+    written: list[str] = []
+    lines = Lines(written.append)
+    for number in range(FEW + 5):
+        lines.started(step(f"h{number}"))
+    del written[:]
+    lines.tick()
+    assert len(written) == FEW + 1
+    assert written[-1] == "… and 5 more"
+
+
+def test_what_has_just_begun_is_not_spoken_of() -> None:
+    written: list[str] = []
+    lines = Lines(written.append)
+    lines.started(step("a"))
+    time.sleep(0.01)
+    lines.tick()
+    assert len(written) == 1
+
+
+@pytest.mark.parametrize(
+    ("done", "outcome", "said"),
+    [
+        (step("a", Leg.DELETE), Outcome(None), "Destruction complete after 1s"),
+        (step("a", Leg.UPDATE), Outcome({"id": "x"}), "Modifications complete after 1s [id=x]"),
+        (step("a"), Outcome(None, diagnostics=(error("no"),)), "Creation errored after 1s"),
+        (step("a", Leg.DELETE, cascade="h"), Outcome(None), "Archived with h"),
+    ],
+)
+def test_each_end_has_its_words(done: Step, outcome: Outcome, said: str) -> None:
+    written: list[str] = []
+    Lines(written.append).finished(done, outcome, 1.0)
+    assert written == [f"opsconsole_host.a: {said}"]
+
+
+def test_programs_are_told_of_what_takes_long(
+    at_once: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = Events()
+    events.started(step("a"))
+    events.tick()
+    events.skipped(step("b"), "opsconsole_host.a")
+    kinds = [json.loads(line)["type"] for line in capsys.readouterr().out.splitlines()]
+    assert kinds == ["apply_start", "apply_progress", "log"]

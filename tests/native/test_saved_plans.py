@@ -1,0 +1,234 @@
+"""Plans that are saved, reviewed and applied later: exactly they, or nothing."""
+
+from __future__ import annotations
+
+import json
+import stat
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a", "knowledge": "one"}}}
+
+
+def with_knowledge(text: str) -> dict[str, Any]:
+    return {"opsconsole_host": {"a": {"name": "a", "knowledge": text}}}
+
+
+def content(native: Any, name: str) -> str:
+    data = (native.folder / name).read_bytes()
+    return zlib.decompress(data.partition(b"\n")[2]).decode()
+
+
+def test_a_saved_plan_is_applied_as_it_is(native: Any) -> None:
+    native.write(HOST)
+    saved = native.run("plan", "-out=p", "-input=false")
+    assert 'opsconsole apply "p"' in saved.err
+    native.write(with_knowledge("two"))
+    shown = native.run("show", "p")
+    assert '+ knowledge                        = "one"' in shown.out
+    assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
+    result = native.run("apply", "p", "-input=false")
+    assert "Apply complete! Resources: 1 added" in result.out
+    assert native.console.rows("hosts")[0]["knowledge"] == "one"
+
+
+def test_a_saved_plan_knows_whether_it_destroys(native: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    native.run("plan", "-destroy", "-out=p")
+    assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
+
+
+def test_it_uses_the_state_file_that_the_plan_named(native: Any) -> None:
+    native.write(HOST)
+    native.run("plan", "-state=elsewhere.tfstate", "-out=p")
+    native.run("apply", "p")
+    assert (native.folder / "elsewhere.tfstate").exists()
+
+
+def change_state(native: Any) -> None:
+    native.run("state", "rm", "opsconsole_host.a")
+
+
+def begin_another_state(native: Any) -> None:
+    native.state_file.unlink()
+    native.run("apply", "-auto-approve", "-refresh=false")
+
+
+def change_console(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], private_ip="10.1.1.1")
+
+
+def delete_on_console(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.delete("hosts", row["id"])
+
+
+def bump(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], name="a")
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (change_state, "The plan is stale"),
+        (change_console, "opsconsole_host.a: private_ip"),
+        (delete_on_console, "opsconsole_host.a is gone"),
+    ],
+)
+def test_it_refuses_if_something_moved(native: Any, move: Callable[[Any], None], said: str) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    native.write(with_knowledge("two"))
+    native.run("plan", "-out=p")
+    move(native)
+    before = native.state
+    refused = native.run("apply", "p", expect=1)
+    assert said in refused.text
+    assert refused.text.count("Error:") == 1
+    assert native.state == before
+    assert all(row["knowledge"] == "one" for row in native.console.rows("hosts"))
+
+
+def test_what_the_console_changes_by_itself_counts_for_nothing(native: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    native.write(with_knowledge("two"))
+    native.run("plan", "-out=p")
+    bump(native)
+    native.run("apply", "p")
+    assert native.console.rows("hosts")[0]["knowledge"] == "two"
+
+
+def test_it_is_applied_once(native: Any) -> None:
+    native.write(HOST)
+    native.run("plan", "-out=p")
+    native.run("apply", "p")
+    assert "The plan is stale" in native.run("apply", "p", expect=1).err
+    assert len(native.console.rows("hosts")) == 1
+
+
+def test_it_is_refused_on_another_state(native: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    native.write(with_knowledge("two"))
+    native.run("plan", "-out=p")
+    native.run("destroy", "-auto-approve")
+    native.state_file.unlink()
+    native.run("apply", "-auto-approve")
+    assert "made from another state" in native.run("apply", "p", expect=1).err
+
+
+def test_only_its_owner_reads_it_and_it_holds_no_credentials(native: Any) -> None:
+    secret = "svc_ak_spelled_out"
+    native.settings["api_key"] = secret
+    native.write(HOST)
+    (native.folder / "p").touch(mode=0o644)
+    native.run("plan", "-out=p")
+    assert stat.S_IMODE((native.folder / "p").stat().st_mode) == 0o600
+    assert secret not in content(native, "p")
+    assert "opsconsole_host" in content(native, "p")
+    native.run("apply", "p")
+
+
+def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native: Any) -> None:
+    native.settings["api_key"] = "${local.key}"
+    native.write(HOST, locals={"key": "svc_ak_in_a_local"})
+    refused = native.run("plan", "-out=p", expect=1)
+    assert "spells out a credential" in refused.err
+    assert not (native.folder / "p").exists()
+
+
+@pytest.mark.parametrize(
+    "facts", [{"ephemeral": True}, {"sensitive": True}], ids=["ephemeral", "credential"]
+)
+def test_what_it_does_not_hold_is_given_again(native: Any, facts: dict[str, bool]) -> None:
+    key = native.console.api_key
+    native.monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    native.settings["api_key"] = "${var.key}"
+    resource = {"opsconsole_host": {"a": {"name": "${var.name}"}}}
+    variable = {"key": {"type": "string", **facts}, "name": {"type": "string"}}
+    native.write(resource, variable=variable)
+    native.run("plan", "-out=p", f"-var=key={key}", "-var=name=box")
+    assert key not in content(native, "p")
+    missing = native.run("apply", "p", expect=1)
+    assert "The variable key has no value." in missing.err
+    other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
+    assert "holds the value of this variable already" in other.err
+    native.run("apply", "p", f"-var=key={key}")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
+
+
+def test_its_variables_keep_their_types(native: Any) -> None:
+    native.write(
+        {"opsconsole_host": {"a": {"name": "${var.any.name}", "tags": "${var.tags}"}}},
+        variable={
+            "any": {"default": {"name": "box"}},
+            "tags": {"type": "set(string)"},
+            "none": {"type": "number", "default": None},
+        },
+    )
+    native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]')
+    native.run("apply", "p")
+    assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
+
+
+def test_a_checksum_is_demanded_of_it(native: Any) -> None:
+    native.write(HOST)
+    native.run("plan", "-out=p")
+    refused = native.run("apply", "p", "-checksum=0000", expect=1)
+    assert "not 0000" in refused.err
+    assert native.console.rows("hosts") == []
+
+
+def test_the_guard_holds_when_it_is_applied(native: Any, fleet: Any) -> None:
+    native.write(fleet(10, agents=False))
+    native.run("apply", "-auto-approve")
+    native.write(fleet(2, agents=False))
+    native.run("plan", "-out=p", "--force")
+    assert "needs to be forced" in native.run("apply", "p", expect=1).err
+    native.run("apply", "p", "--force")
+    assert len(native.console.rows("hosts")) == 2
+
+
+@pytest.mark.parametrize("word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only"])
+def test_what_it_settles_cannot_be_asked_again(native: Any, word: str) -> None:
+    native.write(HOST)
+    native.run("plan", "-out=p")
+    refused = native.run("apply", word, "p", expect=1)
+    assert "cannot be given with a saved plan" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (None, "Cannot read the plan"),
+        (b"PK\x03\x04", "is no plan of this release"),
+        (b"opsconsole plan 1\nxxxx", "is damaged"),
+    ],
+)
+def test_what_is_no_plan_is_said_to_be_none(native: Any, data: bytes | None, said: str) -> None:
+    native.write(HOST)
+    if data is not None:
+        (native.folder / "p").write_bytes(data)
+    for command in ("apply", "show"):
+        refused = native.run(command, "p", expect=1)
+        assert said in refused.err
+        assert refused.err.count("Error:") == 1
+
+
+def test_a_plan_that_cannot_be_written_is_an_error(native: Any) -> None:
+    native.write(HOST)
+    assert "Cannot write the plan" in native.run("plan", "-out=/dev/full", expect=1).err
+    assert "Cannot write the plan" in native.run("plan", "-out=no/p", expect=1).err
+
+
+def test_a_plan_with_errors_is_not_saved(native: Any) -> None:
+    native.write({"opsconsole_specialty": {"none": {"key": "there-is-none"}}})
+    native.run("plan", "-out=p", expect=1)
+    assert not (native.folder / "p").exists()

@@ -1,0 +1,164 @@
+"""Commands on what state holds: list, show, forget, output, import."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+OUTPUTS = {
+    "name": {"value": "${opsconsole_host.a.name}"},
+    "list": {"value": ["x", 1, True]},
+    "many": {"value": 3},
+    "yes": {"value": True},
+    "secret": {"value": "hidden", "sensitive": True},
+}
+
+
+def test_list_and_show(native: Any, fleet: Any) -> None:
+    native.write(fleet(2))
+    native.run("apply", "-auto-approve")
+    assert native.run("state", "list", "opsconsole_host.web").out.split() == [
+        "opsconsole_host.web[0]",
+        "opsconsole_host.web[1]",
+    ]
+    shown = native.run("state", "show", "opsconsole_host.web[0]").out
+    assert shown.startswith("# opsconsole_host.web[0]:\n")
+    assert '    name             = "web-0"\n' in shown
+    whole = native.run("show").out
+    assert whole.count("\n}\n") == 7
+    document = json.loads(native.run("show", "-json").out)
+    resources = document["values"]["root_module"]["resources"]
+    assert {item["address"] for item in resources} == set(native.addresses())
+    for command in ("list", "show"):
+        refused = native.run("state", command, "opsconsole_host.none", expect=1)
+        assert "state list` prints" in refused.err
+
+
+def test_an_empty_folder_has_no_state(native: Any) -> None:
+    refused = native.run("state", "list", expect=1)
+    assert "neither a program nor a state" in refused.err
+    native.write(HOST)
+    assert native.run("state", "list").out == ""
+    assert "Nothing is managed yet" in native.run("show").out
+
+
+@pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
+def test_rm_forgets_and_the_console_keeps(native: Any, fleet: Any, words: list[str]) -> None:
+    native.write(fleet(3, agents=False))
+    native.run("apply", "-auto-approve")
+    dry = "-dry-run" in words
+    said = native.run("state", *words, "opsconsole_host.web").out
+    assert said.count("\n") == 4
+    assert len(native.addresses()) == (3 if dry else 0)
+    assert len(native.console.rows("hosts")) == 3
+    if not dry:
+        assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
+
+
+def test_fold_says_when_there_is_nothing(native: Any) -> None:
+    native.write(HOST)
+    assert "nothing to take in" in native.run("state", "fold").out
+
+
+def test_state_commands_need_no_program_beside_a_state(native: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    (native.folder / "cdk.tf.json").unlink()
+    assert native.addresses() == ["opsconsole_host.a"]
+    native.run("state", "rm", "opsconsole_host.a")
+    assert native.addresses() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["name"], '"a"\n'),
+        (["name", "-raw"], "a"),
+        (["many", "--raw"], "3"),
+        (["yes", "-raw"], "true"),
+        (["secret"], '"hidden"\n'),
+        (["list", "--json"], '["x", 1, true]\n'),
+        (["-no-color"], None),
+    ],
+)
+def test_outputs(native: Any, words: list[str], said: str | None) -> None:
+    native.write(HOST, output=OUTPUTS)
+    native.run("apply", "-auto-approve")
+    found = native.run("output", *words).out
+    if said is not None:
+        assert found == said
+        return
+    assert 'name = "a"' in found
+    assert "secret = (sensitive value)" in found
+    assert "hidden" not in found
+    as_json = json.loads(native.run("output", "-json").out)
+    assert as_json["secret"] == {"sensitive": True, "type": "string", "value": "hidden"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none"], 'There is no output "none"'),
+        (["list", "-raw"], "no text, number or boolean"),
+        (["-raw"], "takes the name"),
+    ],
+)
+def test_outputs_that_cannot_be_printed(native: Any, words: list[str], said: str) -> None:
+    native.write(HOST, output=OUTPUTS)
+    native.run("apply", "-auto-approve")
+    assert said in native.run("output", *words, expect=1).err
+
+
+def test_no_outputs(native: Any) -> None:
+    native.write(HOST)
+    result = native.run("output")
+    assert result.out == ""
+    assert "no outputs" in result.err
+
+
+def test_import(native: Any) -> None:
+    native.console.create("hosts", id="hst_there", name="a")
+    native.write({**HOST, "opsconsole_specialty": {"s": {"key": "linux-server"}}})
+    native.run("import", "opsconsole_host.a", "hst_there")
+    native.run("import", "opsconsole_specialty.s", "key=linux-server")
+    native.run("plan", "-detailed-exitcode", expect=None)
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.s"]
+    assert native.attributes("opsconsole_host.a")["id"] == "hst_there"
+    native.run("apply", "-auto-approve")
+    assert native.actions() == {}
+
+
+def test_import_keeps_dependencies(native: Any, fleet: Any) -> None:
+    native.console.create("hosts", id="hst_0", name="web-0")
+    native.console.create("agents", id="agt_0", name="x", host_id="hst_0", specialty_id="spc_linux")
+    native.write(fleet(1))
+    native.run("import", "opsconsole_host.web[0]", "hst_0")
+    native.run("import", "opsconsole_agent.a[0]", "agt_0")
+    [agent] = [item for item in native.state["resources"] if item["type"] == "opsconsole_agent"]
+    assert agent["instances"][0]["dependencies"] == [
+        "opsconsole_host.web",
+        "opsconsole_specialty.linux",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "wanted", "said"),
+    [
+        ("opsconsole_host.a", "hst_none", "There is no host hst_none"),
+        ("opsconsole_host.other", "hst_1", "declares no resource"),
+        ("opsconsole_host.kept", "hst_1", "is in state already"),
+        ("opsconsole_host", "hst_1", "is no resource address"),
+        ("opsconsole_host.a", " ", "The import id is empty"),
+    ],
+)
+def test_imports_that_are_refused(native: Any, address: str, wanted: str, said: str) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}})
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.kept")
+    before = native.state
+    refused = native.run("import", address, wanted, expect=1)
+    assert said in refused.err
+    assert refused.err.count("Error:") == 1
+    assert native.state == before

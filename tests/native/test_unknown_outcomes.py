@@ -1,0 +1,150 @@
+"""Creates whose outcome a crash left unknown: settled by the console, or kept apart in state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.journal_files import unresolved_of
+from opsconsole.reconcile.state.records import Intent
+from opsconsole.reconcile.state.unresolved import read_unresolved, write_unresolved
+
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
+Unresolved = Callable[..., None]
+
+
+@pytest.fixture
+def crashed(native: Any) -> Unresolved:
+    """Leave a create of unknown outcome, as a run does that is killed after sending it."""
+
+    def leave(address: str, said: str = "created", **planned: Any) -> None:
+        details = {
+            "planned": planned,
+            "dry_run_said": said,
+            "dependencies": [],
+            "create_first": False,
+            "instead_of": None,
+            "provider": PROVIDER,
+        }
+        path = unresolved_of(native.state_file)
+        calls = [*read_unresolved(path), Intent(address, address, "create", details, "2026-01-01")]
+        write_unresolved(path, calls)
+
+    return leave
+
+
+def left(native: Any) -> list[str]:
+    return [call.address for call in read_unresolved(unresolved_of(native.state_file))]
+
+
+def test_a_host_that_was_created_comes_into_state(native: Any, crashed: Unresolved) -> None:
+    native.write(HOSTS)
+    native.console.create("hosts", id="hst_a", name="a")
+    crashed("opsconsole_host.a", name="a")
+    result = native.run("plan")
+    assert "opsconsole_host.a was created by the run that was interrupted" in result.out
+    assert native.attributes("opsconsole_host.a")["id"] == "hst_a"
+    assert native.actions() == {"opsconsole_host.b": ["create"]}
+    assert left(native) == []
+
+
+def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(
+    native: Any, crashed: Unresolved
+) -> None:
+    native.write(HOSTS)
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
+    crashed("opsconsole_host.a", name="a")
+    result = native.run("apply", "-auto-approve")
+    assert "opsconsole_host.a was not created by the run that was interrupted" in result.out
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
+    assert left(native) == []
+
+
+def test_without_proof_it_is_kept_apart(native: Any, crashed: Unresolved) -> None:
+    native.write(HOSTS)
+    crashed("opsconsole_host.a", name="a")
+    result = native.run("apply", "-auto-approve")
+    assert "Nobody knows whether opsconsole_host.a was created" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
+    assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    [item] = [i for i in native.state["resources"] if i["name"] == "a"]
+    assert item["instances"][0]["status"] == "tainted"
+    assert left(native) == []
+
+
+def agent_on_b(native: Any) -> None:
+    native.write(
+        {
+            **HOSTS,
+            "opsconsole_specialty": {"s": {"key": "linux-server"}},
+            "opsconsole_agent": {
+                "x": {
+                    "name": "x",
+                    "host_id": "${opsconsole_host.b.id}",
+                    "specialty_id": "${opsconsole_specialty.s.id}",
+                }
+            },
+        }
+    )
+
+
+def test_an_agent_is_left_alone_until_the_user_says_that_it_never_was(
+    native: Any, crashed: Unresolved
+) -> None:
+    agent_on_b(native)
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
+    crashed("opsconsole_agent.x", name="x")
+    native.run("apply", "-auto-approve")
+    assert native.console.rows("agents") == []
+    assert "opsconsole_agent.x" not in native.actions()
+    native.run("state", "rm", "opsconsole_agent.x")
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 1
+
+
+def test_or_until_the_user_says_which_it_is(native: Any, crashed: Unresolved) -> None:
+    agent_on_b(native)
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
+    host_id = native.attributes("opsconsole_host.b")["id"]
+    native.console.create("agents", id="agt_x", name="x", host_id=host_id, specialty_id="spc_linux")
+    crashed("opsconsole_agent.x", name="x")
+    native.run("plan")
+    native.run("import", "opsconsole_agent.x", "agt_x")
+    assert native.attributes("opsconsole_agent.x")["id"] == "agt_x"
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 1
+
+
+@pytest.mark.parametrize("command", [["rm", "opsconsole_host.a"], None])
+def test_what_the_user_settles_leaves_the_list(
+    native: Any, crashed: Unresolved, command: list[str] | None
+) -> None:
+    native.write(HOSTS)
+    native.console.create("hosts", id="hst_a", name="a")
+    native.run("import", "opsconsole_host.a", "hst_a")
+    crashed("opsconsole_host.a", name="a")
+    if command:
+        native.run("state", *command)
+    else:
+        native.run("state", "rm", "opsconsole_host.a")
+        crashed("opsconsole_host.a", name="a")
+        native.run("import", "opsconsole_host.a", "hst_a")
+    assert left(native) == []
+
+
+def test_a_console_that_cannot_be_asked_settles_nothing(native: Any, crashed: Unresolved) -> None:
+    native.write(HOSTS)
+    crashed("opsconsole_host.a", name="a")
+    native.console.fault(path="/hosts/batch", status=403, times=None)
+    refused = native.run("plan", expect=1)
+    assert "may have created opsconsole_host.a" in refused.err
+    assert left(native) == ["opsconsole_host.a"]
+
+
+def test_fold_names_what_is_unknown(native: Any, crashed: Unresolved) -> None:
+    native.write(HOSTS)
+    crashed("opsconsole_host.a", name="a")
+    assert "opsconsole_host.a" in native.run("state", "fold").out

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.journal_files import (
+    JOURNAL_SUFFIX,
+    UNRESOLVED_SUFFIX,
+    journal_of,
+    unfolded_journals,
+    unresolved_calls,
+    unresolved_of,
+)
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TF_DATA_DIR", raising=False)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Path:
+    folder = tmp_path / "app" / "cdktf.out" / "stacks" / "fleet"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def note(stack: Path, content: Any, data_directory: str = ".terraform") -> None:
+    folder = stack / data_directory
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "terraform.tfstate").write_text(json.dumps(content))
+
+
+def local(**settings: Any) -> dict[str, Any]:
+    return {"version": 3, "backend": {"type": "local", "config": settings}}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "terraform.tfstate",
+        "pg.default",
+        "terraform.tfstate.d/prod/terraform.tfstate",
+        "../../../terraform.fleet.tfstate",
+    ],
+)
+def test_a_journal_is_found_where_a_state_may_lie(stack: Path, place: str) -> None:
+    state = (stack / place).resolve()
+    state.parent.mkdir(parents=True, exist_ok=True)
+    assert unfolded_journals(stack) == []
+    journal_of(state).touch()
+    unresolved_of(state).touch()
+    assert unfolded_journals(stack) == [state.with_name(state.name + JOURNAL_SUFFIX)]
+    assert unresolved_calls(stack) == [state.with_name(state.name + UNRESOLVED_SUFFIX)]
+
+
+@pytest.mark.parametrize("data_directory", [".terraform", "notes"])
+def test_a_journal_is_found_beside_the_state_that_init_noted(
+    stack: Path, tmp_path: Path, data_directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_DATA_DIR", data_directory)
+    spaces = tmp_path / "spaces" / "prod"
+    spaces.mkdir(parents=True)
+    settings = {"path": str(tmp_path / "x.tfstate"), "workspace_dir": str(spaces.parent)}
+    note(stack, local(**settings), data_directory)
+    expected = [journal_of(spaces / "terraform.tfstate"), journal_of(tmp_path / "x.tfstate")]
+    for journal in expected:
+        journal.touch()
+    assert unfolded_journals(stack) == sorted(expected)
+
+
+def test_a_relative_path_is_relative_to_the_working_directory(stack: Path) -> None:
+    note(stack, local(path="sub/y.tfstate", workspace_dir=None))
+    (stack / "sub").mkdir()
+    journal_of(stack / "sub" / "y.tfstate").touch()
+    assert [path.name for path in unfolded_journals(stack)] == ["y.tfstate" + JOURNAL_SUFFIX]
+
+
+def test_another_stacks_journal_is_no_concern(stack: Path) -> None:
+    journal_of(stack.parent.parent.parent / "terraform.other.tfstate").touch()
+    assert unfolded_journals(stack) == []
+
+
+@pytest.mark.parametrize(
+    "content", [{}, [], {"backend": None}, {"backend": {"type": "s3", "config": {"path": 5}}}]
+)
+def test_notes_of_another_kind_say_nothing(stack: Path, content: Any) -> None:
+    note(stack, content)
+    assert unfolded_journals(stack) == []
+    (stack / ".terraform" / "terraform.tfstate").write_text("{")
+    assert unfolded_journals(stack) == []
+
+
+def test_a_directory_that_is_not_there_has_none(tmp_path: Path) -> None:
+    assert unfolded_journals(tmp_path / "nowhere") == []
