@@ -1,0 +1,1 @@
+"""Drift detection as a job: reads what state holds, takes no lock, writes no state."""

@@ -1,0 +1,185 @@
+"""From what reading said of one resource to its bucket. Pure.
+
+A resource is in sync only if every attribute that state holds was seen and is the same. What was
+never seen before is no difference: a null in state beside a first sight is not drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from opsconsole.compare import same
+from opsconsole.definition import ResourceDefinition
+from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.drift.stack import Held
+from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.resources import (
+    AGENT,
+    AGENT_PLUGIN,
+    BLACKLISTED_COMMAND,
+    HOST,
+    RESOURCES,
+    SPECIALTY,
+)
+from opsconsole.values import Attributes
+
+NO_DOCUMENTED_READ = (
+    "no documented operation reads an agent, and no agent_get is named: it exists, "
+    "its fields were not seen"
+)
+_NEVER_READ = "it was not read"
+_GONE = {
+    HOST.type_name: "deleted, or not visible to this key (404)",
+    AGENT.type_name: "deleted, archived, or not visible to this key (404)",
+    AGENT_PLUGIN.type_name: "detached: the agent's list of plugins does not show it",
+    SPECIALTY.type_name: "deleted, or not visible to this key",
+    BLACKLISTED_COMMAND.type_name: "deleted, or not visible to this key (404)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a verdict on one resource needs of the others.
+
+    Attributes:
+        hosts: Address of a host in state by its id.
+        agents: Address of an agent in state by its id.
+        gone_hosts: Ids of hosts that this check found gone.
+        gone_agents: Ids of agents that this check found gone.
+    """
+
+    hosts: Mapping[str, str]
+    agents: Mapping[str, str]
+    gone_hosts: Container[str] = ()
+    gone_agents: Container[str] = ()
+
+
+def finding_of(held: Held, outcome: Outcome | None, around: Surroundings, why: str = "") -> Finding:
+    """Return the verdict on one resource in state.
+
+    Args:
+        outcome: What reading said; None: it was not read.
+        why: Why it was not read.
+    """
+    if outcome is None:
+        return _made(held, Bucket.UNCHECKED, reason=why or _NEVER_READ)
+    if outcome.seen is Seen.UNCHECKED:
+        return _made(held, Bucket.UNCHECKED, reason=outcome.reason or _NEVER_READ)
+    if outcome.seen is Seen.ARCHIVED:
+        return _made(held, Bucket.ARCHIVED, reason=_archived(held, around))
+    if outcome.seen is Seen.GONE or outcome.state is None:
+        return _made(held, Bucket.MISSING, reason=_gone(held, around))
+    return _seen(held, outcome, outcome.shows or outcome.state)
+
+
+def _seen(held: Held, outcome: Outcome, state: Attributes) -> Finding:
+    definition = RESOURCES[held.known.type_name]
+    before = held.known.before
+    differences, first = _compared(definition, held, outcome, state)
+    unseen = tuple(
+        name for name in outcome.unobserved if not definition[name].volatile and name in before
+    )
+    if differences:
+        return _made(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
+    reason = _unseen_reason(definition, before, unseen)
+    if reason:
+        return _made(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen)
+    reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
+    return _made(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
+
+
+def _compared(
+    definition: ResourceDefinition, held: Held, outcome: Outcome, state: Attributes
+) -> tuple[tuple[Difference, ...], list[str]]:
+    """Return the differences, and the names of what was seen for the first time.
+
+    Volatile attributes follow any write, local ones are the provider's own: neither is drift.
+    """
+    before = held.known.before
+    if state is before:
+        return (), []
+    observed: frozenset[str] | None = None
+    differences: list[Difference] = []
+    first: list[str] = []
+    for attribute in definition.answered:
+        name = attribute.name
+        if attribute.volatile or same(before.get(name), state.get(name)):
+            continue
+        if before.get(name) is None:
+            if observed is None:
+                observed = Memory.decode(held.known.held.private).observed
+            if name not in observed:
+                first.append(name)
+                continue
+        hidden = attribute.sensitive or name in held.sensitive
+        differences.append(Difference(name, before.get(name), state.get(name), hidden))
+    return tuple(differences), first
+
+
+def _unseen_reason(
+    definition: ResourceDefinition, before: Attributes, unseen: tuple[str, ...]
+) -> str:
+    """Return why what was seen is too little to call the resource in sync, or nothing."""
+    if not unseen:
+        return ""
+    if definition is AGENT and not any(
+        attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
+        for attribute in definition.answered
+    ):
+        return NO_DOCUMENTED_READ
+    held = [name for name in unseen if before.get(name) is not None]
+    if not held:
+        return ""
+    return f"the console did not show {', '.join(held)}, which state holds"
+
+
+def _archived(held: Held, around: Surroundings) -> str:
+    before = held.known.before
+    if held.known.type_name == AGENT_PLUGIN.type_name:
+        return _with_agent(before["agent_id"], around)
+    host_id = before.get("host_id") or ""
+    if host_id in around.gone_hosts:
+        host = around.hosts.get(host_id, host_id)
+        return f"its host {host} is gone: a host's agents are archived with it"
+    return "the console says that it is archived"
+
+
+def _gone(held: Held, around: Surroundings) -> str:
+    before = held.known.before
+    if held.known.type_name == AGENT_PLUGIN.type_name and before["agent_id"] in around.gone_agents:
+        return _with_agent(before["agent_id"], around)
+    return _GONE[held.known.type_name]
+
+
+def _with_agent(agent_id: str, around: Surroundings) -> str:
+    return f"its agent {around.agents.get(agent_id, agent_id)} is gone"
+
+
+def _made(held: Held, bucket: Bucket, **facts: object) -> Finding:
+    known = held.known
+    return Finding(
+        stack=held.stack,
+        address=held.address,
+        type_name=known.type_name,
+        bucket=bucket,
+        id=_text(known.before, "id"),
+        label=label_of(known.type_name, known.before),
+        values={n: v for n, v in known.before.items() if n not in held.sensitive}
+        if held.sensitive
+        else known.before,
+        **facts,  # type: ignore[arg-type]  # facts are Finding's own
+    )
+
+
+def label_of(type_name: str, values: Mapping[str, object]) -> str:
+    """Return what names a resource to a reader; an attachment goes by its plugin."""
+    if type_name == AGENT_PLUGIN.type_name:
+        return _text(values, "name") or _text(values, "plugin_id")
+    return _text(values, RESOURCES[type_name].label)
+
+
+def _text(values: Mapping[str, object], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""

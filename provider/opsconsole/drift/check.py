@@ -1,0 +1,243 @@
+"""One check: states and console side by side, every resource in exactly one bucket.
+
+Takes no lock and writes no state. Costs what a refresh of the reconciler costs, and the lists that
+an operator has named.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.drift.baseline import Baseline
+from opsconsole.drift.buckets import Surroundings, finding_of
+from opsconsole.drift.consoles import Consoles, StackSettings, method_of, open_for, why_unread
+from opsconsole.drift.declared import Declarations
+from opsconsole.drift.inventory import Inventory, inventory
+from opsconsole.drift.problems import problems
+from opsconsole.drift.report import DriftReport, Finding
+from opsconsole.drift.stack import Held, Stack, read_held
+from opsconsole.drift.unmanaged import COUNTED, unmanaged
+from opsconsole.errors import UserError
+from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.state.opening import read_state
+from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
+
+REQUIRED: Final = tuple(
+    definition.type_name for definition in (HOST, AGENT_PLUGIN, SPECIALTY, BLACKLISTED_COMMAND)
+)
+"""Whose coverage is demanded: all but agents, of which the document shows no read."""
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What is asked of a check.
+
+    Attributes:
+        read_only: Let nothing but GET leave this process.
+        min_coverage: Per cent of the required resources that must be checked.
+        baseline: Drift that is accepted.
+        counted: Kinds of unmanaged objects that count as drift.
+        root: The directory that places are told relative to.
+    """
+
+    read_only: bool = False
+    min_coverage: float = 100.0
+    baseline: Baseline = field(default_factory=Baseline)
+    counted: Collection[str] = COUNTED
+    root: Path = field(default_factory=Path.cwd)
+
+
+async def check(
+    stacks: Sequence[Stack], options: CheckOptions, environ: Mapping[str, str]
+) -> DriftReport:
+    """Check the states of `stacks` against their consoles.
+
+    What cannot be read is in the report, never an exception.
+
+    Args:
+        environ: The environment that provider settings fall back on.
+    """
+    run = _Check(stacks, options, environ)
+    try:
+        return await run.report()
+    finally:
+        await run.consoles.close()
+
+
+@dataclass
+class _Read:
+    """One stack whose state was read."""
+
+    stack: Stack
+    digest: str
+    held: list[Held]
+
+
+class _Check:
+    def __init__(
+        self, stacks: Sequence[Stack], options: CheckOptions, environ: Mapping[str, str]
+    ) -> None:
+        self._stacks = stacks
+        self._options = options
+        self._environ = environ
+        self._told: list[Diagnostic] = []
+        self._why: dict[str, str] = {}
+        self._listed: dict[str, Inventory] = {}
+        self.consoles = Consoles(environ, options.read_only)
+
+    async def report(self) -> DriftReport:
+        started = time.monotonic()
+        options = self._options
+        read = [found for stack in self._stacks if (found := self._read_state(stack))]
+        held = [item for found in read for item in found.held]
+        outcomes = await self._refreshed(read)
+        for key in {self._console_of[item.known.address] for item in held}:
+            await self._list(key)
+        findings = self._findings(held, outcomes)
+        findings += self._pending(read)
+        findings = self._located(findings)
+        certain = len(read) == len(self._stacks)
+        now = datetime.now(UTC)
+        findings, baseline = options.baseline.applied(findings, now.date(), certain=certain)
+        if any(finding.is_drift for finding in findings):
+            self._told += (item for found in read for item in _rewritten(found))
+        told = problems(
+            (
+                (item, outcomes[item.known.address], self._why.get(item.known.address, ""))
+                for item in held
+            ),
+            tolerant=options.min_coverage < 100.0,
+        )
+        return DriftReport(
+            tuple(sorted(findings, key=lambda item: item.stack)),
+            now.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            options.read_only,
+            method_of(self.consoles.settings(), read_only=options.read_only),
+            (*self._told, *told),
+            baseline,
+            self.consoles.calls,
+            time.monotonic() - started,
+            REQUIRED,
+            options.min_coverage,
+        )
+
+    def _read_state(self, stack: Stack) -> _Read | None:
+        try:
+            state = read_state(stack.backend)
+            held, told = read_held(stack.name, state)
+        except UserError as problem:
+            self._told.append(error(f"{stack.name}: its state was not read", str(problem)))
+            return None
+        self._told += told
+        return _Read(stack, state.digest(), held)
+
+    async def _refreshed(self, read: Sequence[_Read]) -> dict[str, Outcome | None]:
+        """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
+        known: list[Known] = []
+        for found in read:
+            values = {item.address: item.known.before for item in found.held}
+            settings = StackSettings(found.stack, values, self._environ)
+            keys = {
+                provider: open_for(self.consoles, settings, provider)
+                for provider in {item.provider for item in found.held}
+            }
+            for item in found.held:
+                key, problem = keys[item.provider]
+                if problem is not None:
+                    self._why[item.known.address] = str(problem)
+                slim = replace(item.known.held, provider=key)
+                known.append(replace(item.known, held=slim))
+        done = await refresh(known, self.consoles.lifecycles)
+        self._console_of = {item.address: item.held.provider for item in known}
+        return {address: self._explained(item) for address, item in done.items()}
+
+    async def _list(self, key: str) -> None:
+        """Read the lists of a console that can be asked for."""
+        lifecycle = self.consoles.lifecycles.get(key)
+        if lifecycle is not None:
+            self._listed[key], told = await inventory(lifecycle.session.console)
+            self._told += told
+
+    def _explained(self, item: Known) -> Outcome | None:
+        """Return what reading said; a host that the settings hide says which settings do."""
+        read = item.read
+        if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
+            return read
+        settings = self.consoles.lifecycles[item.held.provider].session.settings
+        why = why_unread(settings, read_only=self._options.read_only)
+        return replace(read, reason=why) if why else read
+
+    def _findings(
+        self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]
+    ) -> list[Finding]:
+        found: list[Finding] = []
+        by_console: dict[str, list[Held]] = {}
+        for item in held:
+            by_console.setdefault(self._console_of[item.known.address], []).append(item)
+        for key, items in by_console.items():
+            lifecycle = self.consoles.lifecycles.get(key)
+            around = Surroundings(
+                _by_id(items, HOST.type_name),
+                _by_id(items, AGENT.type_name),
+                lifecycle.session.gone_hosts if lifecycle else (),
+                lifecycle.session.gone_agents if lifecycle else (),
+            )
+            for item in items:
+                address = item.known.address
+                why = self._why.get(address, "")
+                found.append(finding_of(item, outcomes[address], around, why))
+            if lifecycle is not None:
+                counted, listed = self._options.counted, self._listed.get(key, {})
+                found += unmanaged(items, lifecycle.session, counted, listed)
+        return found
+
+    def _pending(self, read: Sequence[_Read]) -> list[Finding]:
+        found: list[Finding] = []
+        for item in read:
+            values = {held.address: held.known.before for held in item.held}
+            declared = Declarations(item.stack, self._options.root)
+            pending, told = declared.pending(values.keys(), values)
+            found += pending
+            self._told += told
+        return found
+
+    def _located(self, findings: Sequence[Finding]) -> list[Finding]:
+        declared = {
+            stack.name: Declarations(stack, self._options.root)
+            for stack in self._stacks
+            if stack.program is not None
+        }
+        return [
+            declared[finding.stack].located(finding) if finding.stack in declared else finding
+            for finding in findings
+        ]
+
+
+def _by_id(held: Sequence[Held], type_name: str) -> dict[str, str]:
+    return {
+        item.known.before["id"]: item.address for item in held if item.known.type_name == type_name
+    }
+
+
+def _rewritten(found: _Read) -> list[Diagnostic]:
+    """Tell of a state that was written while it was checked: its drift may be an apply at work."""
+    try:
+        state = read_state(found.stack.backend)
+    except UserError as problem:
+        return [error(f"{found.stack.name}: its state was not read again", str(problem))]
+    if state.digest() == found.digest:
+        return []
+    return [
+        error(
+            f"{found.stack.name}: its state was written while it was checked",
+            "What looks like drift may be the work of that run. Check again.",
+        )
+    ]

@@ -1,0 +1,151 @@
+"""The consoles of one check: one lifecycle for each set of settings, whoever asks for it.
+
+Stacks of one console share its lifecycle, so that one search serves them all. Settings are bent
+here to what a check may do, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from opsconsole.drift.stack import Stack
+from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
+from opsconsole.v1.settings import Settings
+from opsconsole.values import Attributes
+
+_NO_ALIAS = (
+    "its provider configuration {key} stands in a program that was not named (--program, --dir)"
+)
+
+
+@dataclass
+class Consoles:
+    """The lifecycles of one check.
+
+    Attributes:
+        environ: The environment that settings fall back on.
+        read_only: Whether nothing but GET may leave this process.
+        lifecycles: Lifecycle by a key of this check's own.
+    """
+
+    environ: Mapping[str, str]
+    read_only: bool = False
+    lifecycles: dict[str, Lifecycle] = field(default_factory=dict)
+    _settings: list[Settings] = field(default_factory=list)
+
+    def open(self, settings: Settings) -> str:
+        """Return the key of the lifecycle under these settings."""
+        bent = for_checking(settings, read_only=self.read_only)
+        if bent not in self._settings:
+            self._settings.append(bent)
+            key = str(len(self._settings) - 1)
+            self.lifecycles[key] = Lifecycle(bent, read_only=self.read_only)
+        return str(self._settings.index(bent))
+
+    def settings(self) -> tuple[Settings, ...]:
+        """Return the settings under which something is read."""
+        return tuple(self._settings)
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests were sent, by operation."""
+        total: dict[str, int] = {}
+        for lifecycle in self.lifecycles.values():
+            for name, count in lifecycle.calls.items():
+                total[name] = total.get(name, 0) + count
+        return dict(sorted(total.items()))
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        for lifecycle in self.lifecycles.values():
+            await lifecycle.close()
+
+
+def for_checking(settings: Settings, *, read_only: bool) -> Settings:
+    """Return the settings under which a check reads.
+
+    A host that answers 404 is found missing, whatever a refresh would do about it. Read only, an
+    operation that is no GET is not there.
+    """
+    settings = replace(settings, on_missing_host="remove")
+    if not read_only:
+        return settings
+    readable = {
+        name: declared
+        for name, declared in settings.extra_endpoints.items()
+        if declared.startswith("GET ")
+    }
+    return replace(settings, host_read="none", agent_read="plugins", extra_endpoints=readable)
+
+
+class StackSettings:
+    """The settings of one stack's provider configurations: its program's, or the environment's."""
+
+    def __init__(
+        self, stack: Stack, values: Mapping[str, Attributes], environ: Mapping[str, str]
+    ) -> None:
+        """Ask nothing yet; `values` are what state holds, by address."""
+        self._environ = environ
+        self._providers: Providers | None = None
+        if stack.program is not None:
+            evaluator = Evaluator(
+                stack.program, stack.variables, values.get, workspace=stack.workspace
+            )
+            self._providers = Providers(stack.program, evaluator, environ)
+
+    def of(self, provider: str) -> Settings:
+        """Return the settings of a provider configuration as state writes it.
+
+        Raises:
+            UserError, ConfigurationError: they are wrong, or cannot be told.
+        """
+        key = key_of(provider)
+        inside = provider.startswith("module.")
+        if inside or (self._providers is None and key != LOCAL_NAME):
+            raise UserError(_NO_ALIAS.format(key=provider if inside else key))
+        if self._providers is None:
+            return Settings.from_values({}, self._environ)
+        return self._providers.settings(key)
+
+
+def open_for(
+    consoles: Consoles, settings: StackSettings, provider: str
+) -> tuple[str, OpsconsoleError | None]:
+    """Return the key of a provider configuration's lifecycle, or why there is none."""
+    try:
+        return consoles.open(settings.of(provider)), None
+    except OpsconsoleError as problem:
+        return "", problem
+
+
+def method_of(settings: tuple[Settings, ...], *, read_only: bool) -> str:
+    """Say in one or two sentences how hosts, and agents, were read."""
+    said = dict.fromkeys(_hosts_read(item, read_only) for item in settings)
+    if any(item.agent_read == "reattach" for item in settings):
+        said["Agents were read by attaching an attached plugin again (agent_read)."] = None
+    return " ".join(said)
+
+
+def why_unread(settings: Settings, *, read_only: bool) -> str:
+    """Return why these settings let no host be read; empty: they do."""
+    if "host_get" in settings.extra_endpoints or settings.host_read != "none":
+        return ""
+    why = "nothing but GET is allowed" if read_only else 'host_read is "none"'
+    return f"{why}, and extra_endpoints names no GET as host_get"
+
+
+def _hosts_read(settings: Settings, read_only: bool) -> str:
+    named = settings.extra_endpoints.get("host_get")
+    if named:
+        return f"Hosts were read by {named} (host_get)."
+    unread = why_unread(settings, read_only=read_only)
+    if unread:
+        return f"Hosts were not read: {unread}."
+    return (
+        "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field; "
+        "some consoles move updated_at."
+    )

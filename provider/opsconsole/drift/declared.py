@@ -1,0 +1,131 @@
+"""What a program says of the resources in state: construct, place, and what is not applied yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.drift.report import Bucket, Finding
+from opsconsole.drift.stack import Stack
+from opsconsole.errors import OpsconsoleError
+from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.model import Block, Origin, Program
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.values import Attributes
+
+
+class Declarations:
+    """The blocks of a stack's program, found by the addresses of state."""
+
+    def __init__(self, stack: Stack, root: Path) -> None:
+        """Take a stack; places are told relative to `root`."""
+        self._stack = stack
+        self._root = root
+        program = stack.program
+        self._blocks: Mapping[str, Block] = program.blocks if program is not None else {}
+        self._moves = _moves(program) if program is not None else {}
+
+    def located(self, finding: Finding) -> Finding:
+        """Return a finding with the construct that declares its resource, and its place."""
+        if finding.bucket is Bucket.UNMANAGED:
+            return finding
+        block = self._blocks.get(config_address(self._now(finding.address)))
+        if block is None:
+            return finding
+        origin = block.origin
+        return replace(finding, construct_path=origin.path, location=place_of(origin, self._root))
+
+    def _now(self, address: str) -> str:
+        """Return the address after the program's `moved` blocks, without a deposed key."""
+        address = address.partition(" (deposed ")[0]
+        return _moved(self._moves, address) if self._moves else address
+
+    def pending(
+        self, addresses: Collection[str], values: Mapping[str, Attributes]
+    ) -> tuple[list[Finding], list[Diagnostic]]:
+        """Return what the program declares and state does not hold, and what cannot be told.
+
+        Args:
+            addresses: The addresses in state.
+            values: What state holds, by address: count and for_each may ask for it.
+        """
+        stack = self._stack
+        if stack.program is None or not stack.pending:
+            return [], []
+        present = {self._now(address) for address in addresses}
+        by_address = {self._now(address): value for address, value in values.items()}
+        evaluator = Evaluator(
+            stack.program, stack.variables, by_address.get, workspace=stack.workspace
+        )
+        found: list[Finding] = []
+        told: list[Diagnostic] = []
+        for block in stack.program.resources:
+            try:
+                found += self._pending_of(block, evaluator, present)
+            except OpsconsoleError as problem:
+                told.append(
+                    warning(
+                        f"{stack.name}: what {block.title} declares and is not applied yet "
+                        "cannot be told",
+                        str(problem),
+                    )
+                )
+        return found, told
+
+    def _pending_of(
+        self, block: Block, evaluator: Evaluator, present: Collection[str]
+    ) -> Iterator[Finding]:
+        for instance in evaluator.instances(block).values():
+            if instance.address not in present:
+                yield Finding(
+                    self._stack.name,
+                    instance.address,
+                    block.type_name,
+                    Bucket.PENDING,
+                    reason="declared in the program, not applied yet",
+                    construct_path=block.origin.path,
+                    location=place_of(block.origin, self._root),
+                )
+
+
+def place_of(origin: Origin, root: Path) -> str:
+    """Return `FILE:LINE` of a declaration as its metadata tells it, relative to `root`; or nothing.
+
+    Synthesis leaves a stack trace in the metadata only where it was asked to.
+    """
+    for entry in origin.trace:
+        text = entry.strip().rpartition("(")[2].rstrip(")")
+        file, _, line = _without_column(text).rpartition(":")
+        if file and line.isdigit():
+            path = Path(file.removeprefix("file://"))
+            if path.is_absolute() and path.is_relative_to(root):
+                path = path.relative_to(root)
+            return f"{path}:{line}"
+    return ""
+
+
+def _without_column(text: str) -> str:
+    """Return `file:line` of `file:line:column`."""
+    head, _, last = text.rpartition(":")
+    return head if last.isdigit() and head.rpartition(":")[2].isdigit() else text
+
+
+def _moves(program: Program) -> dict[str, str]:
+    return {str(block.source): str(block.target) for block in program.moved}
+
+
+def _moved(moves: Mapping[str, str], text: str) -> str:
+    """Return where chains of `moved` blocks lead from an address, of an instance or a resource."""
+    for _ in range(len(moves)):
+        if text in moves:
+            text = moves[text]
+            continue
+        address = Address.parse(text)
+        target = moves.get(str(address.resource))
+        if target is None:
+            return text
+        text = str(replace(Address.parse(target), key=address.key))
+    return text

@@ -1,0 +1,152 @@
+"""The drift report as a value: every resource in exactly one bucket. Reads and renders nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.values import Attributes, Value
+
+
+class Bucket(Enum):
+    """Where one resource ends.
+
+    IN_SYNC is said only of what was seen: a resource of which state holds an attribute that the
+    check could not see is UNCHECKED, unless what was seen of it differs.
+    """
+
+    IN_SYNC = "in_sync"
+    CHANGED = "changed"
+    MISSING = "missing"
+    ARCHIVED = "archived"
+    UNCHECKED = "unchecked"
+    UNMANAGED = "unmanaged"
+    PENDING = "pending"
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether a resource in it counts as drift."""
+        return self in (Bucket.CHANGED, Bucket.MISSING, Bucket.ARCHIVED, Bucket.UNMANAGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One attribute, state and console side by side."""
+
+    attribute: str
+    state: Value
+    console: Value
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One resource and its bucket.
+
+    Attributes:
+        stack: Name of the stack or state file.
+        address: Its address; for an unmanaged one the id that the console shows.
+        type_name: Terraform type name.
+        bucket: Where it ended.
+        id: The console's id.
+        label: Its name, key, pattern or plugin id, for readers.
+        differences: For CHANGED: attribute by attribute.
+        reason: Why it is unchecked, missing or archived.
+        accepted: The reason given in the baseline; empty: not accepted. Accepted drift is shown
+            and does not count.
+        construct_path: Path of the construct that declares it, where the program is known.
+        location: `FILE:LINE` of its declaration, where the metadata tells.
+        values: The state's values, for graphs and pages.
+        unobserved: Attributes that this check could not see.
+        counted: Whether it counts where its bucket is drift; false for unmanaged objects that are
+            shown only.
+    """
+
+    stack: str
+    address: str
+    type_name: str
+    bucket: Bucket
+    id: str = ""
+    label: str = ""
+    differences: tuple[Difference, ...] = ()
+    reason: str = ""
+    accepted: str = ""
+    construct_path: str = ""
+    location: str = ""
+    values: Attributes = field(default_factory=dict)
+    unobserved: tuple[str, ...] = ()
+    counted: bool = True
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether it counts as drift: no baseline entry accepts it."""
+        return self.bucket.is_drift and self.counted and not self.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineProblem:
+    """An entry of the baseline that is expired or matched nothing."""
+
+    entry: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """One check of one or several states.
+
+    Attributes:
+        findings: One a resource, by stack; within one as state orders them, others behind.
+        checked_at: When, ISO 8601 UTC.
+        read_only: Whether nothing but GET was sent.
+        method: How hosts were read, in one sentence.
+        diagnostics: What could not be checked and why.
+        baseline: Entries of the baseline that are expired or unused.
+        calls: Requests sent, by operation.
+        seconds: How long the check took.
+        required: Type names whose coverage `min_coverage` demands.
+        min_coverage: Per cent of required resources that must have been checked.
+    """
+
+    findings: tuple[Finding, ...]
+    checked_at: str
+    read_only: bool = False
+    method: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    baseline: tuple[BaselineProblem, ...] = ()
+    calls: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    required: Sequence[str] = ()
+    min_coverage: float = 100.0
+
+    @property
+    def counts(self) -> Mapping[Bucket, int]:
+        """How many resources ended in each bucket, accepted ones included."""
+        found = Counter(finding.bucket for finding in self.findings)
+        return {bucket: found[bucket] for bucket in Bucket}
+
+    @property
+    def coverage(self) -> float:
+        """Per cent of the resources in state that were checked; 100 where there are none."""
+        return self.coverage_of(None)
+
+    def coverage_of(self, type_names: Sequence[str] | None) -> float:
+        """Per cent of those resources of `type_names` (None: all) that were checked."""
+        managed = [
+            finding
+            for finding in self.findings
+            if finding.bucket not in (Bucket.UNMANAGED, Bucket.PENDING)
+            and (type_names is None or finding.type_name in type_names)
+        ]
+        if not managed:
+            return 100.0
+        unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)
+        return 100.0 * (len(managed) - unchecked) / len(managed)
+
+    @property
+    def drifted(self) -> tuple[Finding, ...]:
+        """The findings that count as drift: those that no baseline entry accepts."""
+        return tuple(finding for finding in self.findings if finding.is_drift)

@@ -1,0 +1,115 @@
+"""A stack to check, and what its state holds. Reads state without a lock, and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.program.model import Program
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.backend import Backend
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.resources import RESOURCES
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One state, and the program that it belongs to where that is known.
+
+    Attributes:
+        name: What reports call it.
+        backend: Where its state is kept; it is never opened, so no lock is taken.
+        program: Its program: provider settings, construct paths and places come from there.
+        variables: The values of the program's variables.
+        workspace: Terraform's workspace.
+        pending: Whether what the program declares and state does not hold is reported.
+    """
+
+    name: str
+    backend: Backend
+    program: Program | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    workspace: str = "default"
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One object of one state.
+
+    Attributes:
+        stack: The stack's name.
+        address: Its address in that state; a deposed object's says so.
+        known: The object as the reconciler reads it, under an address that is unique in a check.
+        provider: The provider configuration, as state writes it.
+        sensitive: Names of attributes that must not be shown.
+    """
+
+    stack: str
+    address: str
+    known: Known
+    provider: str
+    sensitive: frozenset[str] = frozenset()
+
+
+def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
+    """Return the objects of a state that this provider manages, and what was passed over.
+
+    Deposed objects exist on the console too, so they are among them. Data sources are not.
+    """
+    found: list[Held] = []
+    told: list[Diagnostic] = []
+    foreign = 0
+    for address, deposed in state.objects():
+        if address.mode != "managed":
+            continue
+        item = state.get(address, deposed) if address.type in RESOURCES else None
+        if item is None:
+            foreign += 1
+        elif item.schema_version > 0:
+            told.append(_newer(stack, address, item))
+        else:
+            found.append(_held(stack, address, deposed, item))
+    if foreign:
+        told.append(
+            warning(
+                f"{stack}: {foreign} resources of other providers are not looked at",
+                "`terraform plan -refresh-only` checks them.",
+            )
+        )
+    return found, told
+
+
+def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> Held:
+    definition = RESOURCES[address.type]
+    text = f"{address} (deposed {deposed})" if deposed else str(address)
+    value = from_state(definition, item.attributes)
+    # The decoded attributes live on in `value` alone: there may be tens of thousands.
+    slim = InstanceObject(item.provider, {}, private=item.private)
+    known = Known(f"{stack}: {text}", address.type, slim, value)
+    return Held(stack, text, known, item.provider, _sensitive(item.sensitive_attributes or ()))
+
+
+def _sensitive(paths: Sequence[Any]) -> frozenset[str]:
+    """Return the attributes that lead the paths of `sensitive_attributes`.
+
+    A path is a list of steps, `{"type": "get_attr", "value": NAME}` first (state version 4).
+    """
+    names = set()
+    for path in paths:
+        step = path[0] if isinstance(path, list) and path else None
+        if isinstance(step, dict) and isinstance(step.get("value"), str):
+            names.add(step["value"])
+    return frozenset(names)
+
+
+def _newer(stack: str, address: Address, item: InstanceObject) -> Diagnostic:
+    return error(
+        f"{stack}: {address} cannot be checked",
+        f"A newer release of opsconsole wrote it (schema version {item.schema_version}): use that "
+        "release.",
+    )

@@ -1,0 +1,84 @@
+"""Finding state files: one that is named, or all under a folder. Reads directories only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from opsconsole.errors import UserError
+from opsconsole.reconcile.state.local import DEFAULT_WORKSPACE
+
+_SUFFIX: Final = ".tfstate"
+_WORKSPACES: Final = "terraform.tfstate.d"
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
+_ERRORED: Final = "errored.tfstate"
+"""What Terraform leaves behind when a state cannot be stored: a copy, not a stack's state."""
+
+
+def state_files(places: Iterable[Path]) -> list[Path]:
+    """Return the state files that `places` name: files, and all files under folders.
+
+    Hidden folders (`.terraform` among them), backups and `errored.tfstate` are passed over.
+
+    Raises:
+        UserError: There is no such place, or a folder that holds no state.
+    """
+    found: dict[Path, None] = {}
+    for place in places:
+        if place.is_dir():
+            under = sorted(_under(place))
+            if not under:
+                raise UserError(
+                    f"There is no state file (*{_SUFFIX}) under {place}.",
+                    "Name a state file, or a folder that holds some.",
+                )
+            found.update(dict.fromkeys(under))
+        elif place.exists():
+            found[place] = None
+        else:
+            raise UserError(f"There is no state {place}.", "Check the path.")
+    return list(found)
+
+
+def _under(folder: Path) -> Iterator[Path]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name[0] != "." and name not in _PASSED_OVER]
+        yield from (
+            Path(root) / name for name in files if name.endswith(_SUFFIX) and name != _ERRORED
+        )
+
+
+def stack_names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call the stacks of these states: short, telling and each another one.
+
+    `terraform.STACK.tfstate` is called STACK, as cdktf names its states; a `terraform.tfstate`
+    goes by its folder, one of a workspace by folder and workspace.
+    """
+    full = [path.absolute() for path in paths]
+    for depth in range(1, max((len(path.parts) for path in full), default=1) + 1):
+        names = [_name(path, depth) for path in full]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in full]
+
+
+def _name(path: Path, depth: int) -> str:
+    """Return a name made of the state's own and `depth - 1` folders above it."""
+    folder, own = path.parent, path.name.removesuffix(_SUFFIX)
+    if own == "terraform":
+        workspace = workspace_of_state(path)
+        folder = folder if workspace == DEFAULT_WORKSPACE else folder.parent.parent
+        own = folder.name if workspace == DEFAULT_WORKSPACE else f"{folder.name}/{workspace}"
+        folder = folder.parent
+    else:
+        own = own.removeprefix("terraform.")
+    above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
+    return "/".join([*(part for part in above if part != folder.root), own])
+
+
+def workspace_of_state(path: Path) -> str:
+    """Return the workspace that a state file belongs to, by where it lies."""
+    folder = path.absolute().parent
+    return folder.name if folder.parent.name == _WORKSPACES else DEFAULT_WORKSPACE

@@ -1,0 +1,105 @@
+"""The end of an apply in words: what was done, what failed, what was skipped, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.reconcile.changes import Counts
+from opsconsole.reports import diagnostics_text
+from opsconsole.reports.addresses import natural
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.value_diff import whole
+from opsconsole.reports.wording import plural
+from opsconsole.values import Value
+
+
+def apply_summary(counts: Counts, operation: str = "apply", complete: bool = True) -> str:
+    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
+
+    Args:
+        counts: What was done.
+        operation: `apply` or `destroy`.
+        complete: Whether everything planned was done.
+    """
+    word = "Destroy" if operation == "destroy" else "Apply"
+    opening = f"{word} complete!" if complete else f"{word} incomplete."
+    if operation == "destroy":
+        text = f"{opening} Resources: {counts.destroy} destroyed."
+    else:
+        imported = f"{counts.imported} imported, " if counts.imported else ""
+        text = (
+            f"{opening} Resources: {imported}{counts.add} added, {counts.change} changed, "
+            f"{counts.destroy} destroyed."
+        )
+    return f"{text} {counts.forget} left management." if counts.forget else text
+
+
+_LISTED = 50
+
+
+def _more(count: int) -> list[str]:
+    return [f"  and {count - _LISTED:,} more"] if count > _LISTED else []
+
+
+def render(
+    done: Counts,
+    *,
+    operation: str = "apply",
+    failed: Iterable[str] = (),
+    skipped: Mapping[str, str] | None = None,
+    outputs: Mapping[str, tuple[Value, bool]] | None = None,
+    diagnostics: Iterable[Diagnostic] = (),
+    interrupted: bool = False,
+    colour: bool = False,
+) -> str:
+    """Return the end of an apply as text.
+
+    Args:
+        done: What was done.
+        operation: `apply` or `destroy`.
+        failed: Addresses whose change failed.
+        skipped: Address to the address (or reason) that it waited for in vain.
+        outputs: Name to value and whether it is sensitive.
+        diagnostics: What went wrong, and warnings.
+        interrupted: Whether something was not begun.
+        colour: Whether to paint it with ANSI sequences.
+    """
+    pen = Pen(colour)
+    failures = sorted(failed, key=natural)
+    left_out = sorted((skipped or {}).items(), key=lambda item: natural(item[0]))
+    lines = []
+    if failures:
+        lines.append(pen.paint(f"{plural(len(failures), 'change')} failed:", "bold", "red"))
+        lines += [
+            f"  {pen.paint('✗', 'red')} {printable(address)}" for address in failures[:_LISTED]
+        ]
+        lines += _more(len(failures))
+    if left_out:
+        lines.append(pen.paint(f"{plural(len(left_out), 'change')} skipped:", "bold", "yellow"))
+        lines += [
+            f"  {pen.paint('-', 'yellow')} {printable(address)} (waited for {printable(cause)})"
+            for address, cause in left_out[:_LISTED]
+        ]
+        lines += _more(len(left_out))
+    complete = not (failures or left_out or interrupted)
+    summary = apply_summary(done, operation, complete)
+    lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
+    text = "\n".join([*lines, ""])
+    told = diagnostics_text.render(diagnostics, colour=colour)
+    return "\n".join(part for part in (told, text, _outputs(outputs or {}, pen)) if part)
+
+
+def _outputs(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
+    if not outputs:
+        return ""
+    lines = [pen.paint("Outputs:", "bold", "green"), ""]
+    for name in sorted(outputs):
+        value, sensitive = outputs[name]
+        if sensitive:
+            lines.append(f"{printable(name)} = {SENSITIVE}")
+        else:
+            shown = whole(value, 0, "", f"{printable(name)} = ")
+            lines += [line.plain[4:] for line in shown]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,43 @@
+"""Diagnostics on a terminal: a bar beside each, errors after warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.gathered import gathered
+from opsconsole.reports.literals import printable
+
+_STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yellow")}
+
+
+def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
+    """Return `diagnostics` as text, warnings first, so that errors stand nearest the prompt.
+
+    What is said of many in the same words is said once.
+    """
+    pen = Pen(colour)
+    ordered = sorted(gathered(diagnostics), key=lambda item: item.severity is Severity.ERROR)
+    return "".join(_one(item, pen) for item in ordered)
+
+
+def path_text(item: Diagnostic) -> str:
+    """Return the attribute that a diagnostic speaks of, `tags[0]`, or empty."""
+    text = ""
+    for step in item.path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return printable(text.removeprefix("."))
+
+
+def _one(item: Diagnostic, pen: Pen) -> str:
+    word, style = _STYLES[item.severity]
+    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(printable(item.summary))}"]
+    path = path_text(item)
+    if path:
+        lines += ["", f"  at {path}"]
+    if item.detail:
+        lines += ["", *map(printable, item.detail.splitlines())]
+    bar = pen.paint("│", style)
+    body = "\n".join(f"{bar} {line}".rstrip() for line in lines)
+    return f"{pen.paint('╷', style)}\n{body}\n{pen.paint('╵', style)}\n"

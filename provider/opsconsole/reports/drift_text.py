@@ -1,0 +1,165 @@
+"""A drift report on a terminal: what drifted, what could not be checked, and a summary."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.reports import diagnostics_text
+from opsconsole.reports.addresses import kinds_of
+from opsconsole.reports.colour import SIGN_COLOURS, Pen
+from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.value_diff import Line, changed_value
+from opsconsole.reports.verdict import (
+    BUCKET_SIGNS,
+    BUCKET_WORDS,
+    Outcome,
+    in_bucket,
+    judge,
+    percent,
+    several_stacks,
+)
+from opsconsole.reports.wording import plural
+
+_STYLES = {
+    Bucket.MISSING: "red",
+    Bucket.ARCHIVED: "red",
+    Bucket.CHANGED: "yellow",
+    Bucket.UNMANAGED: "magenta",
+    Bucket.UNCHECKED: "cyan",
+    Bucket.PENDING: "blue",
+    Bucket.IN_SYNC: "green",
+}
+MANY = 10
+"""Up to so many findings with one reason are told one by one; drift always is."""
+_SHOWN = 3
+_REQUEST = re.compile(r", request id [^,)\s]*")
+_OUTCOME_STYLES = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
+
+
+def render(report: DriftReport, *, colour: bool = False) -> str:
+    """Return the report as text; the verdict comes last, nearest the prompt."""
+    pen = Pen(colour)
+    stacks = several_stacks(report)
+    lines: list[str] = []
+    for bucket in BUCKET_WORDS:
+        if bucket is not Bucket.IN_SYNC:
+            lines += _section(bucket, in_bucket(report, bucket), stacks, pen)
+    lines += _accepted(report, stacks, pen)
+    lines += _baseline(report, pen)
+    told = diagnostics_text.render(report.diagnostics, colour=colour)
+    return "\n".join(part for part in ("\n".join(lines), told, _summary(report, pen)) if part)
+
+
+def difference_lines(finding: Finding, difference: Difference) -> Iterable[Line]:
+    """Return the lines that show one difference, from state to console."""
+    width = max(len(item.attribute) for item in finding.differences)
+    head = f"{printable(difference.attribute):{width}} = "
+    if difference.sensitive:
+        return [Line(1, "~", f"{head}{SENSITIVE}")]
+    kind = kinds_of(finding.address, finding.type_name).get(difference.attribute)
+    return changed_value(difference.state, difference.console, 1, head, kind, "")
+
+
+def title(finding: Finding, stacks: bool) -> str:
+    """Return the address of a finding, with its stack where there are several."""
+    address = printable(finding.address)
+    return f"{printable(finding.stack)}: {address}" if stacks else address
+
+
+def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
+    if not found:
+        return
+    word = BUCKET_WORDS[bucket]
+    yield pen.paint(f"{word[0].upper()}{word[1:]} ({len(found):,})", "bold", _STYLES[bucket])
+    yield ""
+    alike = Counter(map(_kind, found))
+    told: set[tuple[str, str]] = set()
+    for finding in found:
+        kind = _kind(finding)
+        if not finding.is_drift and alike[kind] > MANY:
+            if kind not in told:
+                told.add(kind)
+                yield from _many([item for item in found if _kind(item) == kind], stacks, pen)
+        else:
+            yield from _one(finding, stacks, pen)
+    yield ""
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    """Return what findings have in common that readers need not be told one by one."""
+    return finding.type_name, _REQUEST.sub("", finding.reason)
+
+
+def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
+    """Tell of many findings with one reason: the first of them, and how many more there are."""
+    sign = pen.paint(BUCKET_SIGNS[found[0].bucket], _STYLES[found[0].bucket])
+    for finding in found[:_SHOWN]:
+        yield f"  {sign} {pen.bold(title(finding, stacks))}"
+    more = f"{len(found) - _SHOWN:,} more {found[0].type_name}"
+    yield f"  {sign} and {more}; the other formats list all"
+    yield f"      {pen.paint(printable(found[0].reason), 'dim')}"
+
+
+def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
+    sign = pen.paint(BUCKET_SIGNS[finding.bucket], _STYLES[finding.bucket])
+    label = f" ({printable(finding.label)})" if finding.label else ""
+    yield f"  {sign} {pen.bold(title(finding, stacks))}{label}"
+    for word, text in (
+        ("", finding.reason),
+        ("construct ", finding.construct_path),
+        ("declared at ", finding.location),
+        ("accepted: ", finding.accepted),
+    ):
+        if text:
+            yield f"      {pen.paint(f'{word}{printable(text)}', 'dim')}"
+    for difference in finding.differences:
+        for line in difference_lines(finding, difference):
+            colour = SIGN_COLOURS.get(line.sign)
+            yield pen.paint(line.plain, colour) if colour else line.plain
+    if finding.unobserved and finding.bucket is not Bucket.UNCHECKED:
+        names = ", ".join(map(printable, finding.unobserved))
+        yield f"      {pen.paint(f'not seen by this check: {names}', 'dim')}"
+
+
+def _accepted(report: DriftReport, stacks: bool, pen: Pen) -> Iterator[str]:
+    found = [finding for finding in report.findings if finding.accepted and finding.bucket.is_drift]
+    if not found:
+        return
+    yield pen.paint(f"Accepted by the baseline ({len(found):,})", "bold")
+    yield ""
+    for finding in found:
+        yield from _one(finding, stacks, pen)
+    yield ""
+
+
+def _baseline(report: DriftReport, pen: Pen) -> Iterator[str]:
+    if not report.baseline:
+        return
+    yield pen.paint(f"Baseline entries to look at ({len(report.baseline):,})", "bold", "yellow")
+    yield ""
+    for item in report.baseline:
+        yield f"  {pen.paint('!', 'yellow')} {printable(item.entry)}: {printable(item.problem)}"
+    yield ""
+
+
+def _summary(report: DriftReport, pen: Pen) -> str:
+    verdict = judge(report)
+    counts = report.counts
+    tally = ", ".join(
+        f"{counts[bucket]:,} {word}" for bucket, word in BUCKET_WORDS.items() if counts[bucket]
+    )
+    style = _OUTCOME_STYLES[verdict.outcome]
+    lines = [
+        f"{pen.paint(f'{verdict.headline}.', 'bold', style)} {verdict.explanation}",
+        f"{tally or 'Nothing to check'}. Coverage {percent(report.coverage)}.",
+    ]
+    if report.method:
+        lines.append(printable(report.method))
+    sent = sum(report.calls.values())
+    mode = "nothing but GET was sent, " if report.read_only else ""
+    when = f"Checked at {printable(report.checked_at)}"
+    lines.append(f"{when}: {mode}{plural(sent, 'request')} in {report.seconds:.1f} s.")
+    return "\n".join([*lines, ""])

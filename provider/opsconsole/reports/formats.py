@@ -1,0 +1,54 @@
+"""The formats by name: what a command offers, and the one function behind each.
+
+Renderers are imported when they are used: templates and metrics cost time that text need not pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, cast
+
+from opsconsole.drift.report import DriftReport
+from opsconsole.reconcile.changes import Plan
+
+_HERE = "opsconsole.reports"
+
+
+def _drift(module: str) -> Callable[[DriftReport], str]:
+    def render(report: DriftReport) -> str:
+        return cast(str, import_module(f"{_HERE}.{module}").render(report))
+
+    return render
+
+
+def _plan(module: str) -> Callable[[Plan], str]:
+    def render(plan: Plan) -> str:
+        return cast(str, import_module(f"{_HERE}.{module}").render(plan))
+
+    return render
+
+
+FORMATS: Final[Mapping[str, Callable[[DriftReport], str]]] = MappingProxyType(
+    {
+        "terminal": _drift("drift_text"),
+        "json": _drift("drift_json"),
+        "markdown": _drift("drift_markdown"),
+        "junit": _drift("junit"),
+        "sarif": _drift("sarif"),
+        "prometheus": _drift("prometheus"),
+        "html": _drift("html.drift_page"),
+    }
+)
+"""The formats of a drift report."""
+
+PLAN_FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
+    {
+        "terminal": _plan("plan_text"),
+        "json": _plan("plan_json"),
+        "markdown": _plan("plan_markdown"),
+        "html": _plan("html.plan_page"),
+    }
+)
+"""The formats of a plan."""

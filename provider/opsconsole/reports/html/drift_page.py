@@ -1,0 +1,132 @@
+"""A drift report as an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.drift_text import title as title_of
+from opsconsole.reports.html.collapse import collapse
+from opsconsole.reports.html.layout import lay_out
+from opsconsole.reports.html.page import GENERATOR, write
+from opsconsole.reports.html.tones import ACCEPTED, BUCKET_TONES, tone_of_finding
+from opsconsole.reports.html.topology import Thing, graph_of
+from opsconsole.reports.html.view import Fact, Page, Row, Section, pair_of
+from opsconsole.reports.literals import printable
+from opsconsole.reports.verdict import (
+    BUCKET_MEANINGS,
+    BUCKET_WORDS,
+    Outcome,
+    judge,
+    percent,
+    several_stacks,
+)
+
+_MOODS = {Outcome.CLEAN: "add", Outcome.UNTOLD: "unseen", Outcome.DRIFT: "change"}
+
+
+def render(report: DriftReport, *, title: str = "") -> str:
+    """Return the report as one self-contained HTML document.
+
+    Args:
+        title: The name of what was checked, for the head of the page.
+    """
+    return write(page_of(report, title=title))
+
+
+def page_of(report: DriftReport, *, title: str = "") -> Page:
+    """Return what the page shows."""
+    verdict = judge(report)
+    stacks = sorted({printable(finding.stack) for finding in report.findings})
+    return Page(
+        kind="Drift report",
+        title=title or (stacks[0] if len(stacks) == 1 else ""),
+        headline=verdict.headline,
+        lede=verdict.explanation,
+        mood=_MOODS[verdict.outcome],
+        facts=tuple(_facts(report, stacks)),
+        diagnostics=report.diagnostics,
+        sections=tuple(_sections(report)),
+        extra=(),
+        notes=tuple((printable(item.entry), printable(item.problem)) for item in report.baseline),
+        picture=lay_out(collapse(graph_of(_things(report)))),
+        generator=GENERATOR,
+    )
+
+
+def _facts(report: DriftReport, stacks: list[str]) -> Iterator[Fact]:
+    if report.checked_at:
+        yield Fact("Checked", printable(report.checked_at))
+    if len(stacks) > 1:
+        yield Fact("Stacks", f"{len(stacks):,}")
+    yield Fact("Coverage", percent(report.coverage))
+    sent = f"{sum(report.calls.values()):,}"
+    yield Fact("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
+    yield Fact("Took", f"{report.seconds:.1f} s")
+    if report.method:
+        yield Fact("Hosts", printable(report.method))
+
+
+def _sections(report: DriftReport) -> Iterator[Section]:
+    stacks = several_stacks(report)
+    rows: dict[str, list[Row]] = {}
+    for number, finding in enumerate(report.findings):
+        rows.setdefault(tone_of_finding(finding).name, []).append(_row(finding, number, stacks))
+    for bucket, word in BUCKET_WORDS.items():
+        tone = BUCKET_TONES[bucket]
+        if bucket is Bucket.IN_SYNC and ACCEPTED.name in rows:
+            meaning = "Drift that the baseline accepts: shown, and not counted."
+            accepted = tuple(rows[ACCEPTED.name])
+            yield Section(f"s-{ACCEPTED.name}", "Accepted", meaning, ACCEPTED, accepted)
+        if tone.name in rows:
+            yield Section(
+                f"s-{tone.name}",
+                word[0].upper() + word[1:],
+                BUCKET_MEANINGS[bucket],
+                tone,
+                tuple(rows[tone.name]),
+                quiet=bucket is Bucket.IN_SYNC,
+            )
+
+
+def _row(finding: Finding, number: int, stacks: bool) -> Row:
+    quiet = finding.bucket is Bucket.IN_SYNC
+    return Row(
+        anchor=f"r{number}",
+        tone=tone_of_finding(finding),
+        kind=finding.type_name.removeprefix("opsconsole_"),
+        title=title_of(finding, stacks),
+        label=printable(finding.label),
+        verb="" if quiet else BUCKET_WORDS[finding.bucket],
+        remarks=() if quiet else tuple(_remarks(finding)),
+        pairs=tuple(map(pair_of, finding.differences)),
+    )
+
+
+def _remarks(finding: Finding) -> Iterator[str]:
+    for word, text in (
+        ("", finding.reason),
+        ("accepted: ", finding.accepted),
+        ("construct ", finding.construct_path),
+        ("declared at ", finding.location),
+        ("id ", finding.id),
+    ):
+        if text:
+            yield f"{word}{printable(text)}"
+    if finding.unobserved and finding.bucket is not Bucket.UNCHECKED:
+        yield f"not seen by this check: {', '.join(map(printable, finding.unobserved))}"
+
+
+def _things(report: DriftReport) -> Iterator[Thing]:
+    for number, finding in enumerate(report.findings):
+        hidden = {item.attribute for item in finding.differences if item.sensitive}
+        yield Thing(
+            stack=finding.stack,
+            address=finding.address,
+            type_name=finding.type_name,
+            id=finding.id,
+            label=printable(finding.label),
+            tone=tone_of_finding(finding),
+            anchor=f"r{number}",
+            values={name: value for name, value in finding.values.items() if name not in hidden},
+        )

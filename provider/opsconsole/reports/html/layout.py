@@ -1,0 +1,211 @@
+"""Coordinates for a graph: columns from left to right, ties short, nothing on top of another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from opsconsole.reports.addresses import natural
+from opsconsole.reports.html.topology import Column, Edge, Graph, Node
+
+WIDTH: Final = 208
+HEIGHT: Final = 42
+_GAP: Final = 10
+_BETWEEN: Final = 76
+_TOP: Final = 44
+_SIDE: Final = 24
+_HEADER: Final = 40
+_LETTERS: Final = 20
+_SUBTITLE: Final = 30
+_PREFIX: Final = "opsconsole_"
+TITLES: Final = {
+    Column.JUMP_HOST: "Jump hosts",
+    Column.HOST: "Hosts",
+    Column.AGENT: "Agents",
+    Column.SPECIALTY: "Specialties",
+    Column.PLUGIN: "Plugins",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node in its place; `title` and `subtitle` are cut to fit."""
+
+    node: Node
+    number: int
+    x: int
+    y: int
+    title: str
+    subtitle: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A tie as a path, between the boxes with these numbers."""
+
+    edge: Edge
+    source: int
+    target: int
+    path: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The title of a column in its place."""
+
+    text: str
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Everything that is drawn, and the size of the canvas."""
+
+    boxes: tuple[Box, ...]
+    curves: tuple[Curve, ...]
+    headers: tuple[Header, ...]
+    width: int
+    height: int
+
+
+def lay_out(graph: Graph) -> Picture | None:
+    """Place the nodes of `graph`; None where there is nothing to show."""
+    if not graph.nodes:
+        return None
+    near = _neighbours(graph)
+    stacks = _stacks(graph, near)
+    places: dict[str, float] = {}
+    for index in _order(stacks):
+        _place(stacks[index], near, places)
+    lowest = min(places.values())
+    tops = {key: round(top - lowest) + _TOP for key, top in places.items()}
+    columns = sorted(index for index, stack in stacks.items() if stack)
+    xs = {index: _SIDE + at * (WIDTH + _BETWEEN) for at, index in enumerate(columns)}
+    boxes = _boxes(graph, stacks, tops, xs)
+    headers = [
+        Header(TITLES[stack[0].column], xs[index], tops[stack[0].key] - 14)
+        for index, stack in stacks.items()
+        if stack
+    ]
+    headers += _second_header(stacks[3], tops, xs)
+    return Picture(
+        boxes=tuple(boxes.values()),
+        curves=tuple(_curve(edge, boxes) for edge in graph.edges),
+        headers=tuple(headers),
+        width=2 * _SIDE + len(columns) * (WIDTH + _BETWEEN) - _BETWEEN,
+        height=max(tops.values()) + HEIGHT + _SIDE,
+    )
+
+
+def _stacks(graph: Graph, near: Mapping[str, Sequence[str]]) -> dict[int, list[Node]]:
+    """Return the nodes by visual column, each in the order of what it is tied to on its left.
+
+    Specialties and plugins share the last column.
+    """
+    stacks: dict[int, list[Node]] = {index: [] for index in range(4)}
+    for node in graph.nodes.values():
+        stacks[min(node.column, 3)].append(node)
+    ranks: dict[str, int] = {}
+    for stack in stacks.values():
+        means: dict[str, float] = {}
+        for node in stack:
+            known = [ranks[key] for key in near.get(node.key, ()) if key in ranks]
+            means[node.key] = sum(known) / len(known) if known else len(ranks)
+        stack.sort(key=lambda node: (node.column, means[node.key], natural(node.title)))
+        ranks |= {node.key: len(ranks) + index for index, node in enumerate(stack)}
+    return stacks
+
+
+def _order(stacks: Mapping[int, Sequence[Node]]) -> list[int]:
+    """Return the columns, the fullest first, then outward from it, as each leans on the last."""
+    fullest = max(stacks, key=lambda index: len(stacks[index]))
+    return sorted(stacks, key=lambda index: (abs(index - fullest), index))
+
+
+def _neighbours(graph: Graph) -> Mapping[str, Sequence[str]]:
+    near: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        near[edge.source].append(edge.target)
+        near[edge.target].append(edge.source)
+    return near
+
+
+def _place(stack: list[Node], near: Mapping[str, Sequence[str]], places: dict[str, float]) -> None:
+    """Give each node of a column the mean height of its placed neighbours, then push apart."""
+    wished: dict[str, float] = {}
+    for index, node in enumerate(stack):
+        known = [places[key] for key in near.get(node.key, ()) if key in places]
+        natural_place = float(index * (HEIGHT + _GAP))
+        wished[node.key] = sum(known) / len(known) if known else natural_place
+    if stack and stack[0].column < Column.SPECIALTY:
+        stack.sort(key=lambda node: wished[node.key])
+    else:
+        stack.sort(key=lambda node: (node.column, wished[node.key]))
+    tops: list[float] = []
+    for index, node in enumerate(stack):
+        step = HEIGHT + _GAP
+        if index and node.column is not stack[index - 1].column:
+            step += _HEADER
+        tops.append(max(wished[node.key], tops[-1] + step) if tops else wished[node.key])
+    shift = _overhang(stack, tops, wished)
+    for node, top in zip(stack, tops, strict=True):
+        places[node.key] = top - shift
+
+
+def _overhang(stack: Sequence[Node], tops: Sequence[float], wished: Mapping[str, float]) -> float:
+    """Return how far a column was pushed down on the average, to centre it again."""
+    if not stack:
+        return 0.0
+    pushed = [top - wished[node.key] for node, top in zip(stack, tops, strict=True)]
+    return sum(pushed) / len(pushed)
+
+
+def _boxes(
+    graph: Graph,
+    stacks: Mapping[int, Sequence[Node]],
+    tops: Mapping[str, int],
+    xs: Mapping[int, int],
+) -> dict[str, Box]:
+    found: dict[str, Box] = {}
+    for index in sorted(xs):
+        for node in stacks[index]:
+            found[node.key] = Box(
+                node,
+                len(found),
+                xs[index],
+                tops[node.key],
+                _cut(node.title, _LETTERS if node.tone.quiet else _LETTERS - 2),
+                _cut(node.subtitle.replace(_PREFIX, ""), _SUBTITLE),
+            )
+    return found
+
+
+def _second_header(
+    stack: Sequence[Node], tops: Mapping[str, int], xs: Mapping[int, int]
+) -> list[Header]:
+    for above, node in pairwise(stack):
+        if above.column is not node.column:
+            return [Header(TITLES[node.column], xs[3], tops[node.key] - 14)]
+    return []
+
+
+def _curve(edge: Edge, boxes: Mapping[str, Box]) -> Curve:
+    source, target = boxes[edge.source], boxes[edge.target]
+    y, to_y = source.y + HEIGHT // 2, target.y + HEIGHT // 2
+    if source.x == target.x:
+        x = source.x
+        path = f"M{x} {y}C{x - 24} {y} {x - 24} {to_y} {x} {to_y}"
+    else:
+        x, to_x = source.x + WIDTH, target.x
+        bend = (to_x - x) // 2
+        path = f"M{x} {y}C{x + bend} {y} {to_x - bend} {to_y} {to_x} {to_y}"
+    return Curve(edge, source.number, target.number, path, min(1.4 + edge.count**0.5 / 4, 5.0))
+
+
+def _cut(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"

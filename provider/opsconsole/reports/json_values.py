@@ -1,0 +1,82 @@
+"""Wire values in Terraform's JSON: the known part, what is unknown, what is sensitive, types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsconsole.definition import Kind
+from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
+
+
+def known(value: Value) -> Any:
+    """Return `value` without what is unknown: left out of objects, null in lists."""
+    if value is UNKNOWN:
+        return None
+    if isinstance(value, list):
+        return [known(item) for item in value]
+    if isinstance(value, dict):
+        return {name: known(item) for name, item in value.items() if item is not UNKNOWN}
+    return value
+
+
+def unknown(value: Value) -> Any:
+    """Return the shape of `value` with true for each unknown; known leaves of objects left out."""
+    if value is UNKNOWN:
+        return True
+    return _shape(value, unknown)
+
+
+def after_unknown(value: Value) -> Any:
+    """Return `after_unknown` of a resource: empty where all is known, or where nothing is left."""
+    return unknown(value) if value is not None and holds_unknown(value) else {}
+
+
+def sensitive(value: Attributes | None, names: frozenset[str], kinds: Mapping[str, Kind]) -> Any:
+    """Return the shape of `value` with true for each of `names`; false where there is no value."""
+    if value is None:
+        return False
+    shape = {
+        name: True if name in names else _insensitive(item, kinds.get(name))
+        for name, item in value.items()
+    }
+    return {name: item for name, item in shape.items() if item is not False}
+
+
+def _insensitive(value: Value, kind: Kind | None = None) -> Any:
+    if value is UNKNOWN:
+        return _EMPTY.get(kind, False) if kind else False
+    return _shape(value, _insensitive)
+
+
+_EMPTY: dict[Kind, Any] = {
+    Kind.STRING_SET: [],
+    Kind.STRING_LIST: [],
+    Kind.OBJECT_LIST: [],
+    Kind.STRING_MAP: {},
+    Kind.OBJECT: {},
+}
+
+
+def _shape(value: Value, leaf: Any) -> Any:
+    if isinstance(value, list):
+        return [leaf(item) for item in value]
+    if isinstance(value, dict):
+        shape = {name: leaf(item) for name, item in value.items()}
+        return {name: item for name, item in shape.items() if item is not False}
+    return False
+
+
+def type_of(value: Value) -> Any:
+    """Return the type of an output's value in Terraform's type notation."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, list):
+        return ["tuple", [type_of(item) for item in value]]
+    if isinstance(value, dict):
+        return ["object", {name: type_of(item) for name, item in value.items()}]
+    return "dynamic"

@@ -1,0 +1,110 @@
+"""A drift report as JUnit XML: a suite for each stack, one case for each resource.
+
+Drift fails its case; what could not be checked is an error where its coverage is demanded, and
+skipped where it is not. Neither ever passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from xml.etree import ElementTree
+
+from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.drift_text import difference_lines
+from opsconsole.reports.literals import printable
+from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS
+
+_UNTITLED = "opsconsole drift"
+
+
+def render(report: DriftReport) -> str:
+    """Return the report as an XML document."""
+    root = ElementTree.Element("testsuites", name=_UNTITLED, time=f"{report.seconds:.3f}")
+    ordered = sorted(report.findings, key=lambda finding: finding.stack)
+    for stack, findings in groupby(ordered, key=lambda finding: finding.stack):
+        _suite(root, stack, findings, report)
+    if report.baseline:
+        _baseline(root, report)
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(
+    root: ElementTree.Element, stack: str, findings: Iterable[Finding], report: DriftReport
+) -> None:
+    suite = _named(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
+    for finding in findings:
+        _case(suite, finding, report)
+    told = [f"{item.severity.value}: {item.summary}\n{item.detail}" for item in report.diagnostics]
+    _count(suite)
+    if told:
+        ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(told))
+
+
+def _count(suite: ElementTree.Element) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+
+
+def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> None:
+    case = _named(suite, "testcase", finding.address, classname=finding.type_name, time="0")
+    file, _, line = finding.location.rpartition(":")
+    if file and line.isascii() and line.isdigit():
+        case.set("file", _clean(file))
+        case.set("line", line)
+    if finding.accepted:
+        text = f"accepted by the baseline: {finding.accepted}\n{_details(finding)}"
+        ElementTree.SubElement(case, "system-out").text = _clean(text)
+        return
+    tag = _tag(finding, report)
+    if tag:
+        message = finding.reason or BUCKET_MEANINGS[finding.bucket]
+        word = BUCKET_WORDS[finding.bucket]
+        result = ElementTree.SubElement(case, tag, message=_clean(f"{word}: {message}"))
+        if tag != "skipped":
+            result.set("type", finding.bucket.value)
+        result.text = _clean(_details(finding)) or None
+
+
+def _tag(finding: Finding, report: DriftReport) -> str:
+    if finding.is_drift:
+        return "failure"
+    if finding.bucket is Bucket.UNCHECKED:
+        demanded = not report.required or finding.type_name in report.required
+        return "error" if demanded and report.min_coverage > 0 else "skipped"
+    return "" if finding.bucket is Bucket.IN_SYNC else "skipped"
+
+
+def _details(finding: Finding) -> str:
+    facts = [
+        f"{word}: {text}"
+        for word, text in (("id", finding.id), ("construct", finding.construct_path))
+        if text
+    ]
+    for difference in finding.differences:
+        facts += [line.plain for line in difference_lines(finding, difference)]
+    return "\n".join(facts)
+
+
+def _baseline(root: ElementTree.Element, report: DriftReport) -> None:
+    suite = _named(root, "testsuite", "baseline", timestamp=report.checked_at)
+    for item in report.baseline:
+        case = _named(suite, "testcase", item.entry, classname="baseline", time="0")
+        ElementTree.SubElement(case, "skipped", message=_clean(item.problem))
+    _count(suite)
+
+
+def _named(
+    parent: ElementTree.Element, tag: str, name: str, **attributes: str
+) -> ElementTree.Element:
+    clean = {key: _clean(value) for key, value in attributes.items()}
+    return ElementTree.SubElement(parent, tag, {"name": _clean(name), **clean})
+
+
+def _clean(text: str) -> str:
+    """Escape what XML 1.0 cannot hold, and whatever else is not printable."""
+    return printable(text, keep="\n\t")

@@ -1,0 +1,49 @@
+"""Values as text: literals as Terraform's language writes them, and text made safe to print.
+
+Values come from a console and from programs: nothing that steers a terminal passes unescaped.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opsconsole.values import UNKNOWN, Value
+
+KNOWN_AFTER_APPLY: Final = "(known after apply)"
+SENSITIVE: Final = "(sensitive value)"
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return `text` with every character that is not printable escaped, those in `keep` aside."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in keep else _escape(letter) for letter in text
+    )
+
+
+def quoted(text: str) -> str:
+    """Return `text` as a quoted string of Terraform's language."""
+    letters = (_ESCAPES.get(letter, letter) for letter in text)
+    inner = printable("".join(letters)).replace("${", "$${").replace("%{", "%%{")
+    return f'"{inner}"'
+
+
+def scalar(value: Value) -> str:
+    """Return a value that is neither a list nor a dict as a literal."""
+    if value is UNKNOWN:
+        return KNOWN_AFTER_APPLY
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    return str(value)
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,0 +1,251 @@
+"""Terraform's machine-readable UI messages, one function each; one dict is one line of `-json`.
+
+https://developer.hashicorp.com/terraform/internals/machine-readable-ui. Times are given, never
+taken: this package reads no clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from opsconsole import __version__
+from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
+from opsconsole.reports.addresses import parsed
+from opsconsole.reports.apply_text import apply_summary
+from opsconsole.reports.json_values import type_of
+from opsconsole.reports.literals import printable
+from opsconsole.reports.plan_json import TERRAFORM_VERSION
+from opsconsole.values import Value
+
+UI_VERSION: Final = "1.2"
+Message = dict[str, Any]
+
+_WORDS = {
+    Action.NO_OP: "noop",
+    Action.CREATE: "create",
+    Action.READ: "read",
+    Action.UPDATE: "update",
+    Action.REPLACE: "replace",
+    Action.DELETE: "delete",
+    Action.FORGET: "remove",
+}
+_REASONS = {
+    "replace_because_cannot_update": "cannot_update",
+    "replace_because_tainted": "tainted",
+    "replace_by_request": "requested",
+    "replace_by_triggers": "replace_triggered_by",
+}
+_DOING = {
+    Action.CREATE: ("Creating", "Creation"),
+    Action.READ: ("Refreshing", "Refresh"),
+    Action.UPDATE: ("Modifying", "Modifications"),
+    Action.REPLACE: ("Replacing", "Replacement"),
+    Action.DELETE: ("Destroying", "Destruction"),
+    Action.FORGET: ("Removing", "Removal"),
+    Action.NO_OP: ("Importing", "Import"),
+}
+
+
+def line(message: Message) -> str:
+    """Return one message as a line of JSON, its end included."""
+    return json.dumps(message, separators=(",", ":")) + "\n"
+
+
+def version(at: datetime) -> Message:
+    """Open a stream: whose format this is, and who writes it."""
+    return _message(
+        "version",
+        f"opsconsole {__version__}",
+        at,
+        terraform=TERRAFORM_VERSION,
+        opsconsole=__version__,
+        ui=UI_VERSION,
+    )
+
+
+def log(text: str, at: datetime) -> Message:
+    """Say something that has no message of its own."""
+    return _message("log", printable(text), at)
+
+
+def diagnostic(item: Diagnostic, at: datetime, address: str = "") -> Message:
+    """Tell a diagnostic; `address` is the resource that it speaks of."""
+    word = "Error" if item.severity is Severity.ERROR else "Warning"
+    level = "error" if item.severity is Severity.ERROR else "warn"
+    body: dict[str, Any] = {
+        "severity": item.severity.value,
+        "summary": item.summary,
+        "detail": item.detail,
+    }
+    if address:
+        body["address"] = address
+    if item.path:
+        body["path"] = list(item.path)
+    return _message("diagnostic", f"{word}: {item.summary}", at, level=level, diagnostic=body)
+
+
+def resource_drift(drift: Drift, at: datetime) -> Message:
+    """Tell what refreshing found otherwise than state held."""
+    word = "delete" if drift.after is None else "update"
+    change = {"resource": resource(drift.address, drift.type_name), "action": word}
+    return _message(
+        "resource_drift", f"{drift.address}: Drift detected ({word})", at, change=change
+    )
+
+
+def planned_change(change: Change, at: datetime) -> Message:
+    """Tell what is planned for one resource instance."""
+    word = _WORDS[change.action]
+    body: dict[str, Any] = {"resource": resource(change.address, change.type_name)}
+    if change.action is Action.NO_OP and (change.previous_address or change.import_id):
+        word = "move" if change.previous_address else "import"
+    if change.previous_address:
+        body["previous_resource"] = resource(change.previous_address, change.type_name)
+    body["action"] = word
+    if change.reason:
+        body["reason"] = _REASONS.get(change.reason, change.reason)
+    if change.import_id:
+        body["importing"] = {"id": change.import_id}
+    return _message("planned_change", f"{change.address}: Plan to {word}", at, change=body)
+
+
+def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
+    """Tell the counts; `operation` is `plan`, `apply` or `destroy`."""
+    if operation == "plan":
+        imported = f"{counts.imported} to import, " if counts.imported else ""
+        text = (
+            f"Plan: {imported}{counts.add} to add, {counts.change} to change, "
+            f"{counts.destroy} to destroy."
+        )
+    else:
+        text = apply_summary(counts, operation)
+    changes = {
+        "add": counts.add,
+        "change": counts.change,
+        "import": counts.imported,
+        "remove": counts.destroy,
+        "operation": operation,
+    }
+    return _message("change_summary", text, at, changes=changes)
+
+
+def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
+    """Tell how outputs would change; no values."""
+    found = {
+        output.name: {"sensitive": output.sensitive, "action": _WORDS[output.action]}
+        for output in outputs
+    }
+    return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
+
+
+def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
+    """Tell outputs after an apply: name to value and whether it is sensitive, then unshown."""
+    found: dict[str, Any] = {}
+    for name, (value, sensitive) in values.items():
+        found[name] = {"sensitive": sensitive, "type": type_of(value)}
+        if not sensitive:
+            found[name]["value"] = value
+    return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
+
+
+def refresh_start(address: str, id: str, at: datetime) -> Message:
+    """Tell that a resource is being read."""
+    hook = {"resource": resource(address)} | _id(id)
+    return _message("refresh_start", f"{address}: Refreshing state...{_shown(id)}", at, hook=hook)
+
+
+def refresh_complete(address: str, id: str, at: datetime) -> Message:
+    """Tell that a resource was read."""
+    hook = {"resource": resource(address)} | _id(id)
+    return _message("refresh_complete", f"{address}: Refresh complete{_shown(id)}", at, hook=hook)
+
+
+def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
+    """Tell that a change begins; `id` is the console's id of what is there already.
+
+    A replacement is told as the delete and the create that it is made of, as Terraform does.
+    """
+    hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
+    return _message("apply_start", f"{address}: {_DOING[action][0]}...{_shown(id)}", at, hook=hook)
+
+
+def apply_progress(address: str, action: Action, seconds: float, at: datetime) -> Message:
+    """Tell that a change is still going on after `seconds`."""
+    hook = {
+        "resource": resource(address),
+        "action": _WORDS[action],
+        "elapsed_seconds": round(seconds),
+    }
+    doing = _DOING[action][0].lower()
+    text = f"{address}: Still {doing}... [{duration(seconds)} elapsed]"
+    return _message("apply_progress", text, at, hook=hook)
+
+
+def apply_complete(
+    address: str, action: Action, seconds: float, at: datetime, id: str = ""
+) -> Message:
+    """Tell that a change is done; `id` is the console's id of what is there now."""
+    hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
+    hook["elapsed_seconds"] = round(seconds)
+    text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_shown(id)}"
+    return _message("apply_complete", text, at, hook=hook)
+
+
+def apply_errored(address: str, action: Action, seconds: float, at: datetime) -> Message:
+    """Tell that a change failed; why follows as a diagnostic."""
+    hook = {
+        "resource": resource(address),
+        "action": _WORDS[action],
+        "elapsed_seconds": round(seconds),
+    }
+    text = f"{address}: {_DOING[action][1]} errored after {duration(seconds)}"
+    return _message("apply_errored", text, at, hook=hook)
+
+
+def resource(address: str, type_name: str = "") -> dict[str, Any]:
+    """Return the `resource` member that messages carry."""
+    place = parsed(address, type_name)
+    local = address.removeprefix(f"{place.module}.") if place.module else address
+    return {
+        "addr": address,
+        "module": place.module,
+        "resource": local,
+        "implied_provider": place.type.partition("_")[0],
+        "resource_type": place.type,
+        "resource_name": place.name,
+        "resource_key": place.key,
+    }
+
+
+def duration(seconds: float) -> str:
+    """Return whole seconds as `42s`, `1m10s` or `2h0m3s`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+def _id(value: str) -> dict[str, Any]:
+    return {"id_key": "id", "id_value": value} if value else {}
+
+
+def _shown(value: str) -> str:
+    return f" [id={printable(value)}]" if value else ""
+
+
+def _message(kind: str, text: str, at: datetime, level: str = "info", **members: Any) -> Message:
+    stamp = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {
+        "@level": level,
+        "@message": text,
+        "@module": "terraform.ui",
+        "@timestamp": stamp,
+        **members,
+        "type": kind,
+    }

@@ -1,0 +1,247 @@
+"""A plan in Terraform's JSON plan format, as `terraform show -json` prints it.
+
+https://developer.hashicorp.com/terraform/internals/json-format. As there, sensitive values are
+present and marked: the file deserves the care that a plan file does. What Terraform has no place
+for stands under `opsconsole`, which readers of the format pass over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from opsconsole.diagnostics import has_error
+from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reports.addresses import kinds_of, natural, parsed, sensitive_of
+from opsconsole.reports.json_values import after_unknown, known, sensitive, type_of
+from opsconsole.reports.modules import module_tree
+from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+
+FORMAT_VERSION: Final = "1.2"
+STATE_FORMAT_VERSION: Final = "1.0"
+TERRAFORM_VERSION: Final = "1.11.4"
+"""The version of Terraform whose format this is."""
+PROVIDER_NAME: Final = "registry.terraform.io/opsconsole/opsconsole"
+SCHEMA_VERSION: Final = 0
+
+
+def render(plan: Plan, *, timestamp: str = "", provider_name: str = PROVIDER_NAME) -> str:
+    """Return the plan as one line of JSON.
+
+    Args:
+        timestamp: When it was made, RFC 3339; left out where empty.
+        provider_name: The provider's full source address.
+    """
+    whole = document(plan, timestamp=timestamp, provider_name=provider_name)
+    return json.dumps(whole, separators=(",", ":")) + "\n"
+
+
+def document(
+    plan: Plan, *, timestamp: str = "", provider_name: str = PROVIDER_NAME
+) -> dict[str, Any]:
+    """Return the plan as the JSON value that `render` prints."""
+    changes = sorted(plan.changes, key=_order)
+    drift = sorted(plan.drift, key=_order)
+    outputs = sorted(plan.outputs, key=lambda output: output.name)
+    found: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "terraform_version": TERRAFORM_VERSION,
+        "planned_values": _planned_values(changes, outputs, provider_name),
+    }
+    if drift:
+        found["resource_drift"] = [_drift(item, provider_name) for item in drift]
+    if changes:
+        found["resource_changes"] = [resource_change(item, provider_name) for item in changes]
+    if outputs:
+        found["output_changes"] = {item.name: _output_change(item) for item in outputs}
+    prior = _prior_state(changes, outputs, provider_name)
+    if prior:
+        found["prior_state"] = prior
+    found["configuration"] = _configuration(changes, provider_name)
+    if timestamp:
+        found["timestamp"] = timestamp
+    errored = has_error(plan.diagnostics)
+    found["applyable"] = not errored and not plan.empty
+    found["complete"] = True
+    found["errored"] = errored
+    return found
+
+
+def _order(item: Change | Drift) -> tuple[Any, ...]:
+    place = parsed(item.address, item.type_name)
+    return natural(place.module), place.mode != "data", natural(str(place))
+
+
+def resource_change(change: Change, provider_name: str = PROVIDER_NAME) -> dict[str, Any]:
+    """Return one element of `resource_changes`."""
+    names = sensitive_of(change.address, change.type_name, change.sensitive)
+    found = _identity(change, provider_name)
+    if change.previous_address:
+        found["previous_address"] = change.previous_address
+    actions = list(change.action.words)
+    if change.action is Action.REPLACE and change.create_first:
+        actions.reverse()
+    body = _body(actions, change.before, change.after, names, kinds_of_change(change))
+    if change.replace_paths:
+        body["replace_paths"] = [[name] for name in change.replace_paths]
+    if change.import_id:
+        body["importing"] = {"id": change.import_id}
+    found["change"] = body
+    if change.reason:
+        found["action_reason"] = change.reason
+    extra = _extra(change)
+    if extra:
+        found["opsconsole"] = extra
+    return found
+
+
+def kinds_of_change(change: Change | Drift) -> Mapping[str, Any]:
+    """Return the kinds of the attributes of a changed resource."""
+    return kinds_of(change.address, change.type_name)
+
+
+def _extra(change: Change) -> dict[str, Any]:
+    found = {
+        "construct_path": change.construct_path,
+        "cascade": change.cascade,
+        "notes": list(change.notes),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _drift(drift: Drift, provider_name: str) -> dict[str, Any]:
+    names = sensitive_of(drift.address, drift.type_name, drift.sensitive)
+    actions = ["delete"] if drift.after is None else ["update"]
+    found = _identity(drift, provider_name)
+    found["change"] = _body(actions, drift.before, drift.after, names, kinds_of_change(drift))
+    return found
+
+
+def _identity(item: Change | Drift, provider_name: str) -> dict[str, Any]:
+    place = parsed(item.address, item.type_name)
+    address, deposed = instance_and_key(item.address)
+    found: dict[str, Any] = {"address": address}
+    if place.module:
+        found["module_address"] = place.module
+    found |= {"mode": place.mode, "type": place.type, "name": place.name}
+    if place.key is not None:
+        found["index"] = place.key
+    found["provider_name"] = provider_name
+    if deposed:
+        found["deposed"] = deposed
+    return found
+
+
+def _body(
+    actions: list[str],
+    before: Attributes | None,
+    after: Attributes | None,
+    names: frozenset[str],
+    kinds: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "actions": actions,
+        "before": before,
+        "after": known(after),
+        "after_unknown": after_unknown(after),
+        "before_sensitive": sensitive(before, names, kinds),
+        "after_sensitive": sensitive(after, names, kinds),
+    }
+
+
+def _output_change(output: OutputChange) -> dict[str, Any]:
+    unsettled = holds_unknown(output.after)
+    found = {"actions": list(output.action.words), "before": output.before}
+    if output.after is not UNKNOWN:
+        found["after"] = known(output.after)
+    return found | {
+        "after_unknown": after_unknown(output.after) if unsettled else False,
+        "before_sensitive": output.sensitive,
+        "after_sensitive": output.sensitive,
+    }
+
+
+def _planned_values(
+    changes: Iterable[Change], outputs: Iterable[OutputChange], provider_name: str
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    planned = {
+        output.name: _output(output.after, output.sensitive)
+        for output in outputs
+        if output.action is not Action.DELETE
+    }
+    if planned:
+        found["outputs"] = planned
+    staying = (
+        (change, change.after)
+        for change in changes
+        if change.action not in (Action.DELETE, Action.FORGET) and change.after is not None
+    )
+    found["root_module"] = module_tree(
+        _resource(change, values, provider_name) for change, values in staying
+    )
+    return found
+
+
+def _output(value: Any, marked: bool) -> dict[str, Any]:
+    if holds_unknown(value):
+        return {"sensitive": marked}
+    return {"sensitive": marked, "type": type_of(value), "value": value}
+
+
+def _resource(change: Change, values: Attributes, provider_name: str) -> dict[str, Any]:
+    names = sensitive_of(change.address, change.type_name, change.sensitive)
+    found = _identity(change, provider_name)
+    found["schema_version"] = SCHEMA_VERSION
+    found["values"] = known(values)
+    found["sensitive_values"] = sensitive(values, names, kinds_of_change(change))
+    return found
+
+
+def _prior_state(
+    changes: Iterable[Change], outputs: Iterable[OutputChange], provider_name: str
+) -> dict[str, Any]:
+    resources = []
+    for change in changes:
+        if change.before is not None and not change.import_id:
+            resource = _resource(change, change.before, provider_name)
+            if change.depends_on:
+                resource["depends_on"] = sorted({parsed(a).config for a in change.depends_on})
+            resources.append(resource)
+    held = {
+        output.name: _output(output.before, output.sensitive)
+        for output in outputs
+        if output.action is not Action.CREATE
+    }
+    if not resources and not held:
+        return {}
+    values = {"outputs": held} if held else {}
+    return {
+        "format_version": STATE_FORMAT_VERSION,
+        "terraform_version": TERRAFORM_VERSION,
+        "values": values | {"root_module": module_tree(resources)},
+    }
+
+
+def _configuration(changes: Iterable[Change], provider_name: str) -> dict[str, Any]:
+    declared: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        place = parsed(change.address, change.type_name)
+        if change.config is None or place.module:
+            continue
+        declared[place.config] = {
+            "address": place.config,
+            "mode": place.mode,
+            "type": place.type,
+            "name": place.name,
+            "provider_config_key": change.provider or "opsconsole",
+            "schema_version": SCHEMA_VERSION,
+        }
+    keys = sorted({resource["provider_config_key"] for resource in declared.values()})
+    root = {"resources": list(declared.values())} if declared else {}
+    if not keys:
+        return {"root_module": root}
+    providers = {key: {"name": "opsconsole", "full_name": provider_name} for key in keys}
+    return {"provider_config": providers, "root_module": root}

@@ -1,0 +1,85 @@
+"""A plan as Markdown for a step summary or a comment, kept under 1 MB by sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from opsconsole.diagnostics import has_error
+from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reports.addresses import natural
+from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
+from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
+from opsconsole.reports.wording import heading, plan_summary, plural, symbol
+
+_GROUPS = (
+    ("Destroy", (Action.DELETE,)),
+    ("Replace", (Action.REPLACE,)),
+    ("Change", (Action.UPDATE,)),
+    ("Create", (Action.CREATE,)),
+    ("Stop managing", (Action.FORGET,)),
+    ("Move or import", (Action.NO_OP,)),
+    ("Read", (Action.READ,)),
+)
+
+
+def render(plan: Plan, *, limit: int = LIMIT) -> str:
+    """Return the plan as Markdown of at most `limit` bytes: the gravest sections come first."""
+    return fit(_head(plan), list(_sections(plan)), limit)
+
+
+def _head(plan: Plan) -> str:
+    if has_error(plan.diagnostics):
+        return "## ❌ Planning failed\n\n"
+    if plan.empty and plan.mode != "refresh-only":
+        return "## ✅ No changes\n\nThe console matches the program.\n"
+    summary = plan_summary(plan.counts, plan.changes)
+    counts = plan.counts
+    mark = "⚠️" if counts.destroy else "📋"
+    return f"## {mark} {summary.partition('. ')[0].removesuffix('.')}\n\n{summary}\n"
+
+
+def _sections(plan: Plan) -> Iterator[Section]:
+    if plan.diagnostics:
+        items = [
+            f"- **{item.severity.value.capitalize()}:** {plain(item.summary)}"
+            + (f" {plain(' '.join(item.detail.split()))}" if item.detail else "")
+            + "\n"
+            for item in plan.diagnostics
+        ]
+        yield Section("\n### Messages\n\n", items, "message")
+    shown = displayed(plan)
+    gone = cascades(plan)
+    for word, actions in _GROUPS:
+        group = [change for change in shown if change.action in actions]
+        if group:
+            opening = f"\n### {word} ({len(group):,})\n\n"
+            items = [_item(change, gone.get(change.address, ())) for change in group]
+            yield Section(opening, items)
+    changing = [output for output in plan.outputs if output.action is not Action.NO_OP]
+    if changing:
+        lines = [line for item in changing for line in output_lines(item)]
+        yield Section("\n### Outputs\n\n", [fenced(diff_texts(lines))], "output")
+    if plan.drift:
+        opening = f"\n### Changed outside of here ({len(plan.drift):,})\n\n"
+        ordered = sorted(plan.drift, key=lambda drift: natural(drift.address))
+        items = [
+            folded(code(drift.address), fenced(diff_texts(diff_of(drift).lines())))
+            for drift in ordered
+        ]
+        yield Section(opening, items)
+
+
+def _item(change: Change, cascaded: Sequence[Change]) -> str:
+    said = heading(change)
+    remarks = "; ".join(map(plain, said.remarks))
+    mark = symbol(change)
+    headline = f"{code(mark)} {code(change.address)}" if mark else code(change.address)
+    headline += f" {said.verb}"
+    body = f"{remarks}\n\n" if remarks else ""
+    lines = diff_of(change).lines()
+    if lines:
+        body += fenced(diff_texts(lines))
+    if cascaded:
+        body += f"\nArchived with it, without a call: {plural(len(cascaded), 'resource')}\n\n"
+        body += "".join(f"- {code(item.address)}\n" for item in cascaded)
+    return folded(headline, body)

@@ -1,0 +1,218 @@
+"""A plan as Terraform's users know it: what changes, attribute by attribute, and a summary line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from opsconsole.diagnostics import has_error
+from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reports import diagnostics_text
+from opsconsole.reports.addresses import (
+    kinds_of,
+    label_attribute,
+    natural,
+    parsed,
+    sensitive_of,
+)
+from opsconsole.reports.attribute_diff import Diff
+from opsconsole.reports.colour import SIGN_COLOURS, Pen
+from opsconsole.reports.literals import SENSITIVE, printable, scalar
+from opsconsole.reports.value_diff import Line, changed_value, whole
+from opsconsole.reports.wording import LEGEND, heading, plan_summary, symbol
+
+RULE = "─" * 77
+
+
+def render(plan: Plan, *, colour: bool = False) -> str:
+    """Return the whole plan as text, diagnostics last.
+
+    Args:
+        colour: Whether to paint it with ANSI sequences.
+    """
+    pen = Pen(colour)
+    parts = [_drift(plan, pen), _changes(plan, pen), render_outputs(plan.outputs, colour=colour)]
+    if plan.empty:
+        parts.insert(1, _nothing(plan, pen))
+    parts.append(diagnostics_text.render(plan.diagnostics, colour=colour))
+    return "\n".join(part for part in parts if part)
+
+
+def displayed(plan: Plan) -> list[Change]:
+    """Return the changes that deserve a block of their own, ordered by address.
+
+    Those that the deletion of a host brings about stand under their host instead.
+    """
+    cascaded = {id(change) for group in cascades(plan).values() for change in group}
+    acting = (change for change in plan.acting() if id(change) not in cascaded)
+    return sorted(acting, key=lambda change: natural(change.address))
+
+
+def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
+    """Return what each host's deletion takes along, by the host's address, ordered by address."""
+    hosts = {change.address for change in plan.changes if change.action in _DELETING}
+    found: defaultdict[str, list[Change]] = defaultdict(list)
+    for change in plan.changes:
+        if change.cascade in hosts and change.action is Action.DELETE:
+            found[change.cascade].append(change)
+    for group in found.values():
+        group.sort(key=lambda change: natural(change.address))
+    return found
+
+
+_DELETING = (Action.DELETE, Action.REPLACE)
+
+
+def diff_of(change: Change | Drift) -> Diff:
+    """Return the comparison that shows `change`."""
+    forcing = change.replace_paths if isinstance(change, Change) else ()
+    return Diff(
+        before=change.before,
+        after=change.after,
+        kinds=kinds_of(change.address, change.type_name),
+        sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
+        forcing=frozenset(forcing),
+        shown=frozenset({"id", "name", label_attribute(change.type_name)}),
+    )
+
+
+def _changes(plan: Plan, pen: Pen) -> str:
+    shown = displayed(plan)
+    if not shown:
+        return ""
+    used = {symbol(change) for change in shown}
+    legend = [
+        f"{pen.sign(sign):>{_pad(pen, sign)}} {word}" for sign, word in LEGEND if sign in used
+    ]
+    blocks = cascades(plan)
+    bodies = (_block(change, blocks.get(change.address, ()), pen) for change in shown)
+    intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
+    failed = has_error(plan.diagnostics)
+    opening = "Planning failed. Up to then, these actions were planned:" if failed else ""
+    opening = opening or "These actions will be performed:"
+    summary = plan_summary(plan.counts, plan.changes).removeprefix("Plan:")
+    return "\n".join(
+        [*([intro, ""] if intro else []), opening, "", *bodies, f"{pen.bold('Plan:')}{summary}", ""]
+    )
+
+
+def _pad(pen: Pen, sign: str) -> int:
+    return 3 + len(pen.sign(sign)) - len(sign)
+
+
+def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
+    said = heading(change)
+    verb = said.verb
+    if said.stress:
+        verb = verb.removesuffix(said.stress) + pen.paint(said.stress, "bold", "red")
+    lines = [f"  {pen.bold(f'# {said.subject}')} {verb}"]
+    lines += [f"  # ({remark})" for remark in said.remarks]
+    lines += _body(change, symbol(change), diff_of(change).lines(), pen)
+    lines += _cascaded(change, cascaded, pen)
+    return "\n".join([*lines, ""])
+
+
+def _body(change: Change | Drift, sign: str, lines: Iterable[Line], pen: Pen) -> Iterator[str]:
+    place = parsed(change.address, change.type_name)
+    word = "data" if place.mode == "data" else "resource"
+    names = f'{word} "{change.type_name}" "{printable(place.name)}" {{'
+    yield f"{' ' * (3 - len(sign))}{pen.sign(sign)} {names}"
+    for line in lines:
+        yield _painted(line, pen)
+    yield "    }"
+
+
+def _painted(line: Line, pen: Pen) -> str:
+    if not pen.colour:
+        return line.plain
+    colour = SIGN_COLOURS.get(line.sign)
+    sign = pen.paint(line.sign, colour) if colour else line.sign or " "
+    remark = line.remark and pen.paint(line.remark, "red" if line.text else "dim")
+    rest = f"{line.text} {remark}" if line.text and remark else line.text + remark
+    return f"{'    ' * line.depth}  {sign} {rest}".rstrip()
+
+
+def _cascaded(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
+    if not cascaded:
+        return
+    yield ""
+    yield f"    # archived by the deletion of {printable(host.address)}, without a call:"
+    for change in cascaded:
+        values = change.before or {}
+        label = values.get(label_attribute(change.type_name))
+        name = f" {scalar(label)}" if isinstance(label, str) else ""
+        hidden = sensitive_of(change.address, change.type_name, change.sensitive)
+        if label_attribute(change.type_name) in hidden:
+            name = f" {SENSITIVE}"
+        yield f"      {pen.sign('-')} {printable(change.address)}{name}"
+        for note in change.notes:
+            if "archived by the deletion of" not in note:
+                yield f"        ({printable(note)})"
+
+
+def _drift(plan: Plan, pen: Pen) -> str:
+    if not plan.drift:
+        return ""
+    lines = [
+        f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('Objects have changed outside of here')}",
+        "",
+        "Since the last apply these changes were made on the console by others. They may be the",
+        "reason for some of what is planned:",
+        "",
+    ]
+    for drift in sorted(plan.drift, key=lambda item: natural(item.address)):
+        verb = "has been deleted" if drift.after is None else "has changed"
+        lines.append(f"  {pen.bold(f'# {printable(drift.address)}')} {verb}")
+        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift).lines(), pen)
+        lines.append("")
+    if plan.mode == "refresh-only":
+        lines += ["Applying this plan only brings state up to date with what stands above.", ""]
+    return "\n".join([*lines, RULE, ""])
+
+
+def _nothing(plan: Plan, pen: Pen) -> str:
+    if has_error(plan.diagnostics):
+        return pen.paint("Planning failed.", "bold", "red") + "\n"
+    words = {
+        "destroy": "There is nothing to destroy.",
+        "refresh-only": "State matches the console.",
+    }.get(plan.mode, "The console matches the program.")
+    headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
+    if plan.drift and plan.mode != "refresh-only":
+        headline += "\nApplying only brings state up to date with the changes above.\n"
+    return headline
+
+
+def render_outputs(outputs: Iterable[OutputChange], *, colour: bool = False) -> str:
+    """Return the section that shows how outputs change; empty where none does."""
+    pen = Pen(colour)
+    changing = sorted(
+        (output for output in outputs if output.action is not Action.NO_OP),
+        key=lambda output: output.name,
+    )
+    if not changing:
+        return ""
+    width = max(len(output.name) for output in changing)
+    lines = ["Changes to outputs:"]
+    for output in changing:
+        for line in output_lines(output, width):
+            lines.append(_painted(line, pen))
+    return "\n".join([*lines, ""])
+
+
+def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
+    """Yield the lines that show how one output changes."""
+    head = f"{printable(output.name):{width}} = "
+    if output.sensitive:
+        sign = _OUTPUT_SIGNS.get(output.action, "~")
+        tail = " -> null" if output.action is Action.DELETE else ""
+        yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
+    elif output.action is Action.CREATE:
+        yield from whole(output.after, 0, "+", head)
+    elif output.action is Action.DELETE:
+        yield from whole(output.before, 0, "-", head, " -> null")
+    else:
+        yield from changed_value(output.before, output.after, 0, head, None, "")
+
+
+_OUTPUT_SIGNS = {Action.CREATE: "+", Action.DELETE: "-"}

@@ -1,0 +1,128 @@
+"""A drift report as SARIF 2.1.0, for code scanning: one rule a bucket, one result a finding."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Final
+from urllib.parse import quote
+
+from opsconsole import __version__
+from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.drift_text import difference_lines
+from opsconsole.reports.literals import printable
+from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, Outcome, judge
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {
+    Bucket.MISSING: "error",
+    Bucket.ARCHIVED: "error",
+    Bucket.CHANGED: "error",
+    Bucket.UNMANAGED: "warning",
+    Bucket.UNCHECKED: "warning",
+}
+_BUCKETS = tuple(_LEVELS)
+
+
+def render(report: DriftReport, *, unlocated: str = "") -> str:
+    """Return the report as a SARIF log.
+
+    Args:
+        unlocated: The file to name for findings whose place in the program is not known, relative
+            to the repository; empty: they get a logical location only, which some services refuse.
+    """
+    run = {
+        "tool": {"driver": _driver()},
+        "invocations": [_invocation(report)],
+        "results": [_result(item, unlocated) for item in report.findings if item.bucket in _LEVELS],
+        "columnKind": "unicodeCodePoints",
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _driver() -> dict[str, Any]:
+    return {
+        "name": "opsconsole drift",
+        "semanticVersion": __version__,
+        "rules": [
+            {
+                "id": _rule(bucket),
+                "name": f"{bucket.value.capitalize()}Resource",
+                "shortDescription": {"text": f"Resource {BUCKET_WORDS[bucket]}"},
+                "fullDescription": {"text": BUCKET_MEANINGS[bucket]},
+                "defaultConfiguration": {"level": _LEVELS[bucket]},
+            }
+            for bucket in _BUCKETS
+        ],
+    }
+
+
+def _rule(bucket: Bucket) -> str:
+    return f"drift/{bucket.value}"
+
+
+def _invocation(report: DriftReport) -> dict[str, Any]:
+    verdict = judge(report)
+    found: dict[str, Any] = {
+        "executionSuccessful": verdict.outcome is not Outcome.UNTOLD,
+        "exitCode": verdict.outcome.value,
+    }
+    if report.checked_at:
+        found["endTimeUtc"] = report.checked_at
+    notes = [
+        {
+            "level": item.severity.value,
+            "message": {"text": printable(f"{item.summary} {item.detail}".strip(), keep="\n")},
+        }
+        for item in report.diagnostics
+    ]
+    if notes:
+        found["toolExecutionNotifications"] = notes
+    return found
+
+
+def _result(finding: Finding, unlocated: str) -> dict[str, Any]:
+    print_of = "\0".join((finding.stack, finding.address, finding.bucket.value))
+    found: dict[str, Any] = {
+        "ruleId": _rule(finding.bucket),
+        "ruleIndex": _BUCKETS.index(finding.bucket),
+        "level": _LEVELS[finding.bucket] if finding.counted else "note",
+        "message": {"text": _message(finding)},
+        "locations": [_location(finding, unlocated)],
+        "partialFingerprints": {
+            "opsconsoleFinding/v1": hashlib.sha256(print_of.encode()).hexdigest()
+        },
+        "properties": {"stack": finding.stack, "id": finding.id, "type": finding.type_name},
+    }
+    if finding.accepted:
+        found["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": printable(finding.accepted)}
+        ]
+    return found
+
+
+def _message(finding: Finding) -> str:
+    label = f" ({printable(finding.label)})" if finding.label else ""
+    reason = printable(finding.reason) or BUCKET_MEANINGS[finding.bucket]
+    opening = f"{printable(finding.address)}{label} is {BUCKET_WORDS[finding.bucket]}: {reason}"
+    lines = [
+        line.plain.strip()
+        for difference in finding.differences
+        for line in difference_lines(finding, difference)
+    ]
+    return "\n".join([opening, *lines])
+
+
+def _location(finding: Finding, unlocated: str) -> dict[str, Any]:
+    logical = {"fullyQualifiedName": finding.address, "kind": "resource"}
+    found: dict[str, Any] = {"logicalLocations": [logical]}
+    file, _, line = finding.location.rpartition(":")
+    number = int(line) if file and line.isascii() and line.isdigit() else 0
+    uri = file if number else finding.location or unlocated
+    if uri:
+        found["physicalLocation"] = {
+            "artifactLocation": {"uri": quote(uri.replace("\\", "/"), safe="/.-_~+@")},
+            "region": {"startLine": max(number, 1)},
+        }
+    return found

@@ -1,0 +1,85 @@
+"""A state in Terraform's JSON, as `terraform show -json` prints it.
+
+https://developer.hashicorp.com/terraform/internals/json-format
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.objects import InstanceObject, Output
+from opsconsole.reports.addresses import kinds_of, sensitive_of
+from opsconsole.reports.json_values import sensitive
+from opsconsole.reports.modules import module_tree
+from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
+
+
+def render(state: State) -> str:
+    """Return a state as one line of JSON; sensitive values are in it, and marked."""
+    return json.dumps(document(state), ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def document(state: State) -> dict[str, Any]:
+    """Return a state as the JSON value that `render` prints."""
+    found: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
+    if state.empty:
+        return found
+    values: dict[str, Any] = {}
+    if state.outputs:
+        values["outputs"] = outputs(state.outputs)
+    values["root_module"] = module_tree(_resources(state))
+    return found | {"terraform_version": state.terraform_version, "values": values}
+
+
+def outputs(found: dict[str, Output]) -> dict[str, Any]:
+    """Return outputs by name, each with `sensitive`, `type` and `value`."""
+    return {
+        name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
+        for name, item in found.items()
+    }
+
+
+def _resources(state: State) -> Iterator[dict[str, Any]]:
+    for address in state.addresses():
+        for deposed in ("", *state.deposed(address)):
+            held = state.get(address, deposed)
+            if held is not None:
+                yield _resource(address, deposed, held)
+
+
+def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
+    text = str(address)
+    names = sensitive_of(text, address.type, marked(held))
+    found: dict[str, Any] = {"address": text}
+    if address.module:
+        found["module_address"] = address.module
+    found |= {"mode": address.mode, "type": address.type, "name": address.name}
+    if address.key is not None:
+        found["index"] = address.key
+    found |= {
+        "provider_name": held.provider.partition('"')[2].partition('"')[0],
+        "schema_version": held.schema_version,
+        "values": held.attributes,
+        "sensitive_values": sensitive(held.attributes, names, kinds_of(text, address.type)),
+    }
+    if held.dependencies:
+        found["depends_on"] = list(held.dependencies)
+    if held.tainted:
+        found["tainted"] = True
+    if deposed:
+        found["deposed_key"] = deposed
+    return found
+
+
+def marked(held: InstanceObject) -> frozenset[str]:
+    """Return the names of attributes that state marks as sensitive, in whole or in part."""
+    found = set()
+    for path in held.sensitive_attributes or ():
+        steps = path if isinstance(path, list) else []
+        if steps and isinstance(steps[0], dict) and isinstance(steps[0].get("value"), str):
+            found.add(steps[0]["value"])
+    return frozenset(found)

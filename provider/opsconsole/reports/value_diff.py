@@ -1,0 +1,222 @@
+"""The diff of one value as lines: signs, depth and text, without any markup.
+
+Terminal, Markdown and HTML show these same lines. Purely values in, lines out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Final
+
+from opsconsole.compare import same
+from opsconsole.definition import Kind
+from opsconsole.reports.literals import KNOWN_AFTER_APPLY, printable, scalar
+from opsconsole.values import UNKNOWN, Value
+
+TO_NULL: Final = " -> null"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a diff.
+
+    Attributes:
+        depth: How deep it stands: 1 for an attribute, more within collections.
+        sign: `+`, `-`, `~`, or empty where nothing changes.
+        text: The text after the sign.
+        remark: A comment at the end of the line.
+        mark: The sign that it belongs to without bearing it: the end of an added list.
+    """
+
+    depth: int
+    sign: str
+    text: str
+    remark: str = ""
+    mark: str = ""
+
+    @property
+    def plain(self) -> str:
+        """The line as Terraform lays it out: indented, sign before text."""
+        rest = (
+            f"{self.text} {self.remark}" if self.text and self.remark else self.text + self.remark
+        )
+        return f"{'    ' * self.depth}  {self.sign or ' '} {rest}".rstrip()
+
+
+def hidden_line(depth: int, count: int, noun: str) -> Line:
+    """Return the line that counts what does not change."""
+    plural = "" if count == 1 else "s"
+    return Line(depth, "", "", f"# ({count} unchanged {noun}{plural} hidden)")
+
+
+def whole(
+    value: Value, depth: int, sign: str, head: str = "", tail: str = "", inner: str | None = None
+) -> Iterator[Line]:
+    """Yield `value` in full between `head` and `tail`; `inner` is the sign of what it holds."""
+    inner = sign if inner is None else inner
+    if isinstance(value, list) and value:
+        yield Line(depth, sign, f"{head}[")
+        for item in value:
+            yield from whole(item, depth + 1, inner, tail=",")
+        yield Line(depth, "", f"]{tail}", mark=sign)
+    elif isinstance(value, dict) and value:
+        yield Line(depth, sign, f"{head}{{")
+        width = max(map(len, value))
+        for name, item in value.items():
+            if item is not None:
+                yield from whole(item, depth + 1, inner, f"{printable(name):{width}} = ")
+        yield Line(depth, "", f"}}{tail}", mark=sign)
+    elif isinstance(value, str) and "\n" in value:
+        yield Line(depth, sign, f"{head}<<-EOT")
+        for text in value.split("\n"):
+            yield Line(depth + 1, "", printable(text), mark=inner)
+        yield Line(depth, "", f"EOT{tail}", mark=sign)
+    else:
+        yield Line(depth, sign, f"{head}{_empty(value)}{tail}")
+
+
+def changed_value(
+    old: Value, new: Value, depth: int, head: str, kind: Kind | None, tail: str, remark: str = ""
+) -> Iterator[Line]:
+    """Yield how `old` becomes `new`; equal values are yielded unsigned."""
+    if same(old, new):
+        yield from whole(old, depth, "", head, tail)
+    elif old is None:
+        yield from _remarked(whole(new, depth, "+", head, tail), remark)
+    elif new is None:
+        yield from _remarked(whole(old, depth, "-", head, TO_NULL + tail), remark)
+    elif new is UNKNOWN:
+        arrow = f" -> {KNOWN_AFTER_APPLY}{tail}"
+        yield from _remarked(whole(old, depth, "~", head, arrow, inner="-"), remark)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield Line(depth, "~", f"{head}[", remark)
+        yield from (_set if kind is Kind.STRING_SET else _list)(old, new, depth + 1)
+        yield Line(depth, "", f"]{tail}")
+    elif isinstance(old, dict) and isinstance(new, dict):
+        yield Line(depth, "~", f"{head}{{", remark)
+        yield from _object(old, new, depth + 1)
+        yield Line(depth, "", f"}}{tail}")
+    elif _texts(old, new):
+        yield Line(depth, "~", f"{head}<<-EOT", remark)
+        yield from _text(old, new, depth + 1)
+        yield Line(depth, "", f"EOT{tail}")
+    elif isinstance(old, list | dict) or isinstance(new, list | dict):
+        yield from _remarked(whole(old, depth, "-", head, tail), remark)
+        yield from whole(new, depth, "+", head, tail)
+    else:
+        yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
+
+
+def _remarked(lines: Iterable[Line], remark: str) -> Iterator[Line]:
+    for line in lines:
+        yield replace(line, remark=remark)
+        remark = ""
+
+
+def _texts(old: Value, new: Value) -> bool:
+    return isinstance(old, str) and isinstance(new, str) and ("\n" in old or "\n" in new)
+
+
+def _empty(value: Value) -> str:
+    if isinstance(value, list):
+        return "[]"
+    return "{}" if isinstance(value, dict) else scalar(value)
+
+
+def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
+    held, wanted = {*map(_key, old)}, {*map(_key, new)}
+    gone = [item for item in old if _key(item) not in wanted]
+    come = [item for item in new if _key(item) not in held]
+    for item in gone:
+        yield from whole(item, depth, "-", tail=",")
+    for item in come:
+        yield from whole(item, depth, "+", tail=",")
+    if len(old) > len(gone):
+        yield hidden_line(depth, len(old) - len(gone), "element")
+
+
+def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
+    hidden = 0
+    for step, left, left_end, right, right_end in steps([*map(_key, old)], [*map(_key, new)]):
+        if step == "equal":
+            hidden += left_end - left
+            continue
+        pairs = min(left_end - left, right_end - right)
+        for place in range(pairs):
+            yield from changed_value(old[left + place], new[right + place], depth, "", None, ",")
+        for item in old[left + pairs : left_end]:
+            yield from whole(item, depth, "-", tail=",")
+        for item in new[right + pairs : right_end]:
+            yield from whole(item, depth, "+", tail=",")
+    if hidden:
+        yield hidden_line(depth, hidden, "element")
+
+
+def steps(left: Sequence[str], right: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return how `left` becomes `right`, as difflib's opcodes.
+
+    Where comparing every part with every other would take long, what stands between the common
+    beginning and the common end is one replacement.
+    """
+    if len(left) * len(right) <= _COMPARABLE:
+        return SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    shorter = min(len(left), len(right))
+    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    rest = range(1, shorter - start + 1)
+    end = next((at - 1 for at in rest if left[-at] != right[-at]), shorter - start)
+    found = [
+        ("equal", 0, start, 0, start),
+        ("replace", start, len(left) - end, start, len(right) - end),
+        ("equal", len(left) - end, len(left), len(right) - end, len(right)),
+    ]
+    return [step for step in found if step[1] < step[2] or step[3] < step[4]]
+
+
+_COMPARABLE: Final = 1_000_000
+
+
+def _key(value: Value) -> str:
+    return json.dumps(value, sort_keys=True, default=lambda unknown: {"": repr(unknown)})
+
+
+def _object(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterator[Line]:
+    names = [*old, *(name for name in new if name not in old)]
+    changed = [name for name in names if not same(old.get(name), new.get(name))]
+    width = max(map(len, changed), default=0)
+    for name in changed:
+        head = f"{printable(name):{width}} = "
+        yield from changed_value(old.get(name), new.get(name), depth, head, None, "")
+    hidden = sum(old.get(name) is not None for name in names if name not in changed)
+    if hidden:
+        yield hidden_line(depth, hidden, "attribute")
+
+
+def _text(old: str, new: str, depth: int) -> Iterator[Line]:
+    left, right = old.split("\n"), new.split("\n")
+    for step, start, end, other, other_end in steps(left, right):
+        if step == "equal":
+            yield from _context(left[start:end], depth)
+            continue
+        for text in left[start:end]:
+            yield Line(depth, "-", printable(text))
+        for text in right[other:other_end]:
+            yield Line(depth, "+", printable(text))
+
+
+_CONTEXT: Final = 3
+
+
+def _context(texts: list[str], depth: int) -> Iterator[Line]:
+    """Yield unchanged lines of a text, all but a few at each end counted only."""
+    if len(texts) <= 2 * _CONTEXT + 1:
+        for text in texts:
+            yield Line(depth, "", printable(text))
+        return
+    for text in texts[:_CONTEXT]:
+        yield Line(depth, "", printable(text))
+    yield hidden_line(depth, len(texts) - 2 * _CONTEXT, "line")
+    for text in texts[-_CONTEXT:]:
+        yield Line(depth, "", printable(text))

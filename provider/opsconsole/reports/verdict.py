@@ -1,0 +1,101 @@
+"""What a drift report comes to: drift, no drift, or that it could not be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from opsconsole.diagnostics import has_error
+from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.wording import plural
+
+
+class Outcome(Enum):
+    """What a check came to; the values are the exit codes of `opsconsole drift`."""
+
+    CLEAN = 0
+    UNTOLD = 1
+    DRIFT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome, a headline, and a sentence that explains it."""
+
+    outcome: Outcome
+    headline: str
+    explanation: str
+
+
+BUCKET_WORDS = {
+    Bucket.MISSING: "missing",
+    Bucket.ARCHIVED: "archived",
+    Bucket.CHANGED: "changed",
+    Bucket.UNMANAGED: "unmanaged",
+    Bucket.UNCHECKED: "unchecked",
+    Bucket.PENDING: "pending",
+    Bucket.IN_SYNC: "in sync",
+}
+"""The buckets in the order in which readers want them."""
+BUCKET_MEANINGS = {
+    Bucket.MISSING: "In state, gone from the console.",
+    Bucket.ARCHIVED: "In state, archived on the console.",
+    Bucket.CHANGED: "The console holds other values than state.",
+    Bucket.UNMANAGED: "On the console, beside what is managed, and in no state.",
+    Bucket.UNCHECKED: "Not seen by this check, so neither in sync nor drifted.",
+    Bucket.PENDING: "Declared in the program, not yet applied.",
+    Bucket.IN_SYNC: "State and console agree.",
+}
+BUCKET_SIGNS = {
+    Bucket.MISSING: "-",
+    Bucket.ARCHIVED: "-",
+    Bucket.CHANGED: "~",
+    Bucket.UNMANAGED: "+",
+    Bucket.UNCHECKED: "?",
+    Bucket.PENDING: "*",
+    Bucket.IN_SYNC: "=",
+}
+
+
+def judge(report: DriftReport) -> Verdict:
+    """Say what the report comes to.
+
+    That something could not be told outweighs drift, and drift that was seen is named all the
+    same: a check that saw half of a fleet is never taken for one that saw all of it.
+    """
+    drifted = len(report.drifted)
+    seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
+    required = report.coverage_of(tuple(report.required) or None)
+    if has_error(report.diagnostics):
+        return Verdict(Outcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
+    if required < report.min_coverage:
+        text = f"{percent(required)} of what must be checked was seen; {seen}."
+        return Verdict(Outcome.UNTOLD, "Could not tell", text)
+    if drifted:
+        return Verdict(Outcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.")
+    checked = len(report.findings) - sum(map(_beside_state, report.findings))
+    return Verdict(Outcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.")
+
+
+def _beside_state(finding: Finding) -> bool:
+    return finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
+
+
+def percent(value: float) -> str:
+    """Return a percentage that says 100 only where nothing is missing."""
+    shown = f"{value:.1f}".removesuffix(".0")
+    return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"
+
+
+def several_stacks(report: DriftReport) -> bool:
+    """Tell whether the report speaks of more than one stack."""
+    return len({finding.stack for finding in report.findings}) > 1
+
+
+def in_bucket(report: DriftReport, bucket: Bucket, accepted: bool = False) -> list[Finding]:
+    """Return the findings of `bucket` that count, or those that the baseline accepts."""
+    return [
+        finding
+        for finding in report.findings
+        if finding.bucket is bucket and bool(finding.accepted) is accepted
+    ]

@@ -1,0 +1,149 @@
+"""The words for what happens to a resource, the same in every rendering of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from opsconsole.reconcile.changes import Action, Change, Counts
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reports.addresses import parsed
+from opsconsole.reports.literals import printable, scalar
+
+_SYMBOLS = {
+    Action.NO_OP: "",
+    Action.CREATE: "+",
+    Action.READ: "<=",
+    Action.UPDATE: "~",
+    Action.REPLACE: "-/+",
+    Action.DELETE: "-",
+    Action.FORGET: ".",
+}
+LEGEND = (
+    ("+", "create"),
+    ("~", "update in-place"),
+    ("-", "destroy"),
+    ("-/+", "destroy and then create replacement"),
+    ("+/-", "create replacement and then destroy"),
+    (".", "stop managing, without destroying"),
+    ("<=", "read (data resources)"),
+)
+"""Symbols and what they stand for, in the order of the legend."""
+
+
+def symbol(change: Change) -> str:
+    """Return the symbol of a change; empty for one that only moves or imports."""
+    if change.action is Action.REPLACE and change.create_first:
+        return "+/-"
+    return _SYMBOLS[change.action]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What happens to one resource instance, in words.
+
+    Attributes:
+        subject: The address.
+        verb: What happens to it: `will be created`.
+        stress: The last word of `verb`, where it deserves colour.
+        remarks: Why, and what else there is to know; one line each.
+    """
+
+    subject: str
+    verb: str
+    stress: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def heading(change: Change) -> Heading:
+    """Say what happens to the instance of `change`."""
+    subject = printable(change.address)
+    verb, stress = _verb(change)
+    remarks = [*_origin(change, verb)]
+    reason = _reason(change)
+    if reason:
+        remarks.append(reason)
+    if instance_and_key(change.address)[1]:
+        remarks.append("left over from a replacement of this instance that was interrupted")
+    if change.cascade and change.action is not Action.NO_OP:
+        remarks.append(f"archived by the deletion of {printable(change.cascade)}, without a call")
+    if change.construct_path:
+        remarks.append(f"construct {printable(change.construct_path)}")
+    known = " ".join(remarks)
+    remarks += [note for note in map(printable, change.notes) if note not in known]
+    return Heading(subject, verb, stress, tuple(remarks))
+
+
+def _verb(change: Change) -> tuple[str, str]:
+    if change.action is Action.NO_OP:
+        return _quiet_verb(change), ""
+    if change.action is Action.REPLACE:
+        return {
+            "replace_because_tainted": ("is tainted, so must be replaced", "replaced"),
+            "replace_by_request": ("will be replaced, as requested", ""),
+            "replace_by_triggers": ("will be replaced, as replace_triggered_by asks", ""),
+        }.get(change.reason, ("must be replaced", "replaced"))
+    if change.action is Action.DELETE and change.cascade:
+        return "will be archived", "archived"
+    return {
+        Action.CREATE: ("will be created", ""),
+        Action.READ: ("will be read during apply", ""),
+        Action.UPDATE: ("will be updated in-place", ""),
+        Action.DELETE: ("will be destroyed", "destroyed"),
+        Action.FORGET: ("will no longer be managed, but will not be destroyed", ""),
+    }[change.action]
+
+
+def _quiet_verb(change: Change) -> str:
+    if change.previous_address:
+        return f"has moved from {printable(change.previous_address)}"
+    return "will be imported" if change.import_id else "does not change"
+
+
+def _origin(change: Change, verb: str) -> Iterable[str]:
+    if change.previous_address and "moved" not in verb:
+        yield f"moved from {printable(change.previous_address)}"
+    if change.import_id:
+        yield f"imported from {scalar(change.import_id)}"
+        if change.action is Action.REPLACE:
+            yield "Warning: this destroys the imported object"
+
+
+def _reason(change: Change) -> str:
+    place = parsed(change.address, change.type_name)
+    return {
+        "delete_because_no_resource_config": (
+            f"because {place.type}.{place.name} is no longer declared"
+        ),
+        "delete_because_no_module": f"because {place.module} is no longer declared",
+        "delete_because_count_index": f"because index {place.key} is beyond count",
+        "delete_because_each_key": f"because key {scalar(place.key)} is no longer in for_each",
+        "delete_because_wrong_repetition": "because its block no longer repeats in this way",
+        "read_because_config_unknown": "its configuration is known only after apply",
+        "read_because_dependency_pending": "it depends on something that changes",
+    }.get(change.reason, "")
+
+
+def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
+    """Return the summary line, `Plan: 3 to add, 1 to change, 2 to destroy.`.
+
+    The first sentence is Terraform's; what Terraform has no words for follows in further ones.
+    """
+    imported = f"{counts.imported} to import, " if counts.imported else ""
+    sentences = [
+        f"Plan: {imported}{counts.add} to add, {counts.change} to change, "
+        f"{counts.destroy} to destroy."
+    ]
+    cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
+    if cascaded:
+        sentences.append(
+            f"{cascaded} of them {'goes' if cascaded == 1 else 'go'} with a host, without a call."
+        )
+    if counts.forget:
+        sentences.append(f"{counts.forget} to leave management.")
+    return " ".join(sentences)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 host`, `2 hosts`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,261 @@
+"""The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from opsconsole.drift.baseline import FILE_NAME, Baseline, Entry, fits, read_baseline
+from opsconsole.drift.report import Bucket, Difference, Finding
+from opsconsole.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs/schemas/drift-baseline-1.schema.json").read_text())
+TODAY = date(2026, 3, 10)
+WEB = "opsconsole_host.web[0]"
+
+
+def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Finding:
+    differences = tuple(Difference(name, "a", "b") for name in names)
+    settled = {"stack": "fleet", "address": WEB, "type_name": "opsconsole_host"}
+    return Finding(**{**settled, "bucket": bucket, "differences": differences, **facts})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fit"),
+    [
+        (WEB, WEB, True),
+        ("opsconsole_host.web[*]", WEB, True),
+        ("opsconsole_host.web[?]", WEB, True),
+        ("opsconsole_host.*", WEB, True),
+        ("*", WEB, True),
+        ("opsconsole_host.web", WEB, False),
+        ("opsconsole_host.web[1]", WEB, False),
+        ("opsconsole_host.web[01]", WEB, False),
+        ("opsconsole_agent.*", WEB, False),
+        ('*.a["x.y"]', 'opsconsole_host.a["x.y"]', True),
+        ('*.a["x.y"]', 'opsconsole_host.a["x-y"]', False),
+        ("opsconsole_host.w*b[0]", "opsconsole_host.w\nb[0]", True),
+    ],
+)
+def test_patterns(pattern: str, text: str, fit: bool) -> None:
+    assert fits(pattern, text) is fit
+
+
+@pytest.mark.parametrize(
+    ("entry", "found", "accepted"),
+    [
+        ({"attribute": "tags"}, finding(Bucket.CHANGED, "tags"), True),
+        ({"attribute": "*"}, finding(Bucket.CHANGED, "tags", "name"), True),
+        ({"attribute": "tags"}, finding(Bucket.CHANGED, "tags", "name"), False),
+        ({"attribute": "tags"}, finding(Bucket.MISSING), False),
+        ({"attribute": "*"}, finding(Bucket.MISSING), False),
+        ({}, finding(Bucket.CHANGED, "tags", "name"), True),
+        ({}, finding(Bucket.MISSING), True),
+        ({}, finding(Bucket.UNMANAGED), True),
+        ({"bucket": "missing"}, finding(Bucket.MISSING), True),
+        ({"bucket": "missing"}, finding(Bucket.CHANGED, "tags"), False),
+        ({"bucket": "changed"}, finding(Bucket.CHANGED, "tags"), True),
+        ({"stack": "fleet"}, finding(Bucket.MISSING), True),
+        ({"stack": "fl*"}, finding(Bucket.MISSING), True),
+        ({"stack": "other"}, finding(Bucket.MISSING), False),
+        ({"expires": TODAY}, finding(Bucket.MISSING), True),
+        ({"expires": TODAY - timedelta(days=1)}, finding(Bucket.MISSING), False),
+        ({"expires": TODAY + timedelta(days=1)}, finding(Bucket.MISSING), True),
+        ({}, finding(Bucket.IN_SYNC), False),
+        ({}, finding(Bucket.UNCHECKED), False),
+        ({}, finding(Bucket.PENDING), False),
+    ],
+)
+def test_what_is_accepted(entry: dict[str, Any], found: Finding, accepted: bool) -> None:
+    baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
+    [marked], _ = baseline.applied([found], TODAY)
+    assert marked.accepted == ("known" if accepted else "")
+    assert marked.is_drift == (found.bucket.is_drift and not accepted)
+
+
+def test_a_partly_accepted_change_counts_and_says_so() -> None:
+    entries = (Entry(WEB, "audit", "tags"), Entry(WEB, "moved", "target_port"))
+    [marked], problems = Baseline(entries).applied(
+        [finding(Bucket.CHANGED, "tags", "name", "target_port")], TODAY
+    )
+    assert marked.is_drift
+    assert marked.reason == "accepted: tags (audit), target_port (moved)"
+    assert problems == ()
+
+
+def test_several_entries_accept_together() -> None:
+    entries = (Entry(WEB, "audit", "tags"), Entry("*", "audit", "name"))
+    [marked], _ = Baseline(entries).applied([finding(Bucket.CHANGED, "tags", "name")], TODAY)
+    assert marked.accepted == "audit"
+
+
+@pytest.mark.parametrize(
+    ("entry", "findings", "certain", "problem"),
+    [
+        ({}, [finding(Bucket.IN_SYNC)], True, "unused: there is no such drift"),
+        ({}, [], True, "unused: there is no such drift"),
+        ({"attribute": "name"}, [finding(Bucket.CHANGED, "tags")], True, "unused"),
+        ({"expires": date(2026, 1, 1)}, [finding(Bucket.MISSING)], True, "expired on 2026-01-01"),
+        # What was not seen may well be in use.
+        ({}, [finding(Bucket.UNCHECKED)], True, ""),
+        ({"attribute": "name"}, [finding(unobserved=("name",))], True, ""),
+        ({}, [], False, ""),
+        ({}, [finding(Bucket.MISSING)], True, ""),
+    ],
+)
+def test_entries_to_look_at(
+    entry: dict[str, Any], findings: list[Finding], certain: bool, problem: str
+) -> None:
+    baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
+    _, problems = baseline.applied(findings, TODAY, certain=certain)
+    assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
+
+
+GOOD = """
+version: 1
+accept:
+  - address: opsconsole_host.web[*]
+    attribute: tags
+    reason: tagged by the inventory
+    expires: 2026-12-31
+  - stack: "fleet*"
+    address: opsconsole_host.old
+    bucket: missing
+    reason: being taken down
+"""
+
+
+def test_a_file(tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    file.write_text(GOOD)
+    assert read_baseline(file).entries == (
+        Entry(
+            "opsconsole_host.web[*]",
+            "tagged by the inventory",
+            "tags",
+            expires=date(2026, 12, 31),
+        ),
+        Entry("opsconsole_host.old", "being taken down", bucket="missing", stack="fleet*"),
+    )
+    assert str(read_baseline(file).entries[1]) == "fleet*: opsconsole_host.old, missing"
+    jsonschema.validate(_as_json(GOOD), SCHEMA)
+
+
+def _as_json(text: str) -> Any:
+    return json.loads(json.dumps(yaml.safe_load(text), default=str))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "version: 1\naccept: []\n"])
+def test_an_empty_file_accepts_nothing(text: str, tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    file.write_text(text)
+    assert read_baseline(file).entries == ()
+
+
+BAD = {
+    "no mapping": ("- a\n", "something else"),
+    "no version": ("accept: []\n", "`version` is not 1"),
+    "another version": ("version: 2\naccept: []\n", "`version` is not 1"),
+    "no list": ("version: 1\naccept: {}\n", "`accept` is no list"),
+    "nothing accepted": ("version: 1\n", "`accept` is no list"),
+    "another member": ("version: 1\naccept: []\nignore: []\n", "something else"),
+    "entry of text": ("version: 1\naccept: [a]\n", "entry 1 is no mapping"),
+    "unknown member": (
+        "version: 1\naccept: [{address: a, reason: b, until: 2026-01-01}]\n",
+        "entry 1 has no member until",
+    ),
+    "no address": ("version: 1\naccept: [{reason: b}]\n", "entry 1 has no address"),
+    "no reason": ("version: 1\naccept: [{address: b}]\n", "entry 1 has no reason"),
+    "empty reason": ("version: 1\naccept: [{address: b, reason: ''}]\n", "reason of entry 1"),
+    "number": ("version: 1\naccept: [{address: b, reason: 1}]\n", "reason of entry 1"),
+    "no bucket": (
+        "version: 1\naccept: [{address: b, reason: c, bucket: unchecked}]\n",
+        "bucket of entry 1 is none of",
+    ),
+    "attribute of what is missing": (
+        "version: 1\naccept: [{address: b, reason: c, bucket: missing, attribute: tags}]\n",
+        "names an attribute and the bucket missing",
+    ),
+    "no date": (
+        "version: 1\naccept: [{address: b, reason: c, expires: soon}]\n",
+        "expires of entry 1 is no date",
+    ),
+    "a moment": (
+        "version: 1\naccept: [{address: b, reason: c, expires: 2026-01-01T10:00:00Z}]\n",
+        "expires of entry 1 is no date",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
+def test_a_wrong_file_is_one_clear_error(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    file.write_text(text)
+    with pytest.raises(UserError, match=said.replace("[", r"\[")):
+        read_baseline(file)
+    if "expires" not in said:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(_as_json(text), SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["a: [", "\x00", "a: &x [*x, *y]"])
+def test_what_is_no_yaml(text: str, tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    file.write_text(text)
+    with pytest.raises(UserError, match="is not YAML"):
+        read_baseline(file)
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    members = set(SCHEMA["$defs"]["entry"]["properties"])
+    assert members == {"stack", "address", "attribute", "bucket", "reason", "expires"}
+
+
+def test_on_the_command_line(ground: Any, world: Callable[..., dict[str, Any]]) -> None:
+    ground.apply(world())
+    ground.console.change("hosts", ground.id_of(WEB), tags=["by:inventory"])
+    assert ground.drift().code == 2
+    soon = datetime.now(UTC).date() + timedelta(days=30)
+    entries: list[dict[str, Any]] = [
+        {
+            "address": "opsconsole_host.web[*]",
+            "attribute": "tags",
+            "reason": "tagged by the inventory",
+            "expires": soon,
+        },
+        {"address": "opsconsole_host.gone", "reason": "never seen"},
+    ]
+    file = ground.folder / FILE_NAME
+    file.write_text(yaml.safe_dump({"version": 1, "accept": entries}))
+    found = ground.drift()
+    assert found.code == 0
+    assert found.of(WEB)["accepted"] == "tagged by the inventory"
+    assert found.bucket(WEB) == "changed"
+    assert found.document["baseline"] == [
+        {"entry": "opsconsole_host.gone", "problem": "unused: there is no such drift"}
+    ]
+
+    # Plans leave it alone: the drift is planned away.
+    code, out, _ = ground.run("plan", "-detailed-exitcode", "-no-color")
+    assert code == 2
+    assert "1 to change" in out
+
+    entries[0]["expires"] = date(2026, 1, 1)
+    elsewhere = ground.folder / "accepted.yml"
+    elsewhere.write_text(yaml.safe_dump({"version": 1, "accept": entries[:1]}))
+    found = ground.drift("--baseline", str(elsewhere))
+    assert found.code == 2
+    assert found.document["baseline"][0]["problem"] == "expired on 2026-01-01"
+
+    code, _, err = ground.run("drift", "--baseline", "nowhere.yml")
+    assert code == 1
+    assert "nowhere.yml cannot be read" in err

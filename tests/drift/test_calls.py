@@ -1,0 +1,74 @@
+"""A check costs what a refresh of the reconciler costs, and the lists that an operator named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.profiles import profiles
+
+World = Callable[..., dict[str, Any]]
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_no_call_more_than_a_refresh(
+    profile: str, ground_on: Callable[..., Any], world: World
+) -> None:
+    ground = ground_on(profile)
+    ground.apply(world())
+    ground.console.reset_log()
+    ground.run("plan", "-refresh-only", "-no-color")
+    refreshed = ground.console.request_counts()
+
+    ground.console.reset_log()
+    found = ground.drift()
+    extra = ground.console.provider_settings.get("extra_endpoints", {})
+    lists = {name: 1 for name in extra if name.endswith("_list")}
+    assert ground.console.request_counts() == refreshed | lists
+    assert sum(found.document["calls"].values()) == sum(refreshed.values()) + len(lists)
+
+
+def test_the_count(ground: Any, world: World) -> None:
+    ground.apply(world(hosts=7))
+    ground.console.reset_log()
+    found = ground.drift()
+    assert ground.console.request_counts() == {
+        "host_update": 1 + 7,
+        "plugin_list": 1 + 7,
+        "specialty_search": 1,
+        "blacklist_get": 2,
+    }
+    assert sum(found.document["calls"].values()) == 8 + 8 + 1 + 2
+
+
+def test_pages_of_specialties(ground_on: Callable[..., Any], world: World) -> None:
+    ground = ground_on("paged")
+    ground.apply(world())
+    ground.console.reset_log()
+    assert ground.drift().code == 0
+    assert ground.console.request_counts()["specialty_search"] == 3
+
+
+def test_a_gone_host_spares_the_calls_of_its_agents(ground: Any, world: World) -> None:
+    ground.apply(world(hosts=3))
+    ground.call("DELETE", f"/api/v1/hosts/{ground.id_of('opsconsole_host.web[0]')}")
+    ground.console.reset_log()
+    assert ground.drift().code == 2
+    assert ground.console.request_counts()["plugin_list"] == 3
+
+
+def test_several_states_of_one_console_share_one_search(ground: Any) -> None:
+    program = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
+    for folder in ("a", "b", "c"):
+        ground.apply(program, folder)
+    ground.console.reset_log()
+    found = ground.drift(".")
+    assert found.code == 0
+    assert {item["stack"] for item in found.findings if item["bucket"] == "in_sync"} == {
+        "a",
+        "b",
+        "c",
+    }
+    assert ground.console.request_counts() == {"specialty_search": 1}

@@ -1,0 +1,204 @@
+"""The command `opsconsole drift`: exit codes, coverage, formats, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs/schemas/drift-report-1.schema.json").read_text())
+WEB = "opsconsole_host.web[0]"
+
+World = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def drifted(ground: Any, world: World) -> Any:
+    """The world with one host changed behind its back."""
+    ground.apply(world())
+    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    return ground
+
+
+def test_every_format_at_once(drifted: Any) -> None:
+    folder = drifted.folder / "reports"
+    files = {
+        name: folder / f"drift.{name}"
+        for name in ("terminal", "json", "markdown", "junit", "sarif", "prometheus", "html")
+    }
+    words = [word for name, file in files.items() for word in ("--format", f"{name}={file}")]
+    code, out, err = drifted.run("drift", *words)
+    assert code == 2
+    assert out == ""
+    assert err == "Drift. 1 resource drifted.\n"
+    document = json.loads(files["json"].read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["summary"]["buckets"]["changed"] == 1
+    assert WEB in files["terminal"].read_text()
+    assert "owner:me" in files["markdown"].read_text()
+    suites = ElementTree.parse(files["junit"]).getroot()
+    assert suites.get("failures") == "1"
+    assert json.loads(files["sarif"].read_text())["version"] == "2.1.0"
+    counted = [
+        line
+        for line in files["prometheus"].read_text().splitlines()
+        if line.startswith("opsconsole_drift_drifted_resources")
+    ]
+    assert [line.rpartition(" ")[2] for line in counted] == ["1.0"]
+    assert "<html" in files["html"].read_text()
+
+
+def test_the_terminal_is_the_default(drifted: Any) -> None:
+    code, out, err = drifted.run("drift")
+    assert code == 2
+    assert err == ""
+    assert WEB in out
+    assert out.rstrip().splitlines()[-4].startswith("Drift. 1 resource drifted.")
+    assert "\x1b[" not in out
+
+
+@pytest.mark.parametrize("word", ["json", "json=-"])
+def test_stdout_holds_the_one_format_that_goes_there(word: str, drifted: Any) -> None:
+    file = drifted.folder / "drift.md"
+    code, out, err = drifted.run("drift", "--format", word, "--format", f"markdown={file}")
+    assert code == 2
+    assert json.loads(out)["format"] == "opsconsole-drift"
+    assert file.exists()
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "yaml"), "there is no format 'yaml'; there are terminal, json"),
+        (("--format", "json="), "names no file"),
+        (("--format", "json", "--format", "html"), "Two formats would go to stdout"),
+        (("--format", "json=a", "--format", "html=./a"), "Two formats would go to"),
+        (("--min-coverage", "101"), "no percentage"),
+        (("--min-coverage", "all"), "no percentage"),
+        (("--count-unmanaged", "tasks"), "is not plugins, specialties, hosts"),
+        (("--watch", "soon"), "no duration"),
+        (("--watch", "10ms"), "less than a second"),
+        (("--listen", "here"), "no HOST:PORT"),
+        (("--listen", "127.0.0.1:99999"), "no HOST:PORT"),
+    ],
+)
+def test_wrong_words(words: tuple[str, ...], said: str, ground: Any) -> None:
+    ground.console.reset_log()
+    try:
+        code, out, err = ground.run("drift", *words)
+    except SystemExit as left:
+        # argparse leaves; what it printed went to the stream that `run` put in place.
+        assert left.code == 1
+        environment = {**os.environ, "COLUMNS": "200"}
+        command = [sys.executable, "-m", "opsconsole.cli.main", "drift", *words]
+        err = subprocess.run(
+            command, capture_output=True, text=True, cwd=ground.folder, env=environment
+        ).stderr
+    else:
+        assert (code, out) == (1, "")
+    assert said in err
+    assert ground.console.requests() == []
+
+
+def test_a_file_that_cannot_be_written_is_an_error(drifted: Any) -> None:
+    (drifted.folder / "taken").write_text("")
+    good = drifted.folder / "good.json"
+    code, _, err = drifted.run(
+        "drift", "--format", "html=taken/drift.html", "--format", f"json={good}"
+    )
+    assert code == 1
+    assert "taken/drift.html cannot be written" in err
+    assert good.exists()
+
+
+def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted: Any) -> None:
+    folder = drifted.folder / "metrics"
+    for _ in range(2):
+        drifted.run("drift", "--format", f"prometheus={folder / 'drift.prom'}")
+    assert [item.name for item in folder.iterdir()] == ["drift.prom"]
+
+
+def test_a_device_is_written_to(drifted: Any) -> None:
+    code, _, err = drifted.run("drift", "--format", "json=/dev/null")
+    assert code == 2
+    assert Path("/dev/null").is_char_device()
+    assert err.startswith("Drift.")
+
+
+def test_min_coverage(ground_on: Callable[..., Any], world: World) -> None:
+    ground = ground_on("blind")
+    ground.apply(world())
+    # 3 hosts cannot be read; 2 attachments, 1 specialty and 2 blacklist entries can.
+    found = ground.drift()
+    coverage = found.document["summary"]["coverage"]
+    assert coverage["required_percent"] == 62.5
+    assert coverage["minimum_percent"] == 100
+    assert found.code == 1
+    assert ground.drift("--min-coverage", "62.5").code == 0
+    assert ground.drift("--min-coverage", "62.6%").code == 1
+    ground.console.change("specialties", "spc_linux", prompt="changed")
+    assert ground.drift("--min-coverage", "50").code == 2
+    found = ground.drift()
+    assert found.code == 1
+    assert found.drifted == {"opsconsole_specialty.linux"}
+
+
+def test_colour_only_on_a_terminal(drifted: Any) -> None:
+    command = [sys.executable, "-m", "opsconsole.cli.main", "drift"]
+    environment = {
+        name: value
+        for name, value in {**os.environ, **drifted.console.environment}.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR")
+    }
+
+    def shown(*words: str, **extra: str) -> str:
+        typed = " ".join([*command, *words])
+        done = subprocess.run(
+            ["script", "-qec", typed, "/dev/null"],
+            capture_output=True,
+            text=True,
+            cwd=drifted.folder,
+            env={**environment, "TERM": "xterm", **extra},
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 2, done.stdout
+        return done.stdout
+
+    assert "\x1b[" in shown()
+    assert "\x1b[" not in shown("--no-color")
+    assert "\x1b[" not in shown(NO_COLOR="1")
+
+
+def test_what_many_have_in_common_is_said_once(ground: Any, world: World) -> None:
+    ground.apply(world(hosts=12))
+    for row in ground.console.rows("hosts"):
+        ground.console.change("hosts", row["id"], knowledge="changed")
+    code, out, _ = ground.run("drift")
+    assert code == 2
+    assert out.count("no documented operation reads an agent") == 1
+    assert "and 10 more opsconsole_agent; the other formats list all" in out
+    assert out.count("knowledge") == 13
+
+
+def test_one_dash_as_for_the_other_commands(drifted: Any) -> None:
+    code, out, _ = drifted.run("drift", "-read-only", "-min-coverage=0", "-format=json")
+    assert code == 0
+    assert json.loads(out)["read_only"] is True
+
+
+def test_the_report_says_how_hosts_were_read(drifted: Any) -> None:
+    found = drifted.drift()
+    assert found.document["method"].startswith(
+        "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field"
+    )
+    assert drifted.drift("--read-only").document["method"].startswith("Hosts were not read")

@@ -1,0 +1,64 @@
+"""What docs/drift.md shows is what the command takes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from opsconsole.cli.main import build_parser
+from opsconsole.drift.baseline import read_baseline
+from opsconsole.drift.report import Bucket
+from opsconsole.drift.unmanaged import KINDS
+from opsconsole.reports.formats import FORMATS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/drift.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_baseline_shown(tmp_path: Path) -> None:
+    [text] = blocks("yaml")
+    file = tmp_path / "baseline.yml"
+    file.write_text(text)
+    assert len(read_baseline(file).entries) == 2
+    schema = json.loads((ROOT / "docs/schemas/drift-baseline-1.schema.json").read_text())
+    jsonschema.validate(json.loads(json.dumps(yaml.safe_load(text), default=str)), schema)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for block in blocks("") for line in block.splitlines() if line.startswith("opsconsole")],
+)
+def test_the_commands_shown(line: str) -> None:
+    words = line.partition("#")[0].split()[1:]
+    args = build_parser("drift").parse_args(words)
+    assert args.command == "drift"
+
+
+def test_every_option_is_on_the_page() -> None:
+    parser = build_parser("drift")
+    [commands] = [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    ]
+    options = {
+        option
+        for action in commands.choices["drift"]._actions
+        for option in action.option_strings
+        if option.startswith("--") and action.help is not argparse.SUPPRESS
+    }
+    left_out = {"--help", "--no-color", "--var", "--var-file"}
+    assert [option for option in sorted(options - left_out) if option not in PAGE] == []
+
+
+@pytest.mark.parametrize("word", [*FORMATS, *KINDS, *(bucket.value for bucket in Bucket)])
+def test_every_word_is_on_the_page(word: str) -> None:
+    assert f"`{word}`" in PAGE

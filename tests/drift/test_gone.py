@@ -1,0 +1,176 @@
+"""What was deleted, archived, attached, detached or hidden behind our back, by its bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+World = Callable[..., dict[str, Any]]
+
+JUMP, WEB, AGENT = "opsconsole_host.jump", "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
+DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
+LINUX = "opsconsole_specialty.linux"
+FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_command.wipe"
+
+
+@pytest.fixture(params=["default", "fickle", "extended"])
+def ground(request: pytest.FixtureRequest, ground_on: Any, world: World) -> Any:
+    """The world, applied to consoles that differ in what they show of what is gone."""
+    made = ground_on(request.param)
+    made.apply(world())
+    return made
+
+
+def test_a_deleted_host_takes_its_agents_along(ground: Any) -> None:
+    ground.call("DELETE", f"/api/v1/hosts/{ground.id_of(WEB)}")
+    found = ground.drift()
+    assert found.code == 2
+    assert found.bucket(WEB) == "missing"
+    assert found.bucket(AGENT) == "archived"
+    assert found.bucket(DISK) == "archived"
+    assert found.of(AGENT)["reason"] == (
+        f"its host {WEB} is gone: a host's agents are archived with it"
+    )
+    assert found.of(DISK)["reason"] == f"its agent {AGENT} is gone"
+    assert found.drifted == {WEB, AGENT, DISK}
+    assert "removed from state" not in str(found.document)
+
+
+def test_an_agent_archived_on_its_own(ground: Any) -> None:
+    ground.console.change("agents", ground.id_of(AGENT), status="archived")
+    found = ground.drift()
+    shown = {"default": "missing", "fickle": "unchecked", "extended": "archived"}
+    assert found.bucket(AGENT) == shown[ground.console.profile.name]
+    assert found.code == (0 if ground.console.profile.name == "fickle" else 2)
+    said = {
+        "default": "deleted, archived, or not visible to this key (404)",
+        "fickle": "no documented operation reads an agent",
+        "extended": "the console says that it is archived",
+    }
+    assert said[ground.console.profile.name] in found.of(AGENT)["reason"]
+
+
+def test_a_detached_plugin(ground: Any) -> None:
+    ground.call("DELETE", f"/api/v1/agents/{ground.id_of(AGENT)}/plugins/plg_disk")
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {DISK}
+    assert found.bucket(DISK) == "missing"
+    assert "detached" in found.of(DISK)["reason"]
+
+
+def test_an_attached_plugin(ground: Any) -> None:
+    agent_id = ground.id_of(AGENT)
+    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {f"{agent_id}/plg_logs"}
+    finding = found.of(f"{agent_id}/plg_logs")
+    assert finding["bucket"] == "unmanaged"
+    assert finding["type"] == "opsconsole_agent_plugin"
+    assert AGENT in finding["reason"]
+    assert finding["label"] == "Log reader"
+
+    assert ground.drift("--count-unmanaged", "none").code == 0
+    assert ground.drift("--count-unmanaged", "none").bucket(f"{agent_id}/plg_logs") == "unmanaged"
+
+
+def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on: Any) -> None:
+    ground = ground_on("default")
+    ground.console.create("agents", id="agt_alone", name="alone")
+    alone = {"alone": {"agent_id": "agt_alone", "plugin_id": "plg_disk"}}
+    ground.apply({"resource": {"opsconsole_agent_plugin": alone}})
+    assert ground.drift().code == 0
+    ground.console.delete("agents", "agt_alone")
+    found = ground.drift()
+    assert found.code == 2
+    assert found.bucket("opsconsole_agent_plugin.alone") == "missing"
+    reason = found.of("opsconsole_agent_plugin.alone")["reason"]
+    assert reason == "its agent agt_alone is gone"
+
+
+def test_a_managed_set_of_plugins(ground: Any) -> None:
+    agent_id = ground.id_of(WHOLE)
+    ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
+    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {WHOLE}
+    assert found.changed(WHOLE) == {
+        "plugin_ids": (["plg_disk", "plg_metrics"], ["plg_logs", "plg_metrics"])
+    }
+
+
+def test_a_deleted_specialty(ground: Any) -> None:
+    ground.console.delete("specialties", "spc_linux")
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {LINUX}
+    assert found.bucket(LINUX) == "missing"
+
+
+def test_a_changed_prompt(ground: Any) -> None:
+    ground.console.change("specialties", "spc_linux", prompt="Do as you like.")
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {LINUX}
+    assert found.changed(LINUX) == {
+        "prompt": ("Keep Linux servers patched and tidy.", "Do as you like.")
+    }
+
+
+def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground: Any) -> None:
+    searched = "specialty_get" not in ground.console.provider_settings.get("extra_endpoints", {})
+    others = {"spc_windows", "spc_database", "spc_network", "spc_container", "spc_identity"}
+    found = ground.drift()
+    assert found.code == 0
+    shown = {item for item in found.addresses("unmanaged") if item.startswith("spc_")}
+    assert shown == (others if searched else set())
+    counted = ground.drift("--count-unmanaged", "plugins,specialties")
+    assert counted.code == (2 if searched else 0)
+    assert counted.document["summary"]["drifted"] == (5 if searched else 0)
+
+
+@pytest.mark.parametrize(
+    ("address", "org_id", "scopes"),
+    [(FORMAT, None, ("org_main", None)), (WIPE, "org_lab", (None, "org_lab"))],
+)
+def test_a_row_moved_to_another_scope(
+    address: str, org_id: str | None, scopes: tuple[Any, Any], ground: Any
+) -> None:
+    row_id = ground.id_of(address)
+    ground.call("POST", f"/api/v1/blacklists/{row_id}", {"org_id": org_id})
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {address}
+    assert found.changed(address) == {"org_id": scopes}
+
+
+def test_a_row_hidden_from_the_key(ground: Any) -> None:
+    [key] = [row for row in ground.console.rows("keys") if row["id"] == "key_main"]
+    ground.console.change("blacklists", "blk_format", org_id="org_lab")
+    ground.console.change("keys", key["id"], write_orgs=["org_main"], read_orgs=["org_main"])
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {FORMAT}
+    assert found.bucket(FORMAT) == "missing"
+    assert found.of(FORMAT)["reason"] == "deleted, or not visible to this key (404)"
+
+
+def test_a_truncated_list_proves_nothing(ground_on: Any, world: World) -> None:
+    ground = ground_on("truncated")
+    ground.apply(world())
+    agent_id = ground.id_of(AGENT)
+    ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
+    for plugin_id in ("plg_logs", "plg_metrics", "plg_packages", "plg_backup", "plg_legacy"):
+        ground.console.create("attachments", agent_id=agent_id, plugin_id=plugin_id)
+    ground.console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
+    found = ground.drift()
+    assert found.code == 1
+    assert found.bucket(DISK) == "unchecked"
+    assert "only part" in found.of(DISK)["reason"]
+    assert "cursor_parameter" in found.told
+    # What the list did show is attached for certain.
+    assert f"{agent_id}/plg_logs" in found.addresses("unmanaged")

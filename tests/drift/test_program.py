@@ -1,0 +1,272 @@
+"""With the program: its provider settings, what is pending, and where a resource is declared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.drift.declared import place_of
+from opsconsole.reconcile.program.model import Origin
+
+World = Callable[..., dict[str, Any]]
+
+ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
+HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+
+
+def test_what_is_declared_and_not_applied_is_pending(ground: Any, world: World) -> None:
+    ground.apply(world(hosts=2))
+    ground.write(world(hosts=3))
+    found = ground.drift("--program")
+    assert found.code == 0
+    assert found.addresses("pending") == {
+        "opsconsole_host.web[2]",
+        "opsconsole_agent.ops[2]",
+        "opsconsole_agent_plugin.disk[2]",
+    }
+    assert found.document["summary"]["coverage"]["required_percent"] == 100
+    assert ground.drift().addresses("pending") == set()
+    assert ground.drift("terraform.tfstate", "--program").addresses("pending") == (
+        found.addresses("pending")
+    )
+
+
+def test_what_was_moved_is_not_pending(ground: Any) -> None:
+    ground.apply(
+        {"resource": {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": 1, "name": "b"}}}}
+    )
+    ground.write(
+        {
+            "resource": {
+                "opsconsole_host": {"x": {"name": "a"}, "y": {"count": 2, "name": "b"}},
+            },
+            "moved": [
+                {"from": "opsconsole_host.a", "to": "opsconsole_host.w"},
+                {"from": "opsconsole_host.w", "to": "opsconsole_host.x"},
+                {"from": "opsconsole_host.b", "to": "opsconsole_host.y"},
+            ],
+        }
+    )
+    assert ground.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
+
+
+def test_what_cannot_be_told_of_the_program_is_said(ground: Any) -> None:
+    ground.apply(HOST)
+    ground.write(
+        {
+            "resource": {
+                "opsconsole_host": {
+                    "web": {"name": "web"},
+                    "new": {"name": "new"},
+                    "more": {"for_each": "${toset([opsconsole_host.new.id])}", "name": "more"},
+                }
+            }
+        }
+    )
+    found = ground.drift("--program")
+    assert found.code == 0
+    assert found.addresses("pending") == {"opsconsole_host.new"}
+    assert "what opsconsole_host.more declares and is not applied yet cannot be told" in found.told
+
+
+def test_settings_come_from_the_provider_block(ground: Any, ground_on: Any) -> None:
+    ground.apply(HOST)
+    key = "svc_ak_other"
+    ground.console.create(
+        "keys", id="key_other", secret=key, status="active", org_id="org_main", tenant_write=True
+    )
+    ground.console.change("keys", "key_main", status="revoked")
+    assert ground.drift().code == 1
+    ground.settings["api_key"] = key
+    ground.write(HOST)
+    assert ground.drift().code == 0
+    assert ground.drift("--dir", ".").code == 0
+    assert ground.drift("terraform.tfstate", "--dir", ".").code == 0
+    # A state that is named alone is checked with the environment's settings.
+    assert ground.drift("terraform.tfstate").code == 1
+    assert key not in json.dumps(ground.drift().document)
+
+
+def test_variables(ground: Any) -> None:
+    ground.settings["org_id"] = "${var.org}"
+    program = {**HOST, "variable": {"org": {"type": "string"}}}
+    ground.write(program)
+    code, out, err = ground.run("apply", "-auto-approve", "-var", "org=org_main")
+    assert code == 0, out + err
+    assert ground.drift("-var", "org=org_main").code == 0
+    code, _, err = ground.run("drift")
+    assert code == 1
+    assert "The variable org has no value" in err
+
+
+def test_an_alias(ground: Any) -> None:
+    ground.write({})
+    program = {
+        "terraform": {"required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}},
+        "provider": {"opsconsole": [{}, {"alias": "west", "max_retries": 0}]},
+        "resource": {
+            "opsconsole_host": {
+                "east": {"name": "east"},
+                "west": {"name": "west", "provider": "opsconsole.west"},
+            }
+        },
+    }
+    (ground.folder / "main.tf.json").write_text(json.dumps(program))
+    code, out, err = ground.run("apply", "-auto-approve")
+    assert code == 0, out + err
+    found = ground.drift()
+    assert found.code == 0
+    assert found.addresses("in_sync") == {"opsconsole_host.east", "opsconsole_host.west"}
+
+
+def test_settings_that_are_known_only_after_apply(ground: Any) -> None:
+    ground.apply(HOST)
+    ground.settings["org_id"] = "${opsconsole_host.new.org_id}"
+    ground.write({"resource": {"opsconsole_host": {"web": {"name": "web"}, "new": {"name": "n"}}}})
+    found = ground.drift()
+    assert found.code == 1
+    assert found.bucket("opsconsole_host.web") == "unchecked"
+    assert "known only after apply" in found.told
+
+
+def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground: Any, world: World) -> None:
+    program = world()
+    program["moved"] = [{"from": "opsconsole_host.old", "to": "opsconsole_host.jump"}]
+    ground.apply(program)
+    agent_id = ground.id_of("opsconsole_agent.ops[0]")
+    ground.console.create("plugins", id='plg_"odd"[0]', name="Odd", enabled=True)
+    ground.console.create("attachments", agent_id=agent_id, plugin_id='plg_"odd"[0]')
+    found = ground.drift()
+    assert found.code == 2
+    assert found.drifted == {f'{agent_id}/plg_"odd"[0]'}
+
+
+@pytest.mark.parametrize(
+    ("trace", "place"),
+    [
+        (("new Host (/app/main.py:12:5)", "/app/lib.py:3"), "main.py:12"),
+        (("/app/stacks/web.py:7",), "stacks/web.py:7"),
+        (("main.py:9",), "main.py:9"),
+        (("file:///app/main.py:12:5",), "main.py:12"),
+        (("/elsewhere/main.py:12:5",), "/elsewhere/main.py:12"),
+        (("<anonymous>", "at (/app/main.py:4)"), "main.py:4"),
+        (("nothing of use",), ""),
+        ((), ""),
+    ],
+)
+def test_places(trace: tuple[str, ...], place: str) -> None:
+    assert place_of(Origin("cdk.tf.json", "fleet/web", trace), Path("/app")) == place
+
+
+@pytest.fixture
+def stacks(ground: Any) -> Any:
+    """Two stacks as synthesis writes them, applied; the app of cdktf.json would fail if run."""
+    manifest: dict[str, Any] = {"version": "0.21.0", "stacks": {}}
+    for name in ("north", "south"):
+        place = f"stacks/{name}/cdk.tf.json"
+        folder = ground.folder / "cdktf.out" / "stacks" / name
+        folder.mkdir(parents=True)
+        host = {
+            "name": name,
+            "//": {
+                "metadata": {
+                    "path": f"{name}/web",
+                    "uniqueId": "web",
+                    "stackTrace": [f"new Host ({ground.folder}/main.py:{len(name)}:1)"],
+                }
+            },
+        }
+        document = {
+            "terraform": {
+                "backend": {"local": {"path": str(ground.folder / f"terraform.{name}.tfstate")}},
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+            },
+            "provider": {"opsconsole": [{}]},
+            "resource": {"opsconsole_host": {"web": host}},
+        }
+        (folder / "cdk.tf.json").write_text(json.dumps(document))
+        manifest["stacks"][name] = {
+            "name": name,
+            "constructPath": name,
+            "synthesizedStackPath": place,
+            "workingDirectory": f"stacks/{name}",
+            "annotations": [],
+            "dependencies": [],
+        }
+        code, out, err = ground.run("apply", "-auto-approve", "--dir", str(folder))
+        assert code == 0, out + err
+    (ground.folder / "cdktf.out" / "manifest.json").write_text(json.dumps(manifest))
+    (ground.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": "false"}))
+    return ground
+
+
+def test_every_stack_of_an_app_is_checked(stacks: Any) -> None:
+    found = stacks.drift()
+    assert found.code == 0
+    assert {item["stack"] for item in found.findings} == {"north", "south"}
+    assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
+    assert {item["location"] for item in found.findings} == {"main.py:5"}
+
+
+def test_one_stack_of_an_app(stacks: Any) -> None:
+    found = stacks.drift("--stack", "south")
+    assert [item["stack"] for item in found.findings] == ["south"]
+    code, _, err = stacks.run("drift", "--stack", "sooth")
+    assert code == 1
+    assert 'There is no stack "sooth"' in err
+
+
+def test_a_state_finds_its_stack(stacks: Any) -> None:
+    found = stacks.drift("terraform.south.tfstate", "--dir", "cdktf.out/stacks/south")
+    assert found.of("opsconsole_host.web")["construct_path"] == "south/web"
+    (stacks.folder / "cdktf.json").unlink()
+    found = stacks.drift(".", "--program")
+    assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
+    other = stacks.folder / "other.tfstate"
+    other.write_bytes((stacks.folder / "terraform.south.tfstate").read_bytes())
+    found = stacks.drift("other.tfstate", "--program")
+    assert found.code == 0
+    assert "belong to no stack of the program" in found.told
+
+
+def test_an_app_is_run_only_where_its_program_is_asked_for(stacks: Any) -> None:
+    code, _, err = stacks.run("drift", "--program")
+    assert code == 1
+    assert "The app failed" in err
+    code, _, err = stacks.run("drift", "--program", "nowhere")
+    assert code == 1
+    assert "There is no directory nowhere" in err
+
+
+def test_sarif_points_at_the_declaration(stacks: Any) -> None:
+    host_id = stacks.console.rows("hosts")[0]["id"]
+    stacks.console.change("hosts", host_id, knowledge="changed")
+    code, out, _ = stacks.run("drift", "--format", "sarif")
+    assert code == 2
+    [result] = json.loads(out)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "main.py"
+    assert place["region"]["startLine"] == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "file"), [((), "main.tf.json"), (("terraform.tfstate",), "main.tf.json")]
+)
+def test_sarif_without_a_place_points_at_the_program(
+    words: tuple[str, ...], file: str, ground: Any
+) -> None:
+    ground.apply(HOST)
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
+    _, out, _ = ground.run("drift", "--format", "sarif", *words)
+    [result] = json.loads(out)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == file
+    (ground.folder / "main.tf.json").unlink()
+    _, out, _ = ground.run("drift", "--format", "sarif", "terraform.tfstate")
+    [result] = json.loads(out)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "terraform.tfstate"

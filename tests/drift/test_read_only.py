@@ -1,0 +1,84 @@
+"""--read-only: nothing but GET leaves the process, whatever the settings would allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.routes import TEMPLATES
+from opsconsole.errors import UserError
+from opsconsole.v1.client import Client
+from opsconsole.v1.operations import DOCUMENTED
+from opsconsole.v1.settings import Settings
+
+World = Callable[..., dict[str, Any]]
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_nothing_but_get(profile: str, ground_on: Callable[..., Any], world: World) -> None:
+    ground = ground_on(profile)
+    ground.apply(world())
+    ground.console.reset_log()
+    found = ground.drift("--read-only")
+    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
+    assert found.document["read_only"] is True
+    hosts = {item for item in ground.state() if "_host." in item}
+    if "host_get" in ground.console.provider_settings.get("extra_endpoints", {}):
+        assert found.code == 0
+        assert hosts <= found.addresses("in_sync")
+        assert "GET /api/v1/hosts/{id} (host_get)" in found.document["method"]
+    else:
+        assert found.code == 1
+        assert hosts <= found.addresses("unchecked")
+        assert "nothing but GET is allowed" in found.of("opsconsole_host.jump")["reason"]
+        assert ground.drift("--read-only", "--min-coverage", "30").code == 0
+
+
+def test_agents_are_not_reattached(ground_on: Callable[..., Any], world: World) -> None:
+    ground = ground_on("default", agent_read="reattach")
+    ground.apply(world())
+    assert "attaching" in ground.drift().document["method"]
+    assert ground.drift().bucket("opsconsole_agent.ops[0]") == "in_sync"
+    ground.console.reset_log()
+    assert ground.drift("--read-only").bucket("opsconsole_agent.ops[0]") == "unchecked"
+    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
+
+
+def test_an_extra_endpoint_that_is_no_get_is_not_there(
+    ground_on: Callable[..., Any], world: World
+) -> None:
+    endpoints = {"host_get": "POST /api/v1/hosts/{id}", "specialty_get": TEMPLATES["specialty_get"]}
+    ground = ground_on("extended", extra_endpoints=endpoints)
+    ground.console.switch(empty_update="accepted")
+    try:
+        ground.apply(world())
+        ground.console.reset_log()
+        found = ground.drift("--read-only")
+    finally:
+        ground.console.switch(empty_update="refused")
+    assert found.bucket("opsconsole_host.jump") == "unchecked"
+    assert found.bucket("opsconsole_specialty.linux") == "in_sync"
+    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
+
+
+@pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)
+async def test_the_client_refuses_before_anything_is_sent(operation: Any, ground: Any) -> None:
+    settings = Settings(base_url=ground.console.base_url, api_key=ground.console.api_key)
+    ground.console.reset_log()
+    ids = [f"x_{number}" for number in range(operation.path.count("{"))]
+    async with Client(settings, read_only=True) as client:
+        calling = client.call(operation, ids, shape=lambda answer: answer)
+        if operation.method == "GET":
+            try:
+                await calling
+            except Exception as problem:
+                assert not isinstance(problem, UserError)
+            assert len(ground.console.requests()) == 1
+            return
+        with pytest.raises(UserError, match="was not sent: this run is read only"):
+            await calling
+        assert client.calls == {}
+    assert ground.console.requests() == []

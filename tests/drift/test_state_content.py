@@ -1,0 +1,208 @@
+"""What of a state is checked: modules, deposed objects, aliases, sensitive and unseen values."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from opsconsole.drift.check import CheckOptions, check
+from opsconsole.drift.report import Bucket
+from opsconsole.drift.stack import Stack
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.reconcile.state.local import LocalBackend
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.opening import open_state
+from opsconsole.reports.verdict import Outcome, judge
+
+LINUX = "opsconsole_specialty.linux"
+ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
+HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+
+
+def edited(ground: Any, change: Callable[[State], None], folder: str = "") -> None:
+    """Change a state as Terraform might have written it."""
+    with open_state(LocalBackend(ground.folder / folder / "terraform.tfstate")) as session:
+        change(session.state)
+        session.record()
+
+
+def test_resources_of_other_providers_are_passed_over(ground: Any) -> None:
+    ground.apply(ONE)
+    path = ground.folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    foreign = {
+        "mode": "managed",
+        "type": "terraform_data",
+        "name": "x",
+        "provider": 'provider["terraform.io/builtin/terraform"]',
+        "instances": [{"schema_version": 0, "attributes": {"id": "1"}}],
+    }
+    data = {**foreign, "mode": "data", "type": "opsconsole_specialty"}
+    document["resources"] += [foreign, data]
+    path.write_text(json.dumps(document))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 0
+    assert {item["address"] for item in found.findings if item["bucket"] == "in_sync"} == {LINUX}
+    assert "1 resources of other providers are not looked at" in found.told
+
+
+def test_deposed_objects_and_modules_are_checked(ground: Any) -> None:
+    ground.apply(HOST)
+    path = ground.folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    [host] = document["resources"]
+    host["instances"].append({**host["instances"][0], "deposed": "0badcafe"})
+    document["resources"].append({**host, "module": "module.m", "instances": host["instances"][:1]})
+    path.write_text(json.dumps(document))
+    ground.console.change("hosts", host["instances"][0]["attributes"]["id"], knowledge="changed")
+    found = ground.drift("terraform.tfstate")
+    assert found.drifted == {
+        "opsconsole_host.web",
+        "opsconsole_host.web (deposed 0badcafe)",
+        "module.m.opsconsole_host.web",
+    }
+
+
+def test_a_newer_schema_is_an_error(ground: Any) -> None:
+    ground.apply(ONE)
+    path = ground.folder / "terraform.tfstate"
+    path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert "A newer release of opsconsole wrote it" in found.told
+
+
+def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:
+    ground.apply(ONE)
+    path = ground.folder / "terraform.tfstate"
+    path.write_text(path.read_text().replace('opsconsole\\"]"', 'opsconsole\\"].west"'))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert found.bucket(LINUX) == "unchecked"
+    assert "opsconsole.west stands in a program that was not named" in found.of(LINUX)["reason"]
+    assert found.document["calls"] == {}
+
+
+def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
+    ground.apply(HOST)
+    path = ground.folder / "terraform.tfstate"
+    host_id = ground.id_of("opsconsole_host.web")
+    path.write_text(path.read_text().replace(host_id, "outcome-unknown/0123456789abcdef"))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert found.bucket("opsconsole_host.web") == "unchecked"
+    assert "Nobody knows" in found.of("opsconsole_host.web")["reason"]
+
+
+def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
+    """An imported host holds nulls until it is read: a first sight is no change."""
+    ground.apply(HOST)
+
+    def forget(state: State) -> None:
+        [address] = state.addresses()
+        item = state.get(address)
+        assert item is not None
+        blank = {**dict.fromkeys(item.attributes), "id": item.attributes["id"], "name": "web"}
+        state.put(address, replace(item, attributes=blank, private=b""))
+
+    edited(ground, forget)
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="news")
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 0
+    assert found.bucket("opsconsole_host.web") == "in_sync"
+    assert "seen for the first time" in found.of("opsconsole_host.web")["reason"]
+    assert "knowledge" in found.of("opsconsole_host.web")["reason"]
+
+
+def test_what_neither_side_holds_is_in_sync(ground_on: Any) -> None:
+    """A console that leaves out what is unset, and a state that an import has just made."""
+    ground = ground_on("sparse")
+    ground.apply(HOST)
+
+    def forget(state: State) -> None:
+        [address] = state.addresses()
+        item = state.get(address)
+        assert item is not None
+        state.put(address, replace(item, private=b""))
+
+    edited(ground, forget)
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 0
+    assert found.bucket("opsconsole_host.web") == "in_sync"
+    assert "knowledge" in found.of("opsconsole_host.web")["unobserved"]
+
+
+def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on: Any) -> None:
+    ground = ground_on("sparse")
+    ground.apply(HOST)
+    address = "opsconsole_host.web"
+
+    def hold(state: State) -> None:
+        item = state.get(address)
+        assert item is not None
+        held = {**item.attributes, "mac": "02:00:00:00:00:01"}
+        memory = Memory.decode(item.private)
+        less = replace(memory, observed=memory.observed - {"mac"})
+        state.put(address, replace(item, attributes=held, private=less.encode()))
+
+    edited(ground, hold)
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert found.bucket(address) == "unchecked"
+    assert found.of(address)["reason"] == "the console did not show mac, which state holds"
+    assert found.of(address)["unobserved"] == ["mac"]
+    ground.console.change("hosts", ground.id_of(address), knowledge="changed")
+    found = ground.drift("terraform.tfstate")
+    assert found.bucket(address) == "changed"
+    assert found.of(address)["unobserved"] == ["mac"]
+
+
+def test_sensitive_values_stay_hidden(ground: Any) -> None:
+    ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web", "knowledge": "hush"}}}})
+    path = ground.folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    [instance] = document["resources"][0]["instances"]
+    instance["sensitive_attributes"] = [[{"type": "get_attr", "value": "knowledge"}]]
+    path.write_text(json.dumps(document))
+    ground.console.change("hosts", instance["attributes"]["id"], knowledge="hush hush")
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 2
+    assert found.changed("opsconsole_host.web") == {"knowledge": (None, None)}
+    for name in ("terminal", "json", "markdown", "junit", "sarif", "html"):
+        _, out, err = ground.run("drift", "terraform.tfstate", "--format", name)
+        assert "hush" not in out + err
+
+
+def test_no_lock_is_asked_for(ground: Any) -> None:
+    ground.apply(ONE)
+    with open_state(LocalBackend(ground.folder / "terraform.tfstate", "apply")):
+        assert ground.drift("terraform.tfstate").code == 0
+        # Nor is the one who holds it kept from going on.
+        assert ground.drift().code == 0
+
+
+def test_a_state_written_meanwhile_is_no_drift(ground: Any) -> None:
+    """An apply at work changes the console first and the state after it."""
+    ground.apply(HOST)
+    path = ground.folder / "terraform.tfstate"
+
+    class Moving(LocalBackend):
+        reads = 0
+
+        def read(self) -> bytes:
+            self.reads += 1
+            if self.reads == 2:
+                text = path.read_text().replace('"knowledge": null', '"knowledge": "new"')
+                path.write_text(text.replace('"serial": 1', '"serial": 2'))
+            return super().read()
+
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="new")
+    environ = os.environ | ground.console.environment
+    report = asyncio.run(check([Stack("fleet", Moving(path))], CheckOptions(), environ))
+    assert [item.bucket for item in report.drifted] == [Bucket.CHANGED]
+    assert judge(report).outcome is Outcome.UNTOLD
+    assert "written while it was checked" in report.diagnostics[0].summary

@@ -1,0 +1,133 @@
+"""Which states are checked: one, several, all under a folder; and what of a state is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.drift.states import stack_names, state_files, workspace_of_state
+from opsconsole.errors import UserError
+
+World = Callable[..., dict[str, Any]]
+
+LINUX = "opsconsole_specialty.linux"
+ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
+HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/a/fleet/terraform.tfstate"], ["fleet"]),
+        (["/a/terraform.fleet.tfstate"], ["fleet"]),
+        (["/a/north.tfstate", "/a/south.tfstate"], ["north", "south"]),
+        (["/a/x/terraform.tfstate", "/b/x/terraform.tfstate"], ["a/x", "b/x"]),
+        (["/a/terraform.x.tfstate", "/b/terraform.x.tfstate"], ["a/x", "b/x"]),
+        (["/a/x/terraform.tfstate", "/a/x.tfstate"], ["a/x", "x"]),
+        (["/a/p/terraform.tfstate.d/dev/terraform.tfstate"], ["p/dev"]),
+        (["/terraform.tfstate"], [""]),
+        ([], []),
+    ],
+)
+def test_names(paths: list[str], names: list[str]) -> None:
+    found = stack_names([Path(path) for path in paths])
+    assert len(set(found)) == len(found)
+    if names != ["a/x", "x"]:
+        assert found == names
+
+
+def test_workspaces() -> None:
+    assert workspace_of_state(Path("/p/terraform.tfstate.d/dev/terraform.tfstate")) == "dev"
+    assert workspace_of_state(Path("/p/terraform.tfstate")) == "default"
+
+
+def test_what_is_found_under_a_folder(tmp_path: Path) -> None:
+    wanted = ["a/terraform.tfstate", "b/terraform.tfstate.d/dev/terraform.tfstate", "c.tfstate"]
+    passed = [
+        "a/.terraform/terraform.tfstate",
+        "a/terraform.tfstate.backup",
+        "a/errored.tfstate",
+        "node_modules/x/terraform.tfstate",
+        "a/terraform.tfstate.opsconsole-journal",
+    ]
+    for name in [*wanted, *passed]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert state_files([tmp_path]) == [tmp_path / name for name in wanted]
+    assert state_files([tmp_path / "a", tmp_path / "a/terraform.tfstate"]) == [
+        tmp_path / "a/terraform.tfstate"
+    ]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="no state file"):
+        state_files([tmp_path / "empty"])
+    with pytest.raises(UserError, match="There is no state"):
+        state_files([tmp_path / "nowhere.tfstate"])
+
+
+def test_one_several_and_all(ground: Any) -> None:
+    for folder in ("a", "b/c"):
+        ground.apply(ONE, folder)
+    ground.console.change("specialties", "spc_linux", prompt="changed")
+    for places, stacks in (
+        (["a"], {"a"}),
+        (["a/terraform.tfstate"], {"a"}),
+        (["a", "b/c/terraform.tfstate"], {"a", "c"}),
+        (["."], {"a", "c"}),
+        ([], {"a", "c"}),
+    ):
+        found = ground.drift(*places)
+        assert found.code == 2
+        drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
+        assert drifted == stacks
+
+
+def test_a_plugin_attached_by_another_stack_is_managed(ground: Any, world: World) -> None:
+    ground.apply(world(), "fleet")
+    agent_id = ground.id_of("opsconsole_agent.ops[0]", "fleet")
+    more = {"more": {"agent_id": agent_id, "plugin_id": "plg_logs"}}
+    ground.apply({"resource": {"opsconsole_agent_plugin": more}}, "more")
+    assert ground.drift(".").code == 0
+    alone = ground.drift("fleet")
+    assert alone.code == 2
+    assert alone.drifted == {f"{agent_id}/plg_logs"}
+
+
+def test_an_agent_whose_host_is_in_another_state(ground: Any) -> None:
+    ground.apply(HOST, "z-hosts")
+    host_id = ground.id_of("opsconsole_host.web", "z-hosts")
+    agent = {"host_id": host_id, "specialty_id": "spc_linux", "main_engine": "engine-a"}
+    ground.apply({"resource": {"opsconsole_agent": {"ops": {"name": "ops"} | agent}}}, "agents")
+    ground.call("DELETE", f"/api/v1/hosts/{host_id}")
+    ground.console.reset_log()
+    found = ground.drift(".")
+    assert found.bucket("opsconsole_agent.ops") == "archived"
+    assert "opsconsole_host.web is gone" in found.of("opsconsole_agent.ops")["reason"]
+    assert "plugin_list" not in ground.console.request_counts()
+
+
+def test_a_state_that_cannot_be_read_hides_no_other(ground: Any) -> None:
+    ground.apply(ONE, "a")
+    (ground.folder / "b.tfstate").write_text('{"version": 9}')
+    found = ground.drift("a", "b.tfstate")
+    assert found.code == 1
+    assert found.bucket(LINUX) == "in_sync"
+    assert "b: its state was not read" in found.told
+
+
+def test_an_empty_state_has_no_drift(ground: Any) -> None:
+    (ground.folder / "empty.tfstate").write_text("")
+    found = ground.drift("empty.tfstate")
+    assert found.code == 0
+    assert found.findings == []
+    assert found.document["calls"] == {}
+
+
+def test_nothing_to_check_is_an_error(ground: Any) -> None:
+    for words in ((), ("nowhere.tfstate",), (".",)):
+        code, out, err = ground.run("drift", *words)
+        assert code == 1
+        assert out == ""
+        assert "no state" in err

@@ -1,0 +1,201 @@
+"""A console in trouble: the report says what could not be checked, and claims nothing else."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+World = Callable[..., dict[str, Any]]
+
+WEB, AGENT = "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
+DISK = "opsconsole_agent_plugin.disk[0]"
+HTML = {"text": "<html><h1>Please log in</h1></html>", "content_type": "text/html"}
+
+
+@pytest.fixture
+def ground(ground_on: Callable[..., Any], world: World) -> Any:
+    """The world, under settings that give up soon."""
+    made = ground_on("default", max_retries=1, request_timeout=1)
+    made.apply(world())
+    made.console.reset_log()
+    return made
+
+
+def everything(ground: Any) -> set[str]:
+    return set(ground.state())
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        pytest.param({"status": 401, "code": "UNAUTHORIZED"}, "status 401", id="401"),
+        pytest.param({"status": 403, "code": "FORBIDDEN"}, "status 403", id="403"),
+        pytest.param({"status": 429}, "status 429", id="429"),
+        pytest.param({"status": 500}, "status 500", id="500"),
+        pytest.param({"status": 503}, "status 503", id="503"),
+        pytest.param({"status": 200, **HTML}, "text/html", id="html"),
+        pytest.param({"status": 404, **HTML}, "text/html", id="html-404"),
+        pytest.param({"status": 302, "headers": {"Location": "/login"}}, "text/html", id="login"),
+        pytest.param({"text": "{}"}, "without", id="empty-object"),
+        pytest.param({"cut": "before"}, "closed the connection", id="cut"),
+        pytest.param({"truncate": 20}, "broke off", id="truncated"),
+    ],
+)
+def test_nothing_can_be_read(fault: dict[str, Any], said: str, ground: Any) -> None:
+    ground.console.fault(times=None, path="^/api/", **fault)
+    ground.console.fault(times=None, path="^/login", status=200, **HTML)
+    found = ground.drift()
+    assert found.code == 1
+    assert found.drifted == set()
+    assert found.addresses("unchecked") == everything(ground)
+    assert all(item["reason"] for item in found.findings)
+    assert found.document["summary"]["coverage"]["percent"] == 0
+    assert said in found.told
+    assert "error: " in found.told
+    # As low as it may be, no coverage makes this healthy; but whoever asks for less than all has
+    # said that a refusal may be.
+    lenient = ground.drift("--min-coverage", "0")
+    assert lenient.code == (0 if said == "status 403" else 1)
+    assert lenient.addresses("unchecked") == everything(ground)
+
+
+def test_refused_credentials_are_explained_once(ground: Any) -> None:
+    ground.console.fault(times=None, path="^/api/", status=401, code="UNAUTHORIZED")
+    found = ground.drift()
+    assert found.told.count("status 401") == 1
+    assert len(found.document["diagnostics"]) == 1
+    assert "3 hosts" in found.told and "3 agents" in found.told
+    # The first wave was in flight when the first answer came; nothing was sent after it.
+    assert len(ground.console.requests()) <= 6
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        ("/hosts/{id}$", "opsconsole_host.jump"),
+        ("/agents/{id}/plugins$", "opsconsole_agent.whole"),
+        ("/blacklists/{id}$", "opsconsole_blacklisted_command.wipe"),
+    ],
+)
+def test_one_resource_is_forbidden(path: str, address: str, ground: Any) -> None:
+    pattern = path.replace("{id}", ground.id_of(address))
+    ground.console.fault(times=None, path=pattern, status=403, code="ORG_ACCESS_DENIED")
+    found = ground.drift()
+    assert found.code == 1
+    assert found.bucket(address) == "unchecked"
+    assert "this key may not read it" in found.of(address)["reason"]
+    assert found.drifted == set()
+    assert address in found.told
+    assert ground.drift("--min-coverage", "50").code == 0
+
+
+def test_a_search_that_is_forbidden(ground: Any) -> None:
+    ground.console.fault(times=None, path="/specialties/search", status=403, code="FORBIDDEN")
+    found = ground.drift()
+    assert found.code == 1
+    assert found.bucket("opsconsole_specialty.linux") == "unchecked"
+    assert found.addresses("unmanaged") == set()
+
+
+def test_drift_that_was_seen_is_reported_beside_the_trouble(ground: Any) -> None:
+    ground.console.change("hosts", ground.id_of(WEB), knowledge="changed")
+    ground.console.fault(times=None, path="/plugins$", status=500)
+    found = ground.drift()
+    assert found.code == 1
+    assert found.drifted == {WEB}
+    assert found.bucket(DISK) == "unchecked"
+    assert found.document["verdict"]["explanation"].endswith("1 resource drifted.")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_trouble_that_passes_is_waited_for(status: int, ground: Any) -> None:
+    ground.console.fault(times=3, path="^/api/", status=status, headers={"Retry-After": "1"})
+    found = ground.drift()
+    assert found.code == 0
+    assert found.drifted == set()
+    assert found.told == ""
+
+
+def test_trouble_that_outlasts_the_tries_of_some(ground: Any) -> None:
+    ground.console.fault(times=2, path=f"/hosts/{ground.id_of(WEB)}$", status=429)
+    found = ground.drift()
+    assert found.code == 1
+    assert found.addresses("unchecked") - {
+        item for item in everything(ground) if "_agent." in item
+    } == {WEB}
+    assert found.drifted == set()
+
+
+def test_an_agent_of_an_unread_host_is_not_archived(ground: Any) -> None:
+    ground.console.fault(times=None, path="/hosts/", status=500)
+    found = ground.drift()
+    assert found.bucket(WEB) == "unchecked"
+    assert found.bucket(AGENT) == "unchecked"
+    assert found.bucket(DISK) == "in_sync"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.fixture
+def closed() -> str:
+    """An address at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_nobody_answers(ground: Any, silent: str) -> None:
+    ground.settings["base_url"] = silent
+    ground.settings["max_retries"] = 0
+    ground.write({})
+    found = ground.drift()
+    assert found.code == 1
+    assert found.addresses("unchecked") == everything(ground)
+    assert "No answer of" in found.told
+    # Whoever lets a wave of calls run out of time is not asked ten thousand times more.
+    assert sum(found.document["calls"].values()) == 6
+    assert "no call was made" in found.told
+
+
+def test_nobody_is_there(ground: Any, closed: str) -> None:
+    ground.settings["base_url"] = closed
+    ground.write({})
+    found = ground.drift()
+    assert found.code == 1
+    assert found.addresses("unchecked") == everything(ground)
+    assert found.drifted == set()
+    assert "cannot be reached" in found.told
+    assert len(found.document["diagnostics"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [("OPSCONSOLE_BASE_URL", "base_url"), ("OPSCONSOLE_API_KEY", "No API key is set")],
+)
+def test_settings_are_missing(
+    variable: str, said: str, ground: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {k: v for k, v in ground.console.environment.items() if k != variable}
+    monkeypatch.setattr(type(ground.console), "environment", environment)
+    monkeypatch.delenv(variable, raising=False)
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert found.addresses("unchecked") == everything(ground)
+    assert said in found.told
+    assert found.document["calls"] == {}
+
+
+def test_the_key_stands_in_no_report(ground: Any) -> None:
+    key = ground.console.api_key
+    ground.console.fault(times=None, path="^/api/", status=500, message=f"wrong: {key}")
+    for name in ("terminal", "json", "markdown", "junit", "sarif", "prometheus", "html"):
+        code, out, err = ground.run("drift", "--format", name)
+        assert code == 1
+        assert key not in out + err

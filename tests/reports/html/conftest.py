@@ -1,0 +1,183 @@
+"""A headless Chromium, spoken to over its DevTools protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+    "--remote-debugging-address=127.0.0.1",
+    "--proxy-server=127.0.0.1:1",
+)
+_LONGEST = 60.0
+
+
+class Browser:
+    """One tab: loads pages, runs script in them, presses keys, takes pictures."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, folder: Path) -> None:
+        self._socket = socket
+        self._folder = folder
+        self._numbers = itertools.count(1)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self._session = ""
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send one command and return its result; what happens meanwhile is noted."""
+        number = next(self._numbers)
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        await self._socket.send_json(message)
+        while True:
+            answer = await self._receive()
+            if answer.get("id") == number:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]
+
+    async def _receive(self) -> dict[str, Any]:
+        answer = await self._socket.receive_json(timeout=_LONGEST)
+        event, facts = answer.get("method"), answer.get("params", {})
+        if event == "Network.requestWillBeSent":
+            self.requests.append(facts["request"]["url"])
+        elif event in ("Runtime.exceptionThrown", "Log.entryAdded"):
+            self.complaints.append(str(facts))
+        return answer
+
+    async def attach(self) -> None:
+        """Open a tab and listen to it."""
+        tab = await self.call("Target.createTarget", url="about:blank")
+        found = await self.call("Target.attachToTarget", targetId=tab["targetId"], flatten=True)
+        self._session = found["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            await self.call(f"{domain}.enable")
+
+    async def load(self, html: str, script: bool = True, fragment: str = "") -> None:
+        """Show `html` from a file, and wait until it is laid out."""
+        await self.call("Emulation.setScriptExecutionDisabled", value=not script)
+        path = self._folder / "page.html"
+        path.write_text(html, encoding="utf-8")
+        self.requests.clear()
+        self.complaints.clear()
+        await self.call("Page.navigate", url=f"{path.as_uri()}{fragment}")
+        while (await self._receive()).get("method") != "Page.loadEventFired":
+            pass
+        if script:
+            await self.frames()
+
+    async def frames(self) -> None:
+        """Wait for two frames: whatever was asked for is laid out then."""
+        await self.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+
+    async def run(self, script: str) -> Any:
+        """Return what the expression `script` comes to."""
+        found = await self.call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    async def press(self, key: str, text: str = "") -> None:
+        """Press and release one key."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "/": 191, " ": 32}
+        facts = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0), "text": text}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **facts)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **facts)
+
+    async def write(self, text: str) -> None:
+        """Write `text` where the focus is, and wait until it is laid out."""
+        await self.call("Input.insertText", text=text)
+        await self.frames()
+
+    async def size(self, width: int, height: int, dark: bool = False) -> None:
+        """Set the size of the window and the preferred colour scheme."""
+        await self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    async def picture(self, path: Path, whole: bool = False) -> None:
+        """Save a picture of the window, or of the whole page."""
+        found = await self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        await asyncio.to_thread(path.write_bytes, base64.b64decode(found["data"]))
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
+    """A tab in a Chromium of its own, which ends with the test."""
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    profile = tmp_path / "profile"
+    process = await asyncio.create_subprocess_exec(
+        program,
+        *_FLAGS,
+        f"--user-data-dir={profile}",
+        "about:blank",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ | {"HOME": str(tmp_path)},
+    )
+    try:
+        address = await asyncio.wait_for(_address(profile), _LONGEST)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(address, max_msg_size=0) as socket,
+        ):
+            tab = Browser(socket, tmp_path)
+            await tab.attach()
+            yield tab
+            await socket.send_json({"id": 0, "method": "Browser.close"})
+            await asyncio.wait_for(process.wait(), 10)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _address(profile: Path) -> str:
+    """Wait for the file in which Chromium says where it listens."""
+    path = profile / "DevToolsActivePort"
+    while True:
+        lines = path.read_text().split() if path.exists() else []
+        if len(lines) == 2:
+            return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+        await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+def pictures() -> Callable[[str], Path | None]:
+    """Where pictures go: the folder that REPORT_PICTURES names; none without it."""
+    folder = os.environ.get("REPORT_PICTURES")
+
+    def path(name: str) -> Path | None:
+        return Path(folder) / f"{name}.png" if folder else None
+
+    return path

@@ -1,0 +1,305 @@
+"""The pages as documents: escaping, policy, masks; and the graph as a value."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reports.html import drift_page, plan_page
+from opsconsole.reports.html.collapse import ROOM, collapse
+from opsconsole.reports.html.layout import HEIGHT, lay_out
+from opsconsole.reports.html.tones import PLAN_TONES, SAME
+from opsconsole.reports.html.topology import Column, Graph, Thing, graph_of
+from opsconsole.values import UNKNOWN
+
+EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'
+
+
+class Checker(HTMLParser):
+    """Notes tags and what is not closed."""
+
+    VOID = frozenset({"meta", "input", "br", "link", "path", "rect"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.outside: list[str] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), name
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "action") and not (value or "").startswith("#"):
+                self.outside.append(value or "")
+            assert name != "style"
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self._open.pop() == tag
+
+    def close(self) -> None:
+        super().close()
+        assert self._open == []
+
+
+def checked(html: str) -> Checker:
+    checker = Checker()
+    checker.feed(html)
+    checker.close()
+    return checker
+
+
+def evil_pages() -> list[str]:
+    address = f'opsconsole_host.x["{EVIL}"]'.replace('"x"', "x")
+    values = {"id": EVIL, "name": EVIL, "tags": [EVIL], "jump_host_ids": [EVIL]}
+    change = Change(
+        address,
+        "opsconsole_host",
+        Action.UPDATE,
+        values,
+        values | {"knowledge": EVIL},
+        notes=(EVIL,),
+        construct_path=EVIL,
+    )
+    finding = Finding(
+        EVIL,
+        address,
+        "opsconsole_host",
+        Bucket.CHANGED,
+        EVIL,
+        EVIL,
+        (Difference(EVIL, EVIL, [EVIL]),),
+        reason=EVIL,
+        values=values,
+        location=EVIL,
+    )
+    return [
+        plan_page.render(Plan((change,)), title=EVIL, timestamp=EVIL),
+        drift_page.render(DriftReport((finding,), EVIL, method=EVIL), title=EVIL),
+    ]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_values_never_become_markup(which: int) -> None:
+    html = evil_pages()[which]
+    found = checked(html)
+    assert found.tags.count("script") == 1
+    assert "img" not in found.tags
+    assert EVIL not in html
+
+
+@pytest.mark.parametrize("kind", ["plan", "drift"])
+def test_pages_are_whole_and_ask_nothing(kind: str, plan: Plan, report: DriftReport) -> None:
+    html = plan_page.render(plan) if kind == "plan" else drift_page.render(report)
+    found = checked(html)
+    assert found.outside == []
+    assert len(found.ids) == len(set(found.ids))
+    links = set(re.findall(r'href="#([^"]+)"', html))
+    assert links <= set(found.ids)
+    assert "://" not in re.sub(r'xmlns="[^"]+"', "", html)
+
+
+def test_the_policy_names_the_one_script_and_style_by_hash(plan: Plan) -> None:
+    html = plan_page.render(plan)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
+    assert policy is not None
+    assert policy[1].startswith("default-src &#39;none&#39;;")
+    for tag in ("style", "script"):
+        body = re.search(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        assert body is not None
+        digest = base64.b64encode(hashlib.sha256(body[1].encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy[1]
+
+
+def test_sensitive_values_stay_out_even_of_the_graph() -> None:
+    hidden = frozenset({"name", "knowledge", "jump_host_ids"})
+    values = {"id": "hst_1", "name": "hush", "knowledge": "hush", "jump_host_ids": ["hush"]}
+    change = Change(
+        "opsconsole_host.a",
+        "opsconsole_host",
+        Action.UPDATE,
+        values,
+        values | {"knowledge": "hush2"},
+        sensitive=hidden,
+    )
+    difference = Difference("name", "hush", "hush2", sensitive=True)
+    finding = Finding(
+        "s",
+        "opsconsole_host.a",
+        "opsconsole_host",
+        Bucket.CHANGED,
+        "hst_1",
+        differences=(difference,),
+        values=values | {"jump_host_ids": []},
+    )
+    assert "hush" not in plan_page.render(Plan((change,)))
+    assert "hush" not in drift_page.render(DriftReport((finding,), ""))
+
+
+def ties(graph: Graph) -> set[tuple[str, str]]:
+    return {
+        (graph.nodes[edge.source].title, graph.nodes[edge.target].title) for edge in graph.edges
+    }
+
+
+def thing(kind: str, name: str, **facts: Any) -> Thing:
+    values = facts.pop("values", {})
+    settled: dict[str, Any] = {
+        "stack": "",
+        "address": f"opsconsole_{kind}.{name}",
+        "type_name": f"opsconsole_{kind}",
+        "id": name,
+        "label": name,
+        "tone": SAME,
+        "anchor": f"r-{name}",
+    }
+    return Thing(**(settled | facts), values=values)
+
+
+def test_ties_by_id() -> None:
+    graph = graph_of(
+        [
+            thing("host", "jump"),
+            thing("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
+            thing("specialty", "linux"),
+            thing(
+                "agent",
+                "a",
+                values={"host_id": "web", "specialty_id": "linux", "plugin_ids": ["logs"]},
+            ),
+            thing("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
+            thing("agent_plugin", "b/disk", id="b/disk"),
+        ]
+    )
+    assert ties(graph) == {
+        ("jump", "web"),
+        ("elsewhere", "web"),
+        ("web", "a"),
+        ("a", "linux"),
+        ("a", "disk"),
+        ("a", "logs"),
+        ("b", "disk"),
+    }
+    columns = {node.title: node.column for node in graph.nodes.values()}
+    assert columns["jump"] is Column.JUMP_HOST
+    assert columns["elsewhere"] is Column.JUMP_HOST
+    assert columns["web"] is Column.HOST
+
+
+def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
+    unknown = {"id": ""}
+    graph = graph_of(
+        [
+            thing("host", "jump", **unknown),
+            thing(
+                "host",
+                "web",
+                **unknown,
+                values={"jump_host_ids": [UNKNOWN]},
+                depends_on=("opsconsole_host.jump",),
+            ),
+            thing("host", 'many["k"]', **unknown),
+            thing("host", 'many["other"]', **unknown),
+            thing(
+                "agent",
+                "a",
+                **unknown,
+                values={"host_id": UNKNOWN},
+                depends_on=("opsconsole_host.jump", "opsconsole_host.web"),
+            ),
+            thing(
+                "agent",
+                'each["k"]',
+                **unknown,
+                values={"host_id": UNKNOWN},
+                depends_on=("opsconsole_host.many",),
+            ),
+        ]
+    )
+    assert ties(graph) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
+
+
+def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
+    things = plan_page._things(plan, {id(change): "r" for change in plan.changes})
+    assert {
+        ("jump-ams-900", "app-ams-90001"),
+        ("app-ams-90001", "app-ams-90001-windows-server"),
+        ("app-ams-90001-windows-server", "Metrics"),
+        ("app-ams-90001-windows-server", "windows-server"),
+    } <= ties(graph_of(things))
+
+
+def test_large_graphs_collapse_and_lose_no_one() -> None:
+    changed = PLAN_TONES[Action.UPDATE]
+    things = [thing("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
+    for number in range(3000):
+        values = {"jump_host_ids": [f"jump{number % 60}"]}
+        tone = changed if number % 500 == 0 else SAME
+        things.append(thing("host", f"web{number}", values=values, tone=tone))
+    graph = graph_of(things)
+    small = collapse(graph)
+    by_column: dict[Column, int] = {}
+    for node in small.nodes.values():
+        by_column[node.column] = by_column.get(node.column, 0) + 1
+    assert max(by_column.values()) <= ROOM
+    assert sum(node.count for node in small.nodes.values()) == len(graph.nodes)
+    alone = [node for node in small.nodes.values() if node.tone is changed]
+    assert len(alone) == 6
+    assert all(node.count == 1 for node in alone)
+    assert sum(edge.count for edge in small.edges) == len(graph.edges)
+
+
+def test_boxes_do_not_overlap(plan: Plan) -> None:
+    page = plan_page.page_of(plan)
+    picture = page.picture
+    assert picture is not None
+    for box in picture.boxes:
+        assert 0 <= box.y <= picture.height - HEIGHT
+        for other in picture.boxes:
+            if other is not box and other.x == box.x:
+                assert abs(other.y - box.y) > HEIGHT
+
+
+def test_nothing_to_draw_is_no_picture() -> None:
+    assert lay_out(Graph({}, ())) is None
+    assert 'id="graph"' not in plan_page.render(Plan(()))
+
+
+@pytest.mark.parametrize(
+    ("facts", "headline"),
+    [
+        ({"mode": "refresh-only"}, "2 objects changed outside"),
+        ({"changes": (), "outputs": (), "drift": ()}, "No changes"),
+    ],
+)
+def test_headlines(plan: Plan, facts: dict[str, Any], headline: str) -> None:
+    assert plan_page.page_of(replace(plan, **facts)).headline == headline
+
+
+def test_a_failed_plan_says_so(plan: Plan, failure: Any) -> None:
+    assert plan_page.page_of(replace(plan, diagnostics=(failure,))).headline == "Planning failed"
+
+
+def test_several_stacks_keep_their_resources_apart(
+    report_of: Callable[..., DriftReport],
+) -> None:
+    one = report_of(14)
+    other = tuple(replace(finding, stack="lab") for finding in one.findings)
+    both = replace(one, findings=(*one.findings, *other))
+    titles = [row.title for section in drift_page.page_of(both).sections for row in section.rows]
+    assert len(titles) == len(set(titles)) == len(both.findings)

@@ -1,0 +1,168 @@
+"""Attribute diffs line by line, as Terraform's users read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opsconsole.definition import Kind
+from opsconsole.reports import value_diff
+from opsconsole.reports.attribute_diff import Diff
+from opsconsole.values import UNKNOWN
+
+KINDS = {"tags": Kind.STRING_SET, "jumps": Kind.STRING_LIST, "text": Kind.STRING}
+
+
+def shown(before: Any, after: Any, **facts: Any) -> str:
+    diff = Diff(before, after, kinds=KINDS, **facts)
+    return "\n".join(line.plain.removeprefix("    ") for line in diff.lines())
+
+
+CASES = {
+    "create": (None, {"id": UNKNOWN, "port": 22, "on": False, "none": None}, """\
+  + id   = (known after apply)
+  + on   = false
+  + port = 22"""),
+    "delete": ({"id": "a", "none": None, "list": []}, None, """\
+  - id   = "a" -> null
+  - list = [] -> null"""),
+    "update hides what stays and shows the names": (
+        {"id": "a", "name": "n", "x": 1, "y": 2, "none": None},
+        {"id": "a", "name": "n", "x": 3, "y": 2, "none": None},
+        """\
+    id   = "a"
+    name = "n"
+  ~ x    = 1 -> 3
+    # (1 unchanged attribute hidden)"""),
+    "from null and to null": ({"a": None, "b": "x"}, {"a": "y", "b": None}, """\
+  + a = "y"
+  - b = "x" -> null"""),
+    "known after apply": ({"a": "x", "tags": ["k:v"]}, {"a": UNKNOWN, "tags": UNKNOWN}, """\
+  ~ a    = "x" -> (known after apply)
+  ~ tags = [
+      - "k:v",
+    ] -> (known after apply)"""),
+    "sets ignore order": ({"tags": ["a", "b", "c"]}, {"tags": ["c", "d", "a"]}, """\
+  ~ tags = [
+      - "b",
+      + "d",
+        # (2 unchanged elements hidden)
+    ]"""),
+    "lists keep order": ({"jumps": ["a", "b", "c"]}, {"jumps": ["a", "x", "c", UNKNOWN]}, """\
+  ~ jumps = [
+      ~ "b" -> "x",
+      + (known after apply),
+        # (2 unchanged elements hidden)
+    ]"""),
+    "lists of objects": (
+        {"cred": [{"id": "a", "order": 1}, {"id": "b", "order": 2}]},
+        {"cred": [{"id": "a", "order": 1}, {"id": "b", "order": 3}]},
+        """\
+  ~ cred = [
+      ~ {
+          ~ order = 2 -> 3
+            # (1 unchanged attribute hidden)
+        },
+        # (1 unchanged element hidden)
+    ]"""),
+    "texts of several lines": ({"text": "a\nb\nc"}, {"text": "a\nB\nc"}, """\
+  ~ text = <<-EOT
+        a
+      - b
+      + B
+        c
+    EOT"""),
+    "objects": ({"t": {"delete": "2m"}}, {"t": {"delete": "3m"}}, """\
+  ~ t = {
+      ~ delete = "2m" -> "3m"
+    }"""),
+    "an empty object": ({"t": {"a": "x"}}, {"t": {}}, """\
+  ~ t = {
+      - a = "x" -> null
+    }"""),
+    "another type": ({"x": ["a"]}, {"x": "a"}, """\
+  - x = [
+      - "a",
+    ]
+  + x = "a\""""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), CASES.values(), ids=CASES.keys())
+def test_lines(before: Any, after: Any, expected: str) -> None:
+    assert shown(before, after) == expected
+
+
+def test_equal_values_have_no_line_of_their_own() -> None:
+    value = {"id": "a", "x": [{"a": 1}], "n": None}
+    assert shown(value, dict(value)) == '    id = "a"\n    # (1 unchanged attribute hidden)'
+
+
+def test_a_number_is_no_truth_value() -> None:
+    assert shown({"x": 1}, {"x": True}) == "  ~ x = 1 -> true"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sign"),
+    [
+        (None, {"key": "hush"}, "+"),
+        ({"key": "hush"}, None, "-"),
+        ({"key": "hush"}, {"key": "hush2"}, "~"),
+        ({"key": ["hush"]}, {"key": UNKNOWN}, "~"),
+        ({"key": None}, {"key": "hush"}, "+"),
+    ],
+)
+def test_sensitive_values_are_masked(before: Any, after: Any, sign: str) -> None:
+    text = shown(before, after, sensitive=frozenset({"key"}))
+    assert "hush" not in text
+    assert text.startswith(f"  {sign} key = (sensitive value)")
+
+
+def test_what_forces_replacement_is_marked_once() -> None:
+    text = shown({"tags": ["a"]}, {"tags": ["b"]}, forcing=frozenset({"tags"}))
+    assert text.splitlines()[0] == "  ~ tags = [ # forces replacement"
+    assert text.count("forces replacement") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        ('say "hi"', r'"say \"hi\""'),
+        ("${var}", '"$${var}"'),
+        ("\x1b[31mred", r'"\u001b[31mred"'),
+        ("\u202egnp.exe", r'"\u202egnp.exe"'),
+        ("tab\there", r'"tab\there"'),
+        ("naïve ✓", '"naïve ✓"'),
+    ],
+)
+def test_nothing_steers_the_terminal(value: str, literal: str) -> None:
+    assert shown(None, {"x": value}) == f"  + x = {literal}"
+
+
+def test_a_long_text_shows_only_the_surroundings_of_its_change() -> None:
+    lines = [f"line {number}" for number in range(60)]
+    text = shown({"text": "\n".join(lines)}, {"text": "\n".join([*lines[:30], "new", *lines[30:]])})
+    assert "+ new" in text
+    assert "(24 unchanged lines hidden)" in text
+    assert len(text.splitlines()) < 20
+
+
+def test_texts_of_any_length_are_compared_in_a_moment() -> None:
+    old = [f"line {number}" for number in range(20_000)]
+    new = [*old[:100], *(f"other {number}" for number in range(20_000)), *old[-100:]]
+    diff = Diff({"text": "\n".join(old)}, {"text": "\n".join(new)}, kinds=KINDS)
+    signs = [line.sign for line in diff.lines()]
+    assert signs.count("-") == 19_800
+    assert signs.count("+") == 20_000
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [("abc", "abc", [("equal", 0, 3, 0, 3)]), ("", "ab", [("replace", 0, 0, 0, 2)])],
+)
+def test_what_is_too_long_is_compared_from_both_ends(
+    monkeypatch: pytest.MonkeyPatch, left: str, right: str, expected: Any
+) -> None:
+    monkeypatch.setattr(value_diff, "_COMPARABLE", -1)
+    assert value_diff.steps(left, right) == expected

@@ -1,0 +1,224 @@
+"""A drift report in each of its formats."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.reports import drift_json, drift_text, junit, prometheus
+from opsconsole.reports.formats import FORMATS, PLAN_FORMATS
+from opsconsole.reports.verdict import Outcome, judge, percent
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"
+HOSTILE = Finding(
+    stack="s",
+    address='opsconsole_host.x["<script>"]',
+    type_name="opsconsole_host",
+    bucket=Bucket.CHANGED,
+    label="\x1b[31m</testcase>\x00\ud800",
+    reason="a\nb",
+    differences=(Difference("name", "\x07", "`|\x0b"),),
+)
+
+
+@pytest.mark.parametrize("name", [*FORMATS])
+def test_every_format_shows_no_sensitive_value_and_names_every_drift(
+    name: str, report: DriftReport
+) -> None:
+    text = FORMATS[name](report)
+    assert "hush-hush" not in text
+    assert text.endswith("\n") or name == "html"
+    if name != "prometheus":
+        assert "plg_metrics" in html.unescape(text)
+
+
+@pytest.mark.parametrize("name", [*PLAN_FORMATS])
+def test_plan_formats_but_terraforms_show_no_sensitive_value(name: str, plan: Any) -> None:
+    assert ("hush-hush" in PLAN_FORMATS[name](plan)) is (name == "json")
+
+
+@pytest.mark.parametrize("name", [*FORMATS])
+def test_hostile_names_break_no_format(name: str) -> None:
+    text = FORMATS[name](DriftReport((HOSTILE,), "2026-03-01T02:00:00Z"))
+    text.encode()
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", text)
+    if name in ("json", "sarif"):
+        json.loads(text)
+    elif name == "junit":
+        ElementTree.fromstring(text)
+    elif name == "prometheus":
+        list(text_string_to_metric_families(text))
+    elif name in ("html", "markdown"):
+        assert '["<script>"]' not in text
+
+
+@pytest.mark.parametrize("name", [*FORMATS])
+def test_an_empty_report_has_every_format(name: str) -> None:
+    assert FORMATS[name](DriftReport((), "2026-03-01T02:00:00Z"))
+
+
+def verdicts() -> dict[str, tuple[dict[str, Any], Outcome]]:
+    bad = {"required": ("opsconsole_host",), "min_coverage": 100.0}
+    return {
+        "drift": ({}, Outcome.DRIFT),
+        "coverage under the minimum": (bad, Outcome.UNTOLD),
+        "required types that were all seen": (
+            bad | {"required": ("opsconsole_agent",)},
+            Outcome.DRIFT,
+        ),
+    }
+
+
+@pytest.mark.parametrize(("facts", "outcome"), verdicts().values(), ids=verdicts().keys())
+def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: Outcome) -> None:
+    assert judge(replace(report, **facts)).outcome is outcome
+
+
+def test_errors_outweigh_drift_that_is_still_named(report: DriftReport, failure: Any) -> None:
+    verdict = judge(replace(report, diagnostics=(failure,)))
+    assert verdict.outcome is Outcome.UNTOLD
+    assert "8 resources drifted" in verdict.explanation
+
+
+def test_accepted_drift_is_no_drift(report: DriftReport) -> None:
+    quiet = tuple(
+        replace(finding, accepted="known") if finding.bucket.is_drift else finding
+        for finding in report.findings
+    )
+    assert judge(replace(report, findings=quiet)).outcome is Outcome.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(100.0, "100 %"), (99.97, "99.9 %"), (99.5, "99.5 %"), (0.0, "0 %")]
+)
+def test_coverage_never_rounds_up_to_all(value: float, shown: str) -> None:
+    assert percent(value) == shown
+
+
+def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftReport) -> None:
+    text = drift_text.render(report)
+    for heading in ("Missing (2)", "Archived (1)", "Changed (4)", "Unmanaged (1)", "Pending (1)"):
+        assert f"\n{heading}\n" in f"\n{text}"
+    assert "In sync (" not in text
+    assert "accepted: port moved for the audit, ticket 12" in text
+    assert "Drift. 8 resources drifted." in text.partition("╵")[2]
+    assert "\x1b" not in text
+    painted = drift_text.render(report, colour=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == text
+
+
+def test_several_stacks_are_told_apart(report: DriftReport) -> None:
+    first, *rest = report.findings
+    both = replace(report, findings=(replace(first, stack="other"), *rest))
+    assert 'fleet: opsconsole_host.db["7"]' in drift_text.render(both)
+
+
+def test_json_follows_its_schema(report: DriftReport) -> None:
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found = json.loads(drift_json.render(report))
+    jsonschema.validate(found, schema, cls=jsonschema.Draft202012Validator)
+    assert found["summary"]["buckets"] == {
+        bucket.value: count for bucket, count in report.counts.items()
+    }
+    assert len(found["findings"]) == len(report.findings)
+    assert schema["properties"].keys() == found.keys()
+    finding = schema["$defs"]["finding"]["properties"]
+    assert finding.keys() == found["findings"][0].keys()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda found: found.update(format_version="2.0"),
+        lambda found: found["findings"][0].update(bucket="fine"),
+        lambda found: found["summary"]["buckets"].pop("missing"),
+        lambda found: found["findings"][0].update(
+            differences=[{"attribute": "a", "sensitive": True, "state": "x", "console": None}]
+        ),
+    ],
+)
+def test_the_schema_refuses_what_is_wrong(
+    report: DriftReport, spoil: Callable[[dict[str, Any]], Any]
+) -> None:
+    found = json.loads(drift_json.render(report))
+    spoil(found)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+
+
+def test_junit_has_one_case_a_resource(report: DriftReport) -> None:
+    root = ElementTree.fromstring(junit.render(report))
+    suite = root.find("testsuite[@name='fleet']")
+    assert suite is not None
+    cases = {case.get("name"): case for case in suite.findall("testcase")}
+    assert len(cases) == len(report.findings) == int(suite.get("tests", "0"))
+    assert len(suite.findall("testcase/failure")) == len(report.drifted) == 8
+    assert int(root.get("failures", "0")) == 8
+    unchecked = cases['opsconsole_host.cache["8"]']
+    assert [part.tag for part in unchecked] == ["skipped"]
+    accepted = cases['opsconsole_host.queue["4"]']
+    assert [part.tag for part in accepted] == ["system-out"]
+    assert "ticket 12" in (accepted[0].text or "")
+    assert cases['opsconsole_host.app["1"]'].get("line") == "42"
+
+
+def test_junit_fails_what_must_be_checked_and_was_not(report: DriftReport) -> None:
+    root = ElementTree.fromstring(junit.render(replace(report, min_coverage=100.0)))
+    assert [case.get("type") for case in root.iter("error")] == ["unchecked"]
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics(report: DriftReport) -> None:
+    found = samples(prometheus.render(report))
+    for bucket, count in report.counts.items():
+        assert found["opsconsole_drift_resources", bucket.value, "fleet"] == count
+    assert found["opsconsole_drift_drifted_resources", "fleet"] == 8
+    assert found["opsconsole_drift_calls", "host_read"] == 60
+    assert found["opsconsole_drift_coverage_ratio", "opsconsole_agent"] == 1
+    assert 0.98 < found["opsconsole_drift_coverage_ratio", "opsconsole_host"] < 1
+    assert found["opsconsole_drift_outcome", "drift"] == 1
+    assert found["opsconsole_drift_last_good_check_age_seconds",] == 0
+
+
+def test_a_check_that_could_not_tell_ages_the_last_good_one(
+    report: DriftReport, failure: Any
+) -> None:
+    checked = datetime(2026, 3, 1, 2, tzinfo=UTC)
+    bad = replace(report, diagnostics=(failure,))
+    found = samples(
+        prometheus.render(
+            bad, now=checked + timedelta(minutes=1), last_good=checked - timedelta(hours=1)
+        )
+    )
+    assert found["opsconsole_drift_last_good_check_age_seconds",] == 3660
+    assert found["opsconsole_drift_outcome", "untold"] == 1
+    never = samples(prometheus.render(bad))
+    assert not any("last_good" in key[0] for key in never)
+
+
+@pytest.mark.parametrize("name", ["terminal", "json", "html"])
+def test_what_was_not_seen_of_a_resource_is_said(name: str) -> None:
+    found = replace(HOSTILE, unobserved=("mac", "knowledge"))
+    text = FORMATS[name](DriftReport((found,), "2026-03-01T02:00:00Z"))
+    assert "mac" in text
+    assert "knowledge" in text

@@ -1,0 +1,126 @@
+"""Markdown for step summaries: escaping, sections, and the limit in bytes."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import warning
+from opsconsole.drift.report import Bucket, Difference, DriftReport
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reports import drift_markdown, plan_markdown
+from opsconsole.reports.markdown import LIMIT, Section, code, fenced, fit, plain
+
+STEP_SUMMARY = 1024 * 1024
+
+
+def test_the_drift_report_has_its_sections(report: DriftReport) -> None:
+    text = drift_markdown.render(report)
+    assert text.startswith("## ❌ Drift\n")
+    assert "| Missing | 2 |" in text
+    assert "| In sync | 211 |" in text
+    for heading in ("Missing (2)", "Changed (4)", "Unchecked (1)", "Accepted by the baseline (1)"):
+        assert f"\n### {heading}\n" in text
+    assert "!  target_port = 22 -> 2200\n" in text
+    assert "hush" not in text
+
+
+def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
+    text = plan_markdown.render(plan)
+    assert text.startswith("## ⚠️ Plan: 1 to import, 6 to add, 4 to change, 6 to destroy\n")
+    words = ("Destroy (1)", "Replace (2)", "Change (4)", "Create (4)", "Stop managing (1)")
+    places = [text.index(f"### {word}") for word in words]
+    assert places == sorted(places)
+    assert "Archived with it, without a call: 3 resources" in text
+    assert "hush" not in text
+
+
+def test_an_empty_and_a_failed_plan(failure: Any) -> None:
+    assert plan_markdown.render(Plan(())).startswith("## ✅ No changes")
+    failed = plan_markdown.render(Plan((), diagnostics=(failure, warning("w"))))
+    assert failed.startswith("## ❌ Planning failed")
+    assert "The console refuses the key" in failed
+
+
+@pytest.mark.parametrize("hosts", [2000])
+def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
+    report_of: Callable[..., DriftReport], create_of: Callable[[int], Plan], hosts: int
+) -> None:
+    report = report_of(hosts)
+    drifted = tuple(
+        replace(
+            finding,
+            bucket=Bucket.CHANGED,
+            accepted="",
+            differences=(Difference("name", "x" * 200, "y" * 200),),
+        )
+        if finding.bucket is Bucket.IN_SYNC
+        else finding
+        for finding in report.findings
+    )
+    for text in (
+        drift_markdown.render(replace(report, findings=drifted)),
+        plan_markdown.render(create_of(hosts)),
+    ):
+        assert LIMIT * 0.9 < len(text.encode()) <= LIMIT < STEP_SUMMARY
+        cut = re.search(r"_… and ([\d,]+) more resources, cut to keep this page small._", text)
+        assert cut is not None
+        shown = text.count("<details><summary>")
+        total = re.search(r"### (?:Changed|Create) \(([\d,]+)\)", text)
+        assert total is not None
+        assert shown + number(cut[1]) >= number(total[1])
+    # The smaller sections keep everything.
+    text = drift_markdown.render(replace(report, findings=drifted))
+    assert "### Missing (2)" in text
+    assert "agt_00010/plg_metrics" in html.unescape(text)
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_fit_gives_each_section_its_share_first() -> None:
+    sections = [Section("# a\n", ["a" * 99 + "\n"] * 100), Section("# b\n", ["b" * 9 + "\n"] * 20)]
+    text = fit("", sections, 3000)
+    assert len(text) <= 3000
+    assert text.count("b" * 9) == 20
+    kept = text.count("a" * 99)
+    assert 10 < kept < 100
+    assert f"and {100 - kept} more resources" in text
+
+
+def test_fit_survives_items_larger_than_the_limit() -> None:
+    text = fit("head", [Section("# a\n", ["x" * 5000], "message")], 1000)
+    assert len(text) <= 1000
+    assert "and 1 more message," in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        ("<img src=x>", "&lt;img src=x&gt;"),
+        ("*bold* _i_ `c`", r"\*bold\* \_i\_ \`c\`"),
+        ("# head", r"\# head"),
+        ("- list", r"\- list"),
+        ("1. one", r"1\. one"),
+        ("web-1.example", "web-1.example"),
+        ("@team", "@<!-- -->team"),
+        ("two\nlines", "two\\\\nlines"),
+    ],
+)
+def test_plain_text_stays_plain(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_code_and_fences_hold_whatever_they_are_given() -> None:
+    assert "|" not in code("a|b`c`")
+    assert "<script>" not in code("<script>")
+    block = fenced(["+ ```", "+ ````"])
+    assert block.startswith("`````diff\n")
+    assert block.endswith("\n`````\n")

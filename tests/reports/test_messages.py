@@ -1,0 +1,195 @@
+"""Terraform's machine-readable messages, judged by Terraform's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import warning
+from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange, Plan
+from opsconsole.reports import messages
+
+AT = datetime(2026, 3, 1, 2, 0, 0, 5, tzinfo=UTC)
+HOST = 'opsconsole_host.web["a"]'
+
+
+def test_every_message_is_one_line_with_level_module_time_and_type() -> None:
+    found = messages.log("hello\nworld", AT)
+    assert messages.line(found).count("\n") == 1
+    assert found["@timestamp"] == "2026-03-01T02:00:00.000005Z"
+    assert (found["@level"], found["@module"], found["type"]) == ("info", "terraform.ui", "log")
+    assert found["@message"] == r"hello\nworld"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0s"), (59.4, "59s"), (70, "1m10s"), (7203, "2h0m3s")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert messages.duration(seconds) == text
+
+
+def test_diagnostics_carry_address_and_path(failure: Any) -> None:
+    told = messages.diagnostic(failure, AT, HOST)
+    assert told["@level"] == "error"
+    assert told["diagnostic"]["address"] == HOST
+    assert messages.diagnostic(warning("w", path=("tags", 0)), AT)["diagnostic"]["path"] == [
+        "tags",
+        0,
+    ]
+
+
+def test_every_planned_change_has_terraforms_words(plan: Plan) -> None:
+    words = {messages.planned_change(change, AT)["change"]["action"] for change in plan.changes}
+    assert words == {"noop", "create", "read", "update", "replace", "delete", "remove", "move"}
+
+
+def test_import_and_drift() -> None:
+    change = Change(HOST, "opsconsole_host", Action.NO_OP, {}, {}, import_id="hst_1")
+    told = messages.planned_change(change, AT)["change"]
+    assert (told["action"], told["importing"]) == ("import", {"id": "hst_1"})
+    drift = messages.resource_drift(Drift(HOST, "opsconsole_host", {}, None), AT)
+    assert drift["change"]["action"] == "delete"
+    assert drift["@message"] == f"{HOST}: Drift detected (delete)"
+
+
+def test_progress_and_failure() -> None:
+    told = messages.apply_progress(HOST, Action.CREATE, 10.2, AT)
+    assert told["@message"] == f"{HOST}: Still creating... [10s elapsed]"
+    assert told["hook"]["elapsed_seconds"] == 10
+    told = messages.apply_errored(HOST, Action.UPDATE, 1, AT)
+    assert told["@message"] == f"{HOST}: Modifications errored after 1s"
+    assert told["hook"]["resource"]["resource_key"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, "bool"),
+        (1.5, "number"),
+        (None, "dynamic"),
+        ({"a": "x"}, ["object", {"a": "string"}]),
+    ],
+)
+def test_types_of_outputs(value: Any, expected: Any) -> None:
+    assert messages.outputs({"a": (value, False)}, AT)["outputs"]["a"]["type"] == expected
+
+
+def test_outputs_show_no_sensitive_value() -> None:
+    told = messages.outputs({"a": ([1], False), "b": ("hush", True)}, AT)
+    assert told["outputs"]["a"] == {"sensitive": False, "type": ["tuple", ["number"]], "value": [1]}
+    assert "hush" not in messages.line(told)
+    planned = messages.planned_outputs([OutputChange("b", Action.CREATE, None, "hush", True)], AT)
+    assert planned["outputs"] == {"b": {"sensitive": True, "action": "create"}}
+    assert "hush" not in messages.line(planned)
+
+
+PROGRAM = """
+resource "terraform_data" "a" {
+  for_each         = { x = "%(step)s" }
+  triggers_replace = [each.value]
+}
+resource "terraform_data" "b" { input = "%(step)s" }
+output "o" { value = terraform_data.b.output }
+output "s" {
+  value     = "hush%(step)s"
+  sensitive = true
+}
+"""
+
+
+@pytest.mark.terraform
+def test_the_shapes_are_terraforms(tmp_path: Path, terraform_binary: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
+
+    def run(*arguments: str) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [terraform_binary, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = (line for line in done.stdout.splitlines() if line.startswith("{"))
+        return [json.loads(line) for line in lines]
+
+    (tmp_path / "main.tf").write_text(PROGRAM % {"step": "1"})
+    run("init")
+    run("apply", "-auto-approve")
+    (tmp_path / "main.tf").write_text(PROGRAM % {"step": "2"})
+    theirs = run("apply", "-auto-approve", "-json")
+    seen = {message["type"] for message in theirs}
+    assert seen >= {"version", "refresh_start", "refresh_complete", "planned_change"}
+    assert seen >= {"apply_start", "apply_complete", "change_summary", "outputs"}
+    for message in theirs:
+        ours = _ours(message)
+        assert ours.keys() >= message.keys()
+        if message["type"] != "version":
+            assert {**ours, "@timestamp": ""} == {**message, "@timestamp": ""}
+
+
+def _ours(message: dict[str, Any]) -> dict[str, Any]:
+    """Return our message for the same event as one of Terraform's."""
+    kind, hook = message["type"], message.get("hook", {})
+    address = hook.get("resource", {}).get("addr", "")
+    own = hook.get("id_value", "")
+    if kind == "version":
+        return messages.version(AT)
+    if kind == "planned_change":
+        return _planned(message["change"])
+    if kind == "change_summary":
+        counts = message["changes"]
+        found = Counts(counts["add"], counts["change"], counts["remove"], counts["import"])
+        return messages.change_summary(found, counts["operation"], AT)
+    if kind == "outputs":
+        return _outputs(message["outputs"])
+    if kind.startswith("refresh"):
+        return getattr(messages, kind)(address, own, AT)
+    action = _ACTIONS[hook["action"]]
+    if kind == "apply_start":
+        return messages.apply_start(address, action, AT, own)
+    return messages.apply_complete(address, action, hook["elapsed_seconds"], AT, own)
+
+
+_ACTIONS = {
+    "create": Action.CREATE,
+    "update": Action.UPDATE,
+    "delete": Action.DELETE,
+    "replace": Action.REPLACE,
+    "noop": Action.NO_OP,
+}
+
+
+def _planned(change: dict[str, Any]) -> dict[str, Any]:
+    reason = {"cannot_update": "replace_because_cannot_update"}.get(change.get("reason", ""), "")
+    resource = change["resource"]
+    return messages.planned_change(
+        Change(
+            resource["addr"],
+            resource["resource_type"],
+            _ACTIONS[change["action"]],
+            None,
+            None,
+            reason=reason,
+        ),
+        AT,
+    )
+
+
+def _outputs(outputs: dict[str, Any]) -> dict[str, Any]:
+    if any("action" in output for output in outputs.values()):
+        return messages.planned_outputs(
+            [
+                OutputChange(name, _ACTIONS[item["action"]], None, None, item["sensitive"])
+                for name, item in outputs.items()
+            ],
+            AT,
+        )
+    return messages.outputs(
+        {name: (item.get("value", ""), item["sensitive"]) for name, item in outputs.items()}, AT
+    )

@@ -1,0 +1,273 @@
+"""A plan in Terraform's JSON plan format, judged by Terraform's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reports import plan_json
+from opsconsole.values import UNKNOWN
+
+BUILTIN = "terraform.io/builtin/terraform"
+PROGRAM = """
+variable "step" { default = 1 }
+resource "terraform_data" "one" {
+  input = {
+    list = ["a", "b${var.step}"], nothing = null, empty = [], none = {}, port = 22, on = true,
+    objects = [{ a = 1 }, { a = 2 }], text = "x\\ny"
+  }
+}
+resource "terraform_data" "keyed" {
+  for_each         = var.step == 1 ? { x = 1, y = 2 } : { x = 1 }
+  input            = terraform_data.one.id
+  triggers_replace = ["t${var.step}"]
+}
+resource "terraform_data" "counted" {
+  count = var.step == 1 ? 2 : 1
+  input = "same"
+}
+resource "terraform_data" "first" {
+  triggers_replace = ["t${var.step}"]
+  lifecycle { create_before_destroy = true }
+}
+resource "terraform_data" "newer" { input = "moves" }
+output "id" { value = terraform_data.one.id }
+output "keyed" { value = [for item in terraform_data.keyed : item.id] }
+output "plain" { value = { a = 1, b = ["x${var.step}"] } }
+output "secret" {
+  value     = "hush"
+  sensitive = true
+}
+"""
+MOVED = """
+moved {
+  from = terraform_data.older
+  to   = terraform_data.newer
+}
+"""
+
+
+def change_of(plan: Plan, action: Action, type_name: str = "opsconsole_host") -> Change:
+    return next(
+        change
+        for change in plan.changes
+        if change.action is action and change.type_name == type_name
+    )
+
+
+def test_head(plan: Plan) -> None:
+    found = json.loads(plan_json.render(plan, timestamp="2026-03-01T02:00:00Z"))
+    assert found["format_version"] == "1.2"
+    assert found["timestamp"] == "2026-03-01T02:00:00Z"
+    assert (found["applyable"], found["complete"], found["errored"]) == (True, True, False)
+    assert len(found["resource_changes"]) == len(plan.changes)
+    assert len(found["resource_drift"]) == 2
+
+
+def test_replacement(plan: Plan) -> None:
+    found = plan_json.resource_change(change_of(plan, Action.REPLACE))
+    assert found["change"]["actions"] == ["delete", "create"]
+    assert found["change"]["replace_paths"] == [["mac"]]
+    assert found["action_reason"] == "replace_because_cannot_update"
+    assert found["change"]["after_unknown"] == {
+        "id": True,
+        "created_at": True,
+        "updated_at": True,
+        "jump_host_ids": [False],
+        "tags": [False, False, False],
+    }
+    assert "id" not in found["change"]["after"]
+    first = plan_json.resource_change(replace(change_of(plan, Action.REPLACE), create_first=True))
+    assert first["change"]["actions"] == ["create", "delete"]
+
+
+def test_import_move_cascade_and_index(plan: Plan) -> None:
+    changes = {item["address"]: item for item in plan_json.document(plan)["resource_changes"]}
+    imported = changes["opsconsole_blacklisted_command.row[0]"]
+    assert imported["change"]["importing"] == {"id": "blk_0"}
+    assert imported["index"] == 0
+    moved = changes["opsconsole_blacklisted_command.row[1]"]
+    assert moved["previous_address"] == "opsconsole_blacklisted_command.old"
+    assert moved["change"]["actions"] == ["no-op"]
+    gone = changes['opsconsole_agent.ops["5"]']
+    assert gone["change"]["actions"] == ["delete"]
+    assert gone["opsconsole"]["cascade"] == 'opsconsole_host.web["5"]'
+    data = changes["data.opsconsole_specialties.all"]
+    assert (data["mode"], data["change"]["actions"]) == ("data", ["read"])
+
+
+def test_sensitive_attributes_are_marked() -> None:
+    values = {"id": "h", "name": "n", "tags": ["a:b"], "knowledge": "hush", "mac": UNKNOWN}
+    change = Change(
+        "opsconsole_host.a",
+        "opsconsole_host",
+        Action.CREATE,
+        None,
+        values,
+        sensitive=frozenset({"knowledge"}),
+    )
+    found = plan_json.resource_change(change)["change"]
+    assert found["before_sensitive"] is False
+    assert found["after_sensitive"] == {"knowledge": True, "tags": [False]}
+    assert found["after"]["knowledge"] == "hush"
+
+
+def test_modules_make_a_tree() -> None:
+    changes = tuple(
+        Change(address, "opsconsole_host", Action.NO_OP, {"id": "x"}, {"id": "x"})
+        for address in (
+            "opsconsole_host.a",
+            'module.m["k.x"].opsconsole_host.b',
+            'module.m["k.x"].module.n.opsconsole_host.c[1]',
+        )
+    )
+    root = plan_json.document(Plan(changes))["planned_values"]["root_module"]
+    assert [item["address"] for item in root["resources"]] == ["opsconsole_host.a"]
+    (child,) = root["child_modules"]
+    assert child["address"] == 'module.m["k.x"]'
+    (grandchild,) = child["child_modules"]
+    assert grandchild["address"] == 'module.m["k.x"].module.n'
+    assert grandchild["resources"][0]["index"] == 1
+
+
+def test_an_errored_plan_is_not_applyable(plan: Plan, failure: Any) -> None:
+    found = plan_json.document(replace(plan, diagnostics=(failure,)))
+    assert (found["errored"], found["applyable"]) == (True, False)
+    assert plan_json.document(Plan(()))["applyable"] is False
+
+
+def with_unknown(after: Any, unknown: Any) -> Any:
+    """Put back together what Terraform takes apart: values and what is unknown in them."""
+    if unknown is True:
+        return UNKNOWN
+    if isinstance(unknown, dict):
+        after = dict(after or {})
+        return {
+            name: with_unknown(after.get(name), unknown.get(name))
+            for name in after.keys() | unknown.keys()
+        }
+    if isinstance(unknown, list):
+        return [with_unknown(*pair) for pair in zip(after, unknown, strict=True)]
+    return after
+
+
+ACTIONS = {
+    ("no-op",): Action.NO_OP,
+    ("create",): Action.CREATE,
+    ("update",): Action.UPDATE,
+    ("delete",): Action.DELETE,
+    ("delete", "create"): Action.REPLACE,
+    ("create", "delete"): Action.REPLACE,
+}
+
+
+def plan_from(found: Mapping[str, Any]) -> Plan:
+    """Make the plan that Terraform's JSON tells of."""
+    changes = []
+    for item in found["resource_changes"]:
+        change = item["change"]
+        actions = tuple(change["actions"])
+        after = change["after"]
+        changes.append(
+            Change(
+                address=item["address"],
+                type_name=item["type"],
+                action=ACTIONS[actions],
+                before=change["before"],
+                after=None if after is None else with_unknown(after, change["after_unknown"]),
+                replace_paths=tuple(path[0] for path in change.get("replace_paths", ())),
+                reason=item.get("action_reason", ""),
+                create_first=actions == ("create", "delete"),
+                previous_address=item.get("previous_address", ""),
+            )
+        )
+    outputs = tuple(
+        OutputChange(
+            name,
+            ACTIONS[tuple(item["actions"])],
+            item["before"],
+            with_unknown(item.get("after"), item["after_unknown"]),
+            item["after_sensitive"],
+        )
+        for name, item in found.get("output_changes", {}).items()
+    )
+    drift = tuple(
+        Drift(item["address"], item["type"], item["change"]["before"], item["change"]["after"])
+        for item in found.get("resource_drift", ())
+    )
+    return Plan(tuple(changes), drift=drift, outputs=outputs)
+
+
+def settled(found: Any) -> Any:
+    """Leave out what only a schema tells: the sensitivity of unknown values of any type."""
+    if isinstance(found, dict):
+        return {
+            name: settled(
+                {key: part for key, part in value.items() if part != {}}
+                if name in ("after_sensitive", "sensitive_values") and isinstance(value, dict)
+                else value
+            )
+            for name, value in found.items()
+            if name != "depends_on"
+        }
+    return [settled(item) for item in found] if isinstance(found, list) else found
+
+
+@pytest.fixture
+def shows(tmp_path: Path, terraform_binary: Path) -> Callable[..., dict[str, Any]]:
+    """Apply step 1 where asked, plan, and return what `terraform show -json` says of the plan."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [terraform_binary, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def shown(step: int, destroy: bool = False) -> dict[str, Any]:
+        (tmp_path / "main.tf").write_text(PROGRAM.replace('"newer"', '"older"'))
+        run("init")
+        if step > 1:
+            run("apply", "-auto-approve")
+            (tmp_path / "main.tf").write_text(PROGRAM + MOVED)
+        options = ["-destroy"] if destroy else []
+        run("plan", "-out=plan", f"-var=step={step}", *options)
+        found: dict[str, Any] = json.loads(run("show", "-json", "plan"))
+        return found
+
+    return shown
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize(("step", "destroy"), [(1, False), (2, False), (2, True)])
+def test_the_shapes_are_terraforms(
+    shows: Callable[..., dict[str, Any]], step: int, destroy: bool
+) -> None:
+    theirs = shows(step, destroy)
+    ours = plan_json.document(
+        plan_from(theirs), timestamp=theirs["timestamp"], provider_name=BUILTIN
+    )
+    ours = json.loads(json.dumps(ours))
+    for name in ("format_version", "timestamp", "applyable", "complete", "errored"):
+        assert ours[name] == theirs[name], name
+    for name in ("resource_changes", "output_changes", "planned_values"):
+        assert settled(ours.get(name)) == settled(theirs.get(name)), name
+    # Terraform writes the outputs that it has evaluated by then into its prior state.
+    before = [
+        found.get("prior_state", {"values": {"root_module": {}}})["values"]["root_module"]
+        for found in (ours, theirs)
+    ]
+    assert settled(before[0]) == settled(before[1])
+    assert set(ours) <= set(theirs)

@@ -1,0 +1,216 @@
+"""A plan and the end of an apply as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import warning
+from opsconsole.reconcile.changes import Action, Change, Counts, OutputChange, Plan
+from opsconsole.reports import apply_text, plan_text
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
+    text = plan_text.render(plan)
+    assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
+    assert "3 of them go with a host, without a call. 1 to leave management." in text
+
+
+def test_nothing_is_painted_unless_asked(plan: Plan) -> None:
+    assert "\x1b" not in plan_text.render(plan)
+
+
+def test_colour_changes_no_letter(plan: Plan) -> None:
+    painted = plan_text.render(plan, colour=True)
+    assert "\x1b[32m+\x1b[0m" in painted
+    assert COLOURS.sub("", painted) == plan_text.render(plan)
+
+
+def test_what_a_host_takes_along_stands_under_it_and_nowhere_else(plan: Plan) -> None:
+    text = plan_text.render(plan)
+    host = text.index('# opsconsole_host.web["5"] will be destroyed')
+    under = text.index('# archived by the deletion of opsconsole_host.web["5"], without a call:')
+    agent = text.index('- opsconsole_agent.ops["5"] "web-ams-0005-windows-server"')
+    assert host < under < agent
+    assert text.count('opsconsole_agent.ops["5"]') == 1
+    assert '# opsconsole_agent.ops["6"] must be replaced' in text
+
+
+def test_headings_say_why(plan: Plan) -> None:
+    text = plan_text.render(plan)
+    for line in (
+        '# (because key "5" is no longer in for_each)',
+        '# (imported from "blk_0")',
+        "# opsconsole_blacklisted_command.row[1] has moved from opsconsole_blacklisted_command.old",
+        "# opsconsole_blacklisted_command.row[2] will no longer be managed, but will not be destr",
+        "# (this archives every agent of the host, unmanaged ones too)",
+        "# (construct fleet/jump/900)",
+        '+ mac        = "52:54:00:12:34:56" # forces replacement',
+        ' <= data "opsconsole_specialties" "all" {',
+    ):
+        assert line in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("replace_because_tainted", "is tainted, so must be replaced"),
+        ("replace_by_request", "will be replaced, as requested"),
+        ("replace_by_triggers", "as replace_triggered_by asks"),
+        ("replace_because_cannot_update", "must be replaced"),
+    ],
+)
+def test_reasons_of_replacement(plan: Plan, reason: str, words: str) -> None:
+    change = next(item for item in plan.changes if item.action is Action.REPLACE)
+    text = plan_text.render(Plan((replace(change, reason=reason, create_first=True),)))
+    assert words in text
+    assert "+/- resource" in text
+    assert "create replacement and then destroy" in text
+
+
+def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
+    text = plan_text.render(plan)
+    assert "Objects have changed outside" in text
+    assert '# opsconsole_agent_plugin.on["gone"] has been deleted' in text
+    assert "~ target_port = 22022 -> 22" in text
+    assert "+ token    = (sensitive value)" in text
+    assert "hush-hush" not in text
+    assert "same" not in text.partition("Changes to outputs:")[2].partition("╷")[0]
+    assert "│ Warning: The row is adopted" in text
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("normal", "No changes. The console matches the program."),
+        ("destroy", "No changes. There is nothing to destroy."),
+        ("refresh-only", "No changes. State matches the console."),
+    ],
+)
+def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
+    still = tuple(change for change in plan.changes if not change.acts)
+    text = plan_text.render(Plan(still, mode=mode))
+    assert text.strip() == words
+
+
+def test_drift_alone_is_said_to_touch_state_only(plan: Plan) -> None:
+    text = plan_text.render(Plan((), drift=plan.drift))
+    assert "only brings state up to date" in text
+    only = plan_text.render(Plan((), drift=plan.drift, mode="refresh-only"))
+    assert "No changes" not in only
+
+
+def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan: Plan, failure: Any) -> None:
+    text = plan_text.render(replace(plan, diagnostics=(warning("w"), failure)))
+    assert "Planning failed" in text
+    assert text.index("Warning: w") < text.index("Error: The console refuses the key")
+    assert "Planning failed." in plan_text.render(Plan((), diagnostics=(failure,)))
+
+
+def test_names_of_the_console_cannot_steer_the_terminal() -> None:
+    change = Change(
+        'opsconsole_host.x["\x1b]0;owned\x07"]',
+        "opsconsole_host",
+        Action.CREATE,
+        None,
+        {"name": "\x1b[2J"},
+        notes=("\x1b[31m",),
+        construct_path="a\x1b[0m",
+    )
+    assert "\x1b" not in plan_text.render(Plan((change,)))
+
+
+def test_thousands_of_resources_take_a_moment(
+    create_of: Callable[[int], Plan], request: pytest.FixtureRequest
+) -> None:
+    plan = create_of(1000)
+    assert plan_text.render(plan).count("will be created") == len(plan.changes)
+
+
+def test_the_end_of_an_apply() -> None:
+    text = apply_text.render(
+        Counts(add=3, change=1, destroy=2, imported=1, forget=1),
+        outputs={"ids": (["a"], False), "token": ("hush", True)},
+    )
+    assert "Apply complete! Resources: 1 imported, 3 added, 1 changed, 2 destroyed." in text
+    assert "1 left management." in text
+    assert 'ids = [\n    "a",\n]' in text
+    assert "hush" not in text
+
+
+def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -> None:
+    text = apply_text.render(
+        Counts(add=1),
+        failed=["opsconsole_host.b", "opsconsole_host.a"],
+        skipped={"opsconsole_agent.x": "opsconsole_host.a"},
+        diagnostics=(failure,),
+    )
+    assert "2 changes failed:\n  ✗ opsconsole_host.a\n  ✗ opsconsole_host.b" in text
+    assert "opsconsole_agent.x (waited for opsconsole_host.a)" in text
+    assert "Apply incomplete. Resources: 1 added" in text
+    assert "complete!" not in text
+
+
+def test_the_end_of_a_destroy() -> None:
+    assert apply_text.apply_summary(Counts(destroy=4), "destroy") == (
+        "Destroy complete! Resources: 4 destroyed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "reason", "words"),
+    [
+        (
+            "opsconsole_host.a",
+            "delete_because_no_resource_config",
+            "opsconsole_host.a is no longer",
+        ),
+        ("module.m.opsconsole_host.a", "delete_because_no_module", "because module.m is no longer"),
+        ("opsconsole_host.a[3]", "delete_because_count_index", "because index 3 is beyond count"),
+        ("opsconsole_host.a", "delete_because_wrong_repetition", "no longer repeats"),
+    ],
+)
+def test_reasons_of_deletion(address: str, reason: str, words: str) -> None:
+    change = Change(address, "opsconsole_host", Action.DELETE, {"id": "x"}, None, reason=reason)
+    assert words in plan_text.render(Plan((change,)))
+
+
+def test_replacing_what_is_imported_warns(plan: Plan) -> None:
+    change = next(item for item in plan.changes if item.action is Action.REPLACE)
+    old = "opsconsole_host.old"
+    text = plan_text.render(Plan((replace(change, import_id="x", previous_address=old),)))
+    assert "Warning: this destroys the imported object" in text
+    assert f"(moved from {old})" in text
+
+
+def test_a_sensitive_name_is_masked_under_its_host(plan: Plan) -> None:
+    hidden = tuple(
+        replace(change, sensitive=frozenset({"name"}), notes=("an orphan",))
+        if change.cascade
+        else change
+        for change in plan.changes
+    )
+    text = plan_text.render(replace(plan, changes=hidden))
+    assert '- opsconsole_agent.ops["5"] (sensitive value)' in text
+    assert "web-ams-0005-windows-server" not in text
+    assert "(an orphan)" in text
+
+
+def test_outputs_that_go() -> None:
+    outputs = (
+        OutputChange("a", Action.DELETE, {"x": None, "y": 1}, None),
+        OutputChange("b", Action.DELETE, "hush", None, sensitive=True),
+        OutputChange("c", Action.CREATE, None, {"x": [True]}),
+    )
+    assert plan_text.render_outputs(outputs) == (
+        "Changes to outputs:\n"
+        "  - a = {\n      - y = 1\n    } -> null\n"
+        "  - b = (sensitive value) -> null\n"
+        "  + c = {\n      + x = [\n          + true,\n        ]\n    }\n"
+    )
