@@ -1,0 +1,1 @@
+"""The command `opsconsole`: one module a subcommand, and what they alone share."""

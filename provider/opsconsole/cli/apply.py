@@ -1,0 +1,128 @@
+"""`opsconsole apply`: carry out a saved plan; or make one, show it, ask, and carry it out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli import applying, arguments, events, opening, planning
+from opsconsole.cli.event_loop import finish, make_runner
+from opsconsole.diagnostics import error, has_error
+from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.moved import check_state, console_moved
+from opsconsole.reconcile.saved import read_plan
+from opsconsole.reconcile.saving import reopen
+from opsconsole.reconcile.state.opening import open_state
+
+_FIXED = (
+    ("target", "-target"),
+    ("replace", "-replace"),
+    ("refresh_only", "-refresh-only"),
+    ("destroy", "-destroy"),
+    ("preflight", "-preflight"),
+    ("stack", "-stack"),
+    ("dir", "-dir"),
+    ("state", "-state"),
+)
+"""What a saved plan has settled."""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "apply",
+        help="bring the console to what the program declares",
+        description="Make a plan, show it, ask, and carry it out; or carry out a saved plan.",
+        epilog=arguments.DASHES,
+    )
+    parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
+    add_arguments(parser)
+    arguments.add_planning(parser)
+    parser.set_defaults(run=run, operation="apply")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `apply` and `destroy` share."""
+    arguments.flag(parser, "auto-approve", "do not ask")
+    arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
+    arguments.option(
+        parser, "checksum", metavar="SUM", help="demand that the plan is the one of this checksum"
+    )
+    arguments.flag(parser, "json", "print Terraform's machine-readable messages")
+    arguments.add_place(parser)
+    arguments.add_variables(parser)
+    arguments.add_guards(parser)
+    arguments.add_locking(parser)
+    arguments.add_reports(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out a plan; return the exit code."""
+    if args.json and not args.auto_approve and args.planfile is None:
+        raise UserError(
+            "With --json nothing can be asked.", "Add -auto-approve, or apply a saved plan."
+        )
+    apply = _apply_program if args.planfile is None else _apply_saved
+    if not args.json:
+        return apply(args)
+    try:
+        return apply(args)
+    except OpsconsoleError as problem:
+        events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+        return applying.FAILED
+
+
+def _apply_program(args: argparse.Namespace) -> int:
+    """Make a plan, show it, ask, and carry it out."""
+    program = opening.open_program(args)
+    variables = opening.variables_of(args, program)
+    backend = opening.open_backend(args, program, args.operation)
+    with open_state(backend) as session, make_runner() as runner:
+        planning.tell_folded(session)
+        space = planning.workspace(args, program, variables, session)
+        talk = applying.Talk(args)
+        plan = planning.planned(runner, args, space, session)
+        plan = talk.shown(plan, program.stack)
+        if has_error(plan.diagnostics):
+            return applying.FAILED
+        applying.demand(args, plan)
+        if not talk.approved(plan):
+            return applying.FAILED
+        return applying.carry_out(runner, talk, space, plan, session)
+
+
+def _apply_saved(args: argparse.Namespace) -> int:
+    """Carry out a saved plan, unless something moved since it was made."""
+    for name, written in _FIXED:
+        if getattr(args, name):
+            raise UserError(
+                f"{written} cannot be given with a saved plan, which has settled it.",
+                "Plan again with it.",
+            )
+    saved = read_plan(args.planfile)
+    program, variables = reopen(saved, args.variables, os.environ)
+    args.state = Path(saved.state) if saved.state else None
+    backend = opening.open_backend(args, program, args.operation)
+    with open_state(backend) as session, make_runner() as runner:
+        planning.tell_folded(session)
+        check_state(saved, session.state)
+        applying.demand(args, saved.plan)
+        space = planning.workspace(args, program, variables, session)
+        talk = applying.Talk(args, operation=_operation(saved.plan))
+        objection = planning.guard_of(args).objection(saved.plan)
+        told = [objection] if objection is not None else []
+        told = told or finish(runner, console_moved(space, saved.plan))
+        if told:
+            talk.refuse(told)
+            return applying.FAILED
+        plan = replace(saved.plan, diagnostics=())
+        talk.tell_begin(plan)
+        return applying.carry_out(runner, talk, space, plan, session)
+
+
+def _operation(plan: Plan) -> str:
+    return "destroy" if plan.mode == "destroy" else "apply"

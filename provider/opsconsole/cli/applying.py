@@ -1,0 +1,215 @@
+"""Carrying out a plan from the command line: asking, showing how it goes and how it ended."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from opsconsole.cli import events, planning
+from opsconsole.cli.event_loop import finish
+from opsconsole.cli.interrupts import interrupts
+from opsconsole.cli.progress import Shown, showing
+from opsconsole.cli.progress_lines import TICK
+from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.errors import UserError
+from opsconsole.reconcile.applier import Applier
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.execution import Applied
+from opsconsole.reconcile.planner import Workspace, located
+from opsconsole.reconcile.runs import counted
+from opsconsole.reconcile.saved import checksum
+from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.reports import apply_text, messages
+
+FAILED, INTERRUPTED = 1, 130
+_SHOWN = 20
+
+
+class Abandoned(Exception):
+    """The user stopped the run at once; what was done is in the journal."""
+
+
+def demand(args: argparse.Namespace, plan: Plan) -> None:
+    """Refuse a plan of another checksum than the command line demands.
+
+    Raises:
+        UserError: The checksum differs.
+    """
+    if args.checksum and args.checksum != checksum(plan):
+        raise UserError(
+            f"The plan has the checksum {checksum(plan)}, not {args.checksum}.",
+            "It is not the plan that was reviewed. Nothing was done.",
+        )
+
+
+@dataclass
+class Talk:
+    """What an apply says to the user, as text or as JSON messages."""
+
+    args: argparse.Namespace
+    operation: str = ""
+
+    def __post_init__(self) -> None:
+        args = self.args
+        if not self.operation:
+            self.operation = "destroy" if args.destroy else "apply"
+        if args.json:
+            events.tell(messages.version(events.now()))
+
+    def shown(self, plan: Plan, title: str) -> Plan:
+        """Show a plan; return it with the guard's objection, if it has one."""
+        objection = planning.guard_of(self.args).objection(plan)
+        if objection is not None:
+            plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
+        planning.write_reports(self.args, plan, title)
+        if self.args.json:
+            events.tell_plan(plan)
+        else:
+            planning.show(self.args, plan)
+        return replace(plan, diagnostics=()) if not has_error(plan.diagnostics) else plan
+
+    def tell_begin(self, plan: Plan) -> None:
+        """Tell programs what a saved plan is about to do."""
+        planning.write_reports(self.args, plan, "")
+        if self.args.json:
+            events.tell_plan(plan)
+
+    def refuse(self, told: Sequence[Diagnostic]) -> None:
+        """Say why nothing is done."""
+        if self.args.json:
+            for item in told:
+                events.tell_diagnostic(item)
+        else:
+            planning.show_diagnostics(self.args, told)
+
+    def approved(self, plan: Plan) -> bool:
+        """Ask whether a plan may be carried out, where it changes anything and must be asked for.
+
+        Raises:
+            UserError: Nothing may be asked.
+        """
+        if plan.empty or self.args.auto_approve:
+            return True
+        if not self.args.input:
+            raise UserError(
+                "The plan is not approved, and -input=false forbids to ask.", "Add -auto-approve."
+            )
+        sys.stdout.write(_question(plan))
+        sys.stdout.flush()
+        answer = sys.stdin.readline()
+        sys.stdout.write("\n")
+        if answer.strip() == "yes":
+            return True
+        sys.stdout.write(f"{self.operation.capitalize()} cancelled.\n")
+        return False
+
+    def ended(self, applied: Applied, session: StateSession) -> None:
+        """Say how an apply ended."""
+        counts = counted(applied)
+        outputs = {
+            name: (item.value, item.sensitive) for name, item in session.state.outputs.items()
+        }
+        if self.args.json:
+            for address, item in applied.diagnostics:
+                events.tell_diagnostic(item, address)
+            if applied.complete:
+                events.tell(messages.change_summary(counts, self.operation, events.now()))
+            else:
+                text = apply_text.apply_summary(counts, self.operation, complete=False)
+                events.tell(messages.log(text, events.now()))
+            if outputs:
+                events.tell(messages.outputs(outputs, events.now()))
+            return
+        text = apply_text.render(
+            counts,
+            operation=self.operation,
+            failed=[step.change.address for step in applied.failed],
+            skipped=applied.skipped,
+            outputs=outputs if applied.complete else {},
+            diagnostics=[located(address, item) for address, item in applied.diagnostics],
+            interrupted=bool(applied.not_started),
+            colour=planning.coloured(self.args),
+        )
+        sys.stdout.write(f"\n{text}")
+        if applied.not_started:
+            sys.stdout.write(_left(applied))
+
+
+def _question(plan: Plan) -> str:
+    if plan.mode == "destroy":
+        asked = "Do you really want to destroy all of this?\n  There is no undo."
+    elif plan.mode == "refresh-only":
+        asked = "Do you want to bring state up to date with the console?"
+    else:
+        asked = "Do you want to perform these actions?"
+    return f"\n{asked}\n  Only 'yes' is taken as approval.\n\n  Enter a value: "
+
+
+def _left(applied: Applied) -> str:
+    left = applied.not_started
+    lines = [f"\nNot begun, as the run was interrupted: {len(left):,}"]
+    lines += [f"  {step.leg.value} {step.change.address}" for step in left[:_SHOWN]]
+    if len(left) > _SHOWN:
+        lines.append(f"  and {len(left) - _SHOWN:,} more")
+    return "\n".join([*lines, ""])
+
+
+def carry_out(
+    runner: asyncio.Runner, talk: Talk, space: Workspace, plan: Plan, session: StateSession
+) -> int:
+    """Carry out a plan and say how it ended; return the exit code.
+
+    Raises:
+        UserError: What was done cannot be made durable.
+    """
+    colour = planning.coloured(talk.args, sys.stderr)
+    title = "Destroying" if talk.operation == "destroy" else "Applying"
+    shown = nullcontext(events.Events()) if talk.args.json else showing(title, colour=colour)
+    try:
+        with shown as listener:
+            applied = finish(runner, _applied(space, plan, session, listener))
+    except Abandoned:
+        sys.stderr.write(
+            "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
+        )
+        return INTERRUPTED
+    talk.ended(applied, session)
+    if applied.not_started:
+        return INTERRUPTED
+    failed = any(has_error((item,)) for _, item in applied.diagnostics)
+    return 0 if applied.complete and not failed else FAILED
+
+
+async def _applied(space: Workspace, plan: Plan, session: StateSession, shown: Shown) -> Applied:
+    applier = Applier(space, plan, session, shown)
+    task = asyncio.ensure_future(applier.run())
+    ticking = asyncio.ensure_future(_tick(shown))
+    abandoned = False
+
+    def abandon() -> None:
+        nonlocal abandoned
+        abandoned = True
+        session.abandon()
+        task.cancel()
+
+    with interrupts(applier.stop, abandon):
+        try:
+            applied = await task
+            await session.checkpoint()
+            return applied
+        except asyncio.CancelledError:
+            if abandoned:
+                raise Abandoned from None
+            raise
+        finally:
+            ticking.cancel()
+
+
+async def _tick(shown: Shown) -> None:
+    while True:
+        await asyncio.sleep(TICK)
+        shown.tick()

@@ -1,0 +1,188 @@
+"""The options that the native commands share, named and written as Terraform's: one dash or two.
+
+Only what a parser needs stands here; what the options mean is carried out elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from opsconsole.reconcile.guard import DEFAULT_SHARE
+from opsconsole.reconcile.options import PlanOptions
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+
+
+def seconds(text: str) -> float:
+    """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
+    parts = _PART.findall(text)
+    if text == "0":
+        return 0.0
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 30s, 2m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+DASHES = "Every option takes one dash or two."
+
+_OWN = frozenset(
+    (
+        "checksum",
+        "environment",
+        "force",
+        "format",
+        "html",
+        "markdown",
+        "max-destroy",
+        "on-error",
+        "on-error-parameter",
+        "preflight",
+        "provider",
+        "stack",
+        "dir",
+    )
+)
+"""Options that Terraform has not: shown with two dashes, while its own are shown with one."""
+
+
+def option(parser: argparse._ActionsContainer, name: str, **facts: Any) -> None:
+    """Add an option that takes a value; one dash or two, of which help shows the usual."""
+    facts.setdefault("dest", name.replace("-", "_"))
+    shown, hidden = _dashed(name)
+    parser.add_argument(shown, **facts)
+    parser.add_argument(hidden, **{**facts, "help": argparse.SUPPRESS})
+
+
+def flag(
+    parser: argparse._ActionsContainer, name: str, meaning: str, *, default: bool = False
+) -> None:
+    """Add an option that is on or off: `-NAME`, `-NAME=true`, `-NAME=false`, one dash or two."""
+    facts: dict[str, Any] = {
+        "dest": name.replace("-", "_"),
+        "default": default,
+        "action": "store_const",
+    }
+    shown, hidden = _dashed(name)
+    parser.add_argument(
+        f"{shown}=false" if default else shown, **facts, const=not default, help=meaning
+    )
+    others = {
+        f"{word}{ending}": ending != "=false"
+        for word in (shown, hidden)
+        for ending in ("", "=true", "=false")
+    }
+    del others[f"{shown}=false" if default else shown]
+    for word, value in others.items():
+        parser.add_argument(word, **facts, const=value, help=argparse.SUPPRESS)
+
+
+def _dashed(name: str) -> tuple[str, str]:
+    words = (f"-{name}", f"--{name}")
+    return words[::-1] if name in _OWN else words
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which program and which state."""
+    group = parser.add_argument_group("program and state")
+    option(group, "stack", metavar="NAME", help="the stack, where the app has several")
+    option(group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead")
+    option(group, "state", metavar="PATH", type=Path, help="the state file, whatever the backend")
+
+
+def add_locking(parser: argparse.ArgumentParser) -> None:
+    """Add Terraform's options of state locking."""
+    group = parser.add_argument_group("lock")
+    flag(group, "lock", "do not lock the state", default=True)
+    option(
+        group,
+        "lock-timeout",
+        metavar="DURATION",
+        type=seconds,
+        default=0.0,
+        help="how long to wait for another holder, such as 30s",
+    )
+
+
+def add_variables(parser: argparse.ArgumentParser) -> None:
+    """Add `-var` and `-var-file`, whose order among each other counts."""
+    group = parser.add_argument_group("variables")
+    for name, shown, meaning in (
+        ("var", "NAME=VALUE", "the value of a variable; may be repeated"),
+        ("var-file", "FILE", "a file of values; may be repeated"),
+    ):
+        option(
+            group,
+            name,
+            metavar=shown,
+            dest="variables",
+            action="append",
+            default=[],
+            type=lambda text, kind=name: (kind, text),
+            help=meaning,
+        )
+
+
+def add_planning(parser: argparse.ArgumentParser, *, destroying: bool = False) -> None:
+    """Add the options of a plan; `destroying`: for a command that destroys anyway."""
+    group = parser.add_argument_group("plan")
+    for name, meaning in (
+        ("target", "plan only this resource or instance and what it needs; may be repeated"),
+        ("replace", "replace this instance; may be repeated"),
+    ):
+        option(group, name, metavar="ADDRESS", action="append", default=[], help=meaning)
+    flag(group, "refresh", "plan on the state as it is, without reading the console", default=True)
+    if destroying:
+        parser.set_defaults(destroy=True, refresh_only=False)
+    else:
+        flag(group, "refresh-only", "only bring state up to date with the console")
+        flag(group, "destroy", "remove everything that is in state")
+    flag(group, "preflight", "let the console judge the rows of new hosts by a dry run")
+    option(
+        group,
+        "parallelism",
+        metavar="N",
+        type=int,
+        help="requests in flight at most (the provider's max_concurrency)",
+    )
+
+
+def add_guards(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the guard against plans that take much away."""
+    group = parser.add_argument_group("guard")
+    flag(group, "force", "allow a plan that takes away more than --max-destroy")
+    option(
+        group,
+        "max-destroy",
+        metavar="PERCENT",
+        type=float,
+        default=DEFAULT_SHARE,
+        help=f"per cent of ten or more resources that may go unforced (default {DEFAULT_SHARE:g})",
+    )
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add the options that write a plan into files."""
+    group = parser.add_argument_group("output")
+    option(group, "html", metavar="FILE", type=Path, help="write the plan as one page")
+    option(group, "markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
+    flag(group, "no-color", "print without colour")
+
+
+def plan_options(args: argparse.Namespace) -> PlanOptions:
+    """Return what the user asked of a plan."""
+    mode = "destroy" if args.destroy else "refresh-only" if args.refresh_only else "normal"
+    return PlanOptions(
+        mode=mode,
+        targets=tuple(args.target),
+        replace=tuple(args.replace),
+        refresh=args.refresh,
+        preflight=args.preflight,
+    )

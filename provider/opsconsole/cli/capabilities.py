@@ -1,0 +1,65 @@
+"""`opsconsole capabilities`: what can be done with each resource, and what would lift limits."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import Any
+
+from opsconsole.cli import arguments, planning, settings
+from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
+from opsconsole.reports.colour import Pen
+
+_SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.NONE: ("○", "red")}
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "capabilities",
+        help="show what the console can do for each resource",
+        description="Show what can be done with each resource under the current settings, and "
+        "which setting would lift each limit. Nothing is sent to the console.",
+        epilog=arguments.DASHES,
+    )
+    arguments.flag(parser, "json", "print JSON")
+    arguments.flag(parser, "no-color", "print without colour")
+    settings.add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the capabilities; return the exit code."""
+    found, origin = settings.settings_of(args)
+    items = capabilities(found)
+    if args.json:
+        listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]
+        sys.stdout.write(json.dumps({"base_url": found.base_url, "capabilities": listed}) + "\n")
+        return 0
+    pen = Pen(planning.coloured(args))
+    sys.stdout.write(f"{pen.bold(found.base_url)} under the settings of {origin}\n")
+    legend = "   ".join(
+        f"{pen.paint(sign, tone)} {reach.value}" for reach, (sign, tone) in _SIGNS.items()
+    )
+    sys.stdout.write(f"{legend}\n")
+    previous = ""
+    for item in items:
+        if item.type_name != previous:
+            sys.stdout.write(f"\n{pen.bold(item.type_name)}\n")
+        previous = item.type_name
+        sys.stdout.write(_line(item, pen))
+    return 0
+
+
+def _line(item: Capability, pen: Pen) -> str:
+    sign, tone = _SIGNS[item.reach]
+    operation = item.operation or "no operation"
+    shown = operation if item.documented else f"{operation} (named by you)"
+    text = f"  {pen.paint(sign, tone)} {item.step:7} {shown:47} {item.note}".rstrip()
+    if not item.lifted_by:
+        return f"{text}\n"
+    verb = "could also rest on" if item.reach is Reach.FULL else "lifted by"
+    lifted = f"{verb} {' or '.join(item.lifted_by)}"
+    return f"{text}\n{' ' * 12}{pen.paint(lifted, 'dim')}\n"

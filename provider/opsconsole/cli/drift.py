@@ -1,0 +1,216 @@
+"""`opsconsole drift`: compares states with the console, once or for as long as it runs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli.arguments import add_variables, flag, option, seconds
+from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
+from opsconsole.cli.drift_stacks import anchor, find_stacks
+from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
+from opsconsole.drift.check import CheckOptions, check
+from opsconsole.drift.report import DriftReport
+from opsconsole.drift.unmanaged import COUNTED, KINDS
+from opsconsole.reports.formats import FORMATS
+from opsconsole.reports.verdict import judge
+
+_DESCRIPTION = (
+    "Compares what states hold with what the console shows, resource by resource. Takes no lock "
+    "and writes no state. Without an argument the program in this directory says which states "
+    "those are; where there is none, all state files under it are checked."
+)
+_EPILOG = (
+    "Exit codes: 0 no drift, 2 drift, 1 could not tell (errors, or less coverage than "
+    "--min-coverage asks for)."
+)
+LISTEN = "127.0.0.1:9419"
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add `drift` to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "drift",
+        help="compare states with the console",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "places",
+        nargs="*",
+        type=Path,
+        metavar="STATE|FOLDER",
+        help="a state file, or a folder under which all are checked; settings come from the "
+        "environment unless --program or --dir names their program",
+    )
+    _add_program(parser)
+    _add_check(parser)
+    _add_output(parser)
+    _add_watch(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("program")
+    option(
+        group,
+        "program",
+        nargs="?",
+        const=Path(),
+        type=Path,
+        metavar="DIR",
+        help="synthesise the program in DIR (here, if left out), and also report what it "
+        "declares and state does not hold",
+    )
+    option(group, "dir", type=Path, metavar="DIR", help="a directory of *.tf.json files instead")
+    option(
+        group,
+        "stack",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this stack of the program; may be repeated",
+    )
+    add_variables(parser)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("check")
+    flag(group, "read-only", "let nothing but GET leave this process; hosts then need host_get")
+    option(
+        group,
+        "baseline",
+        type=Path,
+        metavar="FILE",
+        help=f"accepted drift (default: {FILE_NAME}, where it exists)",
+    )
+    option(
+        group,
+        "min-coverage",
+        type=_per_cent,
+        default=100.0,
+        metavar="PERCENT",
+        help="how much of hosts, attachments, specialties and blacklisted commands must have "
+        "been checked (default 100)",
+    )
+    option(
+        group,
+        "count-unmanaged",
+        type=_kinds,
+        default=COUNTED,
+        metavar="KINDS",
+        help=f"which unmanaged objects count as drift: {', '.join(KINDS)}, several with a "
+        f"comma between, or none (default {','.join(COUNTED)})",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    option(
+        group,
+        "format",
+        action="append",
+        default=[],
+        type=target,
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
+    )
+    flag(group, "no-color", "print without colour")
+
+
+def _add_watch(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("watch")
+    option(
+        group,
+        "watch",
+        type=_interval,
+        metavar="INTERVAL",
+        help="check again and again, such as every 15m, and serve /metrics and /healthz",
+    )
+    option(
+        group,
+        "listen",
+        type=_address,
+        default=_address(LISTEN),
+        metavar="HOST:PORT",
+        help=f"where to serve (default {LISTEN})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, write the reports, and return the exit code.
+
+    Raises:
+        UserError: A state, program or baseline cannot be found or read, or a file not be written.
+    """
+    targets: list[Target] = args.format or ([] if args.watch else [Target("terminal")])
+    check_targets(targets)
+    if args.watch:
+        from opsconsole.cli.drift_watch import watch
+
+        return watch(args, targets)
+    report = asyncio.run(checked(args))
+    write_all(report, targets, colour=has_colour(args), anchor=anchor(args))
+    return judge(report).outcome.value
+
+
+async def checked(args: argparse.Namespace, *, run_app: bool = True) -> DriftReport:
+    """Find the states, check them once, and return the report.
+
+    Raises:
+        UserError: as `run`.
+    """
+    options = CheckOptions(
+        read_only=args.read_only,
+        min_coverage=args.min_coverage,
+        baseline=_baseline(args.baseline),
+        counted=args.count_unmanaged,
+    )
+    found = find_stacks(args, run_app=run_app)
+    report = await check(found.stacks, options, os.environ)
+    return replace(report, diagnostics=(*found.diagnostics, *report.diagnostics))
+
+
+def _baseline(path: Path | None) -> Baseline:
+    if path is None:
+        path = Path(FILE_NAME)
+        if not path.exists():
+            return Baseline()
+    return read_baseline(path)
+
+
+def _per_cent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+    return value
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    if text == "none":
+        return ()
+    kinds = tuple(text.split(","))
+    if not set(kinds) <= set(KINDS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(KINDS)} or none")
+    return kinds
+
+
+def _interval(text: str) -> float:
+    found = seconds(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than a second")
+    return found
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT")
+    return host.strip("[]") or "0.0.0.0", int(port)

@@ -1,0 +1,209 @@
+"""Serves what the last check found: `/metrics` for Prometheus, `/healthz` for whoever restarts us.
+
+Runs on threads of its own, so that it answers while a check is under way. Checks nothing itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge
+from prometheus_client.exposition import generate_latest
+
+from opsconsole.drift.report import DriftReport
+from opsconsole.errors import UserError
+from opsconsole.reports.prometheus import registry_of
+from opsconsole.reports.verdict import Outcome, judge
+
+_PREFIX: Final = "opsconsole_drift_exporter"
+
+
+@dataclass
+class Exporter:
+    """What an exporter knows. Its methods may be called from any thread.
+
+    Attributes:
+        patience: Seconds after the last end of a check at which it counts as stuck.
+    """
+
+    patience: float
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _report: DriftReport | None = None
+    _problem: str = ""
+    _ended: datetime | None = None
+    _good: datetime | None = None
+    _failures: int = 0
+
+    def __post_init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._checks = Counter(
+            f"{_PREFIX}_checks",
+            "Checks by what they came to; `failed` ones made no report.",
+            ["outcome"],
+            registry=self._registry,
+        )
+        for name in [*(item.name.lower() for item in Outcome), "failed"]:
+            self._checks.labels(name)
+        self._calls = Counter(
+            f"{_PREFIX}_calls",
+            "Requests sent since the start, by operation.",
+            ["operation"],
+            registry=self._registry,
+        )
+        self._in_a_row = Gauge(
+            f"{_PREFIX}_failures_in_a_row",
+            "Checks since one could tell.",
+            registry=self._registry,
+        )
+        self._age = Gauge(
+            f"{_PREFIX}_last_good_check_age_seconds",
+            "How long ago a check could tell, whether it found drift or not; +Inf: never.",
+            registry=self._registry,
+        )
+
+    def take(self, report: DriftReport) -> int:
+        """Take the report of a check; return how many checks in a row could not tell."""
+        outcome = judge(report).outcome
+        now = datetime.now(UTC)
+        with self._lock:
+            self._report, self._problem, self._ended = report, "", now
+            self._checks.labels(outcome.name.lower()).inc()
+            for operation, count in report.calls.items():
+                self._calls.labels(operation).inc(count)
+            if outcome is Outcome.UNTOLD:
+                self._failures += 1
+            else:
+                self._failures, self._good = 0, now
+            return self._failures
+
+    def fail(self, problem: str) -> int:
+        """Note a check that made no report; return how many in a row could not tell."""
+        with self._lock:
+            self._report, self._problem, self._ended = None, problem, datetime.now(UTC)
+            self._checks.labels("failed").inc()
+            self._failures += 1
+            return self._failures
+
+    def metrics(self) -> bytes:
+        """Return the metrics of the last check, and of the exporter itself.
+
+        After a check that made no report there is none of an earlier one: what was in sync then
+        may not be so now.
+        """
+        now = datetime.now(UTC)
+        with self._lock:
+            age = (now - self._good).total_seconds() if self._good else math.inf
+            self._age.set(age)
+            self._in_a_row.set(self._failures)
+            own: bytes = generate_latest(self._registry)
+            if self._report is None:
+                return own
+            found = registry_of(self._report, now=now, last_good=self._good)
+            return own + bytes(generate_latest(found))
+
+    def health(self) -> tuple[bool, str]:
+        """Tell whether checks go on, and what the last one came to, as JSON.
+
+        A console that cannot be reached does not make an exporter ill: restarting it mends nothing.
+        """
+        now = datetime.now(UTC)
+        with self._lock:
+            well = (now - (self._ended or self.started)).total_seconds() <= self.patience
+            outcome = judge(self._report).outcome.name.lower() if self._report else ""
+            facts = {
+                "status": "ok" if well else "stuck",
+                "last_check": _written(self._ended),
+                "last_good_check": _written(self._good),
+                "outcome": outcome or ("failed" if self._problem else "none yet"),
+                "problem": self._problem,
+                "failures_in_a_row": self._failures,
+            }
+        return well, json.dumps(facts) + "\n"
+
+
+def _written(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    exporter: Exporter
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 10
+    server_version = "opsconsole"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer a GET."""
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            self._answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, self.server.exporter.metrics())
+        elif path == "/healthz":
+            well, text = self.server.exporter.health()
+            status = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
+            self._answer(status, "application/json", text.encode())
+        else:
+            text = "There are /metrics and /healthz.\n"
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", text.encode())
+
+    do_HEAD = do_GET
+
+    def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log no request: scrapes come every few seconds."""
+
+
+@contextmanager
+def serving(exporter: Exporter, address: tuple[str, int]) -> Iterator[str]:
+    """Serve an exporter until the block ends; yields its address, `http://HOST:PORT`.
+
+    Raises:
+        UserError: The address cannot be listened at.
+    """
+    host, port = address
+    try:
+        server = _made(host, port)
+    except OSError as problem:
+        raise UserError(
+            f"Cannot listen at {host}:{port}: {problem.strerror or problem}.",
+            "Choose another address with --listen HOST:PORT.",
+        ) from problem
+    server.exporter = exporter
+    thread = threading.Thread(target=server.serve_forever, name="exporter", daemon=True)
+    thread.start()
+    try:
+        shown = f"[{host}]" if ":" in host else host
+        yield f"http://{shown}:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _made(host: str, port: int) -> _Server:
+    import socket
+
+    class Server(_Server):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    return Server((host, port), _Handler)

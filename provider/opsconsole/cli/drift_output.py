@@ -1,0 +1,123 @@
+"""Where reports of `opsconsole drift` go: any number of formats, each to a file or to stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opsconsole.drift.report import DriftReport
+from opsconsole.errors import UserError
+from opsconsole.reports.formats import FORMATS
+from opsconsole.reports.verdict import judge
+
+_STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One format, and the file it goes to; None is stdout."""
+
+    format: str
+    file: Path | None = None
+
+
+def target(text: str) -> Target:
+    """Read `FORMAT=FILE`; `FORMAT` alone and `FORMAT=-` go to stdout.
+
+    Raises:
+        ArgumentTypeError: There is no such format, or no file is named.
+    """
+    name, equals, file = text.partition("=")
+    if name not in FORMATS:
+        raise argparse.ArgumentTypeError(
+            f"there is no format {name!r}; there are {', '.join(FORMATS)}"
+        )
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f"{text!r} names no file; write {name}=FILE")
+    return Target(name, None if file in ("", _STDOUT) else Path(file))
+
+
+def check_targets(targets: Sequence[Target]) -> None:
+    """Refuse two formats in one place before anything is read.
+
+    Raises:
+        UserError: Two go to stdout, or to one file.
+    """
+    places = [None if item.file is None else item.file.absolute() for item in targets]
+    for place in places:
+        if places.count(place) > 1:
+            name = "stdout" if place is None else str(place)
+            raise UserError(
+                f"Two formats would go to {name}.", "Give each a file: --format FORMAT=FILE."
+            )
+
+
+def write_all(
+    report: DriftReport, targets: Sequence[Target], *, colour: bool, anchor: str = ""
+) -> None:
+    """Write every report; files first, so that all are there when stdout ends.
+
+    Args:
+        anchor: The file that stands for places that are not known.
+
+    Raises:
+        UserError: A file cannot be written; the others are written all the same.
+    """
+    failures = []
+    for item in sorted(targets, key=lambda item: item.file is None):
+        shown = colour and item.file is None
+        text = rendered(report, item.format, colour=shown, anchor=anchor)
+        if item.file is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            continue
+        try:
+            _write(item.file, text)
+        except OSError as problem:
+            failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
+    if all(item.file is not None for item in targets):
+        sys.stderr.write(f"{headline(report)}\n")
+    if failures:
+        raise UserError(" ".join(failures))
+
+
+def headline(report: DriftReport) -> str:
+    """Return what a report comes to, in one line."""
+    verdict = judge(report)
+    return f"{verdict.headline}. {verdict.explanation}"
+
+
+def rendered(report: DriftReport, name: str, *, colour: bool = False, anchor: str = "") -> str:
+    """Return the report in one format; only the terminal's has colours, only SARIF an anchor."""
+    if name == "terminal":
+        from opsconsole.reports import drift_text
+
+        return drift_text.render(report, colour=colour)
+    if name == "sarif":
+        from opsconsole.reports import sarif
+
+        return sarif.render(report, unlocated=anchor)
+    return FORMATS[name](report)
+
+
+def has_colour(args: argparse.Namespace) -> bool:
+    """Tell whether stdout takes colours (NO_COLOR: no-color.org)."""
+    return not args.no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+
+def _write(file: Path, text: str) -> None:
+    """Put a file in place whole: a collector may read it at any moment."""
+    if file.exists() and not file.is_file():
+        file.write_text(text, "utf-8")  # A device or a pipe is written to, never replaced.
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, "utf-8")
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)

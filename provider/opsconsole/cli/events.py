@@ -1,0 +1,80 @@
+"""How an apply goes, for programs: Terraform's machine-readable messages, one line of JSON each."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+from opsconsole.cli.progress_lines import InFlight, action_of, id_after, id_before
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.changes import Action, Plan
+from opsconsole.reconcile.order import Step
+from opsconsole.reports import messages
+from opsconsole.reports.messages import Message
+
+
+def tell(message: Message) -> None:
+    """Write one message to stdout."""
+    sys.stdout.write(messages.line(message))
+
+
+def now() -> datetime:
+    """Return the time for a message."""
+    return datetime.now(UTC)
+
+
+def tell_diagnostic(item: Diagnostic, address: str = "") -> None:
+    """Write a diagnostic; `address` is the resource that it speaks of."""
+    tell(messages.diagnostic(item, now(), address))
+
+
+def tell_plan(plan: Plan) -> None:
+    """Write what is planned, as Terraform's apply does before it begins."""
+    for drift in plan.drift:
+        tell(messages.resource_drift(drift, now()))
+    for change in plan.acting():
+        tell(messages.planned_change(change, now()))
+    tell(messages.change_summary(plan.counts, "plan", now()))
+    if plan.outputs:
+        tell(messages.planned_outputs(plan.outputs, now()))
+    for item in plan.diagnostics:
+        tell_diagnostic(item)
+
+
+class Events:
+    """Tells each change as it begins, goes on and ends."""
+
+    def __init__(self) -> None:
+        self._in_flight = InFlight()
+
+    def begun(self, steps: int) -> None:
+        """Nothing is told."""
+
+    def started(self, step: Step) -> None:
+        """Tell what begins."""
+        if action_of(step) is not Action.NO_OP or step.change.import_id:
+            address = step.change.address
+            self._in_flight.begin(step)
+            tell(messages.apply_start(address, action_of(step), now(), id_before(step)))
+
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Tell what is over, and how."""
+        address, action = step.change.address, action_of(step)
+        self._in_flight.end(step)
+        if action is Action.NO_OP and not step.change.import_id:
+            return
+        if outcome.failed:
+            tell(messages.apply_errored(address, action, seconds, now()))
+        else:
+            shown = id_after(step, outcome)
+            tell(messages.apply_complete(address, action, seconds, now(), shown))
+
+    def skipped(self, step: Step, because: str) -> None:
+        """Tell what is passed over, and why."""
+        tell(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
+
+    def tick(self) -> None:
+        """Tell what has been under way for long."""
+        for step, seconds in self._in_flight.long():
+            tell(messages.apply_progress(step.change.address, action_of(step), seconds, now()))

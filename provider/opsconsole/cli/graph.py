@@ -1,0 +1,37 @@
+"""`opsconsole graph`: what depends on what in the program, as Mermaid or DOT."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from opsconsole.cli import arguments, opening
+from opsconsole.reconcile.program.graph import build_graph
+from opsconsole.reports import graph_text
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "graph",
+        help="print what depends on what in the program",
+        description="Print the resources of the program and their dependencies as a graph.",
+        epilog=arguments.DASHES,
+    )
+    arguments.option(
+        parser,
+        "format",
+        choices=tuple(graph_text.FORMATS),
+        default="mermaid",
+        help="mermaid (for Markdown; default) or dot (for Graphviz)",
+    )
+    arguments.add_place(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the graph; return the exit code."""
+    program = opening.open_program(args)
+    sys.stdout.write(graph_text.FORMATS[args.format](program, build_graph(program)))
+    return 0

@@ -1,0 +1,54 @@
+"""`opsconsole import ADDRESS ID`: take what the console has under an address of the program."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+from opsconsole.cli import arguments, opening, planning
+from opsconsole.diagnostics import has_error
+from opsconsole.reconcile.importing import import_instance
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.opening import open_state
+
+FAILED = 1
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "import",
+        help="take an object that the console has into state",
+        description="Read the object that ID names, and keep it in state under ADDRESS.",
+        epilog=arguments.DASHES,
+    )
+    parser.add_argument("address", metavar="ADDRESS", help="where the program declares it")
+    parser.add_argument(
+        "id", metavar="ID", help="hst_…, agt_…, AGENT/PLUGIN, spc_…, key=KEY, blk_…"
+    )
+    arguments.flag(parser, "input", "nothing is ever asked by an import", default=True)
+    arguments.flag(parser, "no-color", "print without colour")
+    arguments.option(parser, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+    arguments.add_place(parser)
+    arguments.add_variables(parser)
+    arguments.add_locking(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import one object; return the exit code."""
+    address = Address.parse(args.address)
+    program = opening.open_program(args)
+    variables = opening.variables_of(args, program)
+    backend = opening.open_backend(args, program, "import")
+    with open_state(backend) as session:
+        planning.tell_folded(session)
+        space = planning.workspace(args, program, variables, session)
+        told = asyncio.run(import_instance(space, session, address, args.id))
+    planning.show_diagnostics(args, told)
+    if has_error(told):
+        return FAILED
+    sys.stdout.write(f"Imported {args.id} as {address}.\n")
+    return 0

@@ -1,0 +1,136 @@
+"""Making a plan from the command line, and showing it: text, JSON, and files of other formats."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from opsconsole.cli.arguments import plan_options
+from opsconsole.cli.event_loop import finish
+from opsconsole.cli.progress import waiting
+from opsconsole.diagnostics import Diagnostic, Severity, has_error
+from opsconsole.errors import UserError
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.program.model import Program
+from opsconsole.reconcile.runs import Guard, make_plan
+from opsconsole.reconcile.saved import checksum
+from opsconsole.reconcile.state.local import workspace_of
+from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.reports import diagnostics_text, plan_text
+from opsconsole.v1.settings import Settings
+
+
+def workspace(
+    args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
+) -> Workspace:
+    """Return what plan and apply of this command share.
+
+    Raises:
+        UserError: The program refers to what there is not, or in a cycle.
+    """
+    found = Workspace.of(program, variables, session.state, os.environ)
+    found.name = workspace_of(program.root)
+    limit = args.parallelism
+    if limit is not None:
+        if limit < 1:
+            raise UserError("-parallelism must be 1 or more.")
+        found.make = lambda settings: _limited(settings, limit)
+    return found
+
+
+def _limited(settings: Settings, limit: int) -> Lifecycle:
+    return Lifecycle(replace(settings, max_concurrency=limit))
+
+
+def planned(
+    runner: asyncio.Runner, args: argparse.Namespace, space: Workspace, session: StateSession
+) -> Plan:
+    """Make the plan that the command line asks for.
+
+    Raises:
+        UserError: The program or the state cannot be planned with at all.
+    """
+    with waiting("Planning…", colour=coloured(args, sys.stderr)) as shown:
+
+        def watch(planner: Planner) -> None:
+            shown.watch(lambda: sum(planner.providers.calls.values()))
+
+        return finish(runner, make_plan(space, session, plan_options(args), watch))
+
+
+def guard_of(args: argparse.Namespace) -> Guard:
+    """Return the guard that the command line asks for."""
+    return Guard(args.force, args.max_destroy)
+
+
+def tell_folded(session: StateSession) -> None:
+    """Say on stderr what of an interrupted run was taken in."""
+    if session.folded:
+        sys.stderr.write(
+            f"Took in {session.folded:,} changes of an earlier run that was interrupted.\n"
+        )
+
+
+def coloured(args: argparse.Namespace, stream: object = None) -> bool:
+    """Tell whether to print in colour."""
+    target = stream if stream is not None else sys.stdout
+    tty = getattr(target, "isatty", lambda: False)()
+    return bool(tty) and not args.no_color and not os.environ.get("NO_COLOR")
+
+
+def show(args: argparse.Namespace, plan: Plan) -> None:
+    """Print a plan as text, with its checksum."""
+    sys.stdout.write(plan_text.render(plan, colour=coloured(args)))
+    if not plan.empty and not has_error(plan.diagnostics):
+        sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
+    sys.stdout.flush()
+
+
+def show_diagnostics(args: argparse.Namespace, told: Sequence[Diagnostic]) -> None:
+    """Print diagnostics on stderr."""
+    sys.stderr.write(diagnostics_text.render(told, colour=coloured(args, sys.stderr)))
+
+
+def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
+    """Write the plan into the files that the command line names.
+
+    Raises:
+        UserError: One cannot be written.
+    """
+    if args.html is not None:
+        from opsconsole.reports.html import plan_page
+
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        _write(args.html, plan_page.render(plan, title=title, timestamp=at))
+    if args.markdown is not None:
+        from opsconsole.reports import plan_markdown
+
+        _write(args.markdown, plan_markdown.render(plan))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as problem:
+        raise UserError(f"Cannot write {path}: {problem.strerror}.") from problem
+
+
+def as_json(plan: Plan) -> str:
+    """Return the plan in Terraform's JSON format."""
+    from opsconsole.reports import plan_json
+
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return plan_json.render(plan, timestamp=at)
+
+
+def softened(objection: Diagnostic) -> Diagnostic:
+    """Return an objection as a plan tells it: applying is what it stands against."""
+    return replace(objection, severity=Severity.WARNING)

@@ -1,0 +1,147 @@
+"""How an apply goes, for people: a bar on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from opsconsole.cli.progress_lines import FEW, Lines, Printer
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.execution import Listener
+from opsconsole.reconcile.order import Step
+from opsconsole.reports import messages
+
+
+class Shown(Listener, Protocol):
+    """Someone who shows how an apply goes, and is told every ten seconds that it goes on."""
+
+    def tick(self) -> None:
+        """Say what has been under way for long."""
+
+
+class _Rate(ProgressColumn):
+    """Changes a second, and the time that the rest takes at that rate."""
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 0.0
+        if not task.completed or elapsed <= 0 or task.total is None:
+            return Text("…", style="dim")
+        rate = task.completed / elapsed
+        left = messages.duration((task.total - task.completed) / rate)
+        shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        return Text(f"{shown} · {left} left", style="cyan")
+
+
+class Bar:
+    """A bar on stderr with counts, rate and remaining time."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._lines = Lines(self._say)
+        self._title = title
+        self._failed = 0
+        self._few = False
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=32),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+            _Rate(),
+            TextColumn("{task.fields[failed]}"),
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task(title, total=None, start=False, failed="")
+
+    def begun(self, steps: int) -> None:
+        """Show the bar."""
+        self._few = steps <= FEW
+        if steps:
+            self._progress.update(self._task, total=steps)
+            self._progress.start_task(self._task)
+            self._progress.start()
+
+    def started(self, step: Step) -> None:
+        """Name what begins, where there is little of it."""
+        if self._few:
+            self._lines.started(step)
+
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Count what is over; what failed is named at once."""
+        if self._few or (outcome.failed and self._failed < FEW):
+            self._lines.finished(step, outcome, seconds)
+        self._failed += outcome.failed
+        self._count()
+
+    def skipped(self, step: Step, because: str) -> None:
+        """Count what is passed over, as failed."""
+        if self._few:
+            self._lines.skipped(step, because)
+        self._failed += 1
+        self._count()
+
+    def tick(self) -> None:
+        """Say what has been under way for long, where there is little of it."""
+        if self._few:
+            self._lines.tick()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+    def _count(self) -> None:
+        failed = f"[bold red]{self._failed:,} failed" if self._failed else ""
+        self._progress.update(self._task, advance=1, failed=failed)
+
+    def _say(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def showing(title: str, *, colour: bool) -> Iterator[Shown]:
+    """Show how an apply goes: by a bar where stderr is a terminal, by lines on stdout elsewhere."""
+    if not sys.stderr.isatty():
+        yield Lines(Printer())
+        return
+    bar = Bar(Console(stderr=True, no_color=not colour), title)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class Waiting:
+    """A spinner on stderr while a plan is made, with the number of requests so far."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._count: Callable[[], int] = lambda: 0
+        self._since = time.monotonic()
+
+    def watch(self, count: Callable[[], int]) -> None:
+        """Take the function that returns how many requests were sent."""
+        self._count = count
+
+    def __rich__(self) -> Text:
+        sent = self._count()
+        seconds = time.monotonic() - self._since
+        rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
+        counted = f" {sent:,} requests{rate}" if sent else ""
+        return Text.assemble((self._text, "bold"), (counted, "cyan"))
+
+
+@contextmanager
+def waiting(text: str, *, colour: bool) -> Iterator[Waiting]:
+    """Show that something is under way, where stderr is a terminal."""
+    shown = Waiting(text)
+    if not sys.stderr.isatty():
+        yield shown
+        return
+    with Console(stderr=True, no_color=not colour).status(shown):
+        yield shown

@@ -1,0 +1,51 @@
+"""`opsconsole show [PLANFILE]`: a saved plan, or the state."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli import arguments, opening, planning
+from opsconsole.reconcile.saved import read_plan
+from opsconsole.reconcile.state.opening import read_state
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "show",
+        help="show a saved plan, or the state",
+        description="Show a saved plan, or without one what the state holds.",
+        epilog=arguments.DASHES,
+    )
+    parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
+    arguments.flag(parser, "json", "print Terraform's JSON format")
+    arguments.add_place(parser)
+    arguments.add_reports(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show what is asked for; return the exit code."""
+    if args.planfile is None:
+        _show_state(args)
+        return 0
+    saved = read_plan(args.planfile)
+    planning.write_reports(args, saved.plan, saved.stack)
+    if args.json:
+        sys.stdout.write(planning.as_json(saved.plan))
+    else:
+        planning.show(args, saved.plan)
+    return 0
+
+
+def _show_state(args: argparse.Namespace) -> None:
+    from opsconsole.reports import state_json, state_text
+
+    state = read_state(opening.state_backend(args, "show"))
+    if args.json:
+        sys.stdout.write(state_json.render(state))
+    else:
+        sys.stdout.write(state_text.render(state, colour=planning.coloured(args)))

@@ -1,0 +1,162 @@
+"""The frame of the command: help, usage errors, and what becomes of an error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+
+import pytest
+
+from opsconsole import __version__
+from opsconsole.cli import main as command
+from opsconsole.errors import ConfigurationError, UserError
+
+KEY = "svc_ak_0123456789"
+
+
+@pytest.fixture
+def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], int]:
+    """Run `opsconsole probe`, a command that ends as told; return the exit code."""
+
+    def run(how: BaseException | int) -> int:
+        def end(args: argparse.Namespace) -> int:
+            if isinstance(how, int):
+                return how
+            raise how
+
+        def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+            subparsers.add_parser("probe").set_defaults(run=end)
+
+        module = types.ModuleType("probe_command")
+        module.__dict__["register"] = register
+        monkeypatch.setitem(sys.modules, "probe_command", module)
+        monkeypatch.setitem(command.COMMANDS, "probe", ("probe_command", "end as told"))
+        monkeypatch.setenv("OPSCONSOLE_API_KEY", KEY)
+        return command.main(["probe"])
+
+    return run
+
+
+def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], int]) -> None:
+    assert ending(code) == code
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (UserError("No program.", "Run it elsewhere."), "Error: No program.\nRun it elsewhere.\n"),
+        (ConfigurationError("No key."), "Error: No key.\n"),
+    ],
+)
+def test_an_error_is_told_with_its_remedy(
+    failure: Exception,
+    told: str,
+    ending: Callable[[BaseException], int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ending(failure) == 1
+    assert capsys.readouterr().err == told
+
+
+def test_an_unforeseen_error_is_one_message_without_a_traceback(
+    ending: Callable[[BaseException], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ending(ZeroDivisionError("by 0")) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("Error: unforeseen ZeroDivisionError: by 0\n")
+    assert "--debug" in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("failure", [UserError("x"), ZeroDivisionError("x")])
+def test_debug_shows_where_it_comes_from(
+    failure: Exception,
+    ending: Callable[[BaseException], int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPSCONSOLE_DEBUG", "1")
+    assert ending(failure) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_the_key_is_in_no_message(
+    debug: str,
+    ending: Callable[[BaseException], int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPSCONSOLE_DEBUG", debug)
+    ending(RuntimeError(f"bad header Bearer {KEY}"))
+    assert KEY not in capsys.readouterr().err
+
+
+def test_an_interrupt_exits_with_130(
+    ending: Callable[[BaseException], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ending(KeyboardInterrupt()) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([]) == 1
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in command.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [["nothing"], ["--nothing"], ["provider"], ["provider", "install", "--plug", "x"]]
+)
+def test_a_usage_error_exits_with_1(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(words)
+    assert ended.value.code == 1
+    assert "Error: " in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"opsconsole {__version__}\n"
+
+
+@pytest.mark.parametrize("name", sorted(command.COMMANDS))
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main([name, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: opsconsole {name}" in capsys.readouterr().out
+
+
+def test_help_imports_no_command() -> None:
+    script = (
+        "import sys; from opsconsole.cli.main import main; main([]); "
+        "print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    modules = python("-c", script).stderr.splitlines()
+    heavy = {module for module, _ in command.COMMANDS.values()} | {"httpx", "aiohttp", "asyncio"}
+    assert "opsconsole.cli.main" in modules
+    assert not heavy.intersection(modules)
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    shell = f'"{sys.executable}" -m opsconsole.cli.main emulator --profiles | true'
+    seen = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=60)
+    assert seen.stderr == ""

@@ -1,0 +1,199 @@
+"""The mirror that `provider install` writes, its launcher, and what the user is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opsconsole import __version__
+from opsconsole.address import DEFAULT_HOSTS, SOURCE
+from opsconsole.cli import main as command
+from opsconsole.cli import mirror, provider_install
+from opsconsole.errors import UserError
+
+PLUGIN = "This program is a Terraform provider"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of the test's own, with no settings in it."""
+    for name in ("TF_CLI_CONFIG_FILE", "XDG_DATA_HOME", "XDG_DATA_DIRS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def started(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Start a launcher as a reader of its README would: by hand, from anywhere."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("TF_PLUGIN")}
+    environment = {**kept, **variables}
+    return subprocess.run(
+        [launcher], capture_output=True, text=True, env=environment, cwd="/", timeout=60
+    )
+
+
+def files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file below `folder`, with what changes when it is written again."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
+    launchers = mirror.install(tmp_path)
+
+    assert launchers == [
+        tmp_path / host / SOURCE / __version__ / system / f"{mirror._COMMAND}_v{__version__}"
+        for host in DEFAULT_HOSTS
+        for system in mirror.platforms()
+    ]
+    assert all(os.access(launcher, os.X_OK) for launcher in launchers)
+    assert all([*launcher.parent.iterdir()] == [launcher] for launcher in launchers)
+
+
+def test_installing_again_touches_nothing(tmp_path: Path) -> None:
+    mirror.install(tmp_path)
+    before = files(tmp_path)
+    mirror.install(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
+    launcher = mirror.install(tmp_path)[0]
+    text = launcher.read_text()
+    launcher.write_text("damaged")
+    launcher.chmod(0o644)
+    mirror.install(tmp_path)
+    assert launcher.read_text() == text
+    assert os.access(launcher, os.X_OK)
+
+
+def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = mirror.install(tmp_path)[0]
+    monkeypatch.setattr(mirror, "__version__", "9.9.9")
+    new = mirror.install(tmp_path)[0]
+    assert old.exists()
+    assert new.name == "terraform-provider-opsconsole_v9.9.9"
+    assert new.parent.parent.name == "9.9.9"
+
+
+def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
+    launcher = mirror.install(tmp_path)[0]
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    elsewhere = mirror.install(tmp_path / "2", str(tmp_path / "venv/bin/python"))[0]
+    assert launcher.read_text() == elsewhere.read_text()
+    assert sys.prefix not in launcher.read_text()
+
+
+def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None:
+    launcher = mirror.install(tmp_path / "mirror")[0]
+    linked = tmp_path / "linked"
+    linked.symlink_to(launcher.parent)
+    seen = started(linked / launcher.name, PYTHONPATH="/nowhere", PYTHONHASHSEED="wrong")
+    assert (seen.returncode, seen.stdout) == (1, "")
+    assert PLUGIN in seen.stderr
+
+
+def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
+    launcher = mirror.install(tmp_path / "mirror")[0]
+    copied = shutil.copytree(launcher.parent, tmp_path / "copied") / launcher.name
+    scripts = Path(sys.executable).parent
+    assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").stderr
+    lost = started(copied, PATH="/usr/bin:/bin")
+    assert lost.returncode == 1
+    assert "opsconsole provider install" in lost.stderr
+
+
+def test_a_python_that_is_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    launcher = mirror.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
+    (tmp_path / "venv").unlink()
+    lost = started(launcher, PATH="/usr/bin:/bin")
+    assert lost.returncode == 1
+    assert "is gone" in lost.stderr
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python", shutil.which("false") or "/bin/false"])
+def test_a_python_without_the_provider_is_refused(python: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot start the provider"):
+        mirror.install(tmp_path, python)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert command.main(["provider", "install", "--plugin-dir", str(tmp_path / "file/x")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "expected"),
+    [
+        ("Linux", "x86_64", ["linux_amd64"]),
+        ("Linux", "aarch64", ["linux_arm64"]),
+        ("Linux", "armv7l", ["linux_arm"]),
+        ("Linux", "s390x", ["linux_s390x"]),
+        ("Darwin", "arm64", ["darwin_amd64", "darwin_arm64"]),
+        ("FreeBSD", "amd64", ["freebsd_amd64"]),
+    ],
+)
+def test_platforms_have_terraforms_names(system: str, machine: str, expected: list[str]) -> None:
+    assert mirror.platforms(system, machine) == expected
+
+
+def test_windows_is_refused_with_a_remedy() -> None:
+    with pytest.raises(UserError, match="WSL"):
+        mirror.platforms("Windows", "AMD64")
+
+
+def test_by_default_nothing_needs_to_be_told(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["provider", "install"]) == 0
+    assert (home / ".terraform.d/plugins" / DEFAULT_HOSTS[0] / SOURCE / __version__).is_dir()
+    assert "look there by themselves" in capsys.readouterr().out
+
+
+def test_another_folder_needs_a_setting(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "my plugins"
+    assert command.main(["provider", "install", "--plugin-dir", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert f"export TF_CLI_CONFIG_FILE='{folder}/opsconsole.tfrc'" in shown
+    assert f'path    = "{folder}"' in shown
+    assert (folder / "opsconsole.tfrc").read_text() == mirror.configuration(folder)
+
+
+@pytest.mark.parametrize("name", [".terraformrc", ".tofurc", "named"])
+def test_the_users_own_settings_are_noticed(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    settings = home / name
+    settings.write_text("provider_installation {\n  direct {}\n}\n")
+    if name == "named":
+        monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(settings))
+    assert command.main(["provider", "install"]) == 0
+    assert f"{settings} has a provider_installation block" in capsys.readouterr().out
+
+
+def test_every_implied_mirror_is_known(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    monkeypatch.setenv("XDG_DATA_DIRS", "/a:/b")
+    assert provider_install.implied_folders(os.environ) == [
+        home / ".terraform.d/plugins",
+        Path.cwd() / "terraform.d/plugins",
+        Path("/data/terraform/plugins"),
+        Path("/a/terraform/plugins"),
+        Path("/b/terraform/plugins"),
+    ]

@@ -1,0 +1,70 @@
+"""`terraform init` finds the installed provider without a registry, and it serves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engines import Cdktf, Terraform
+from opsconsole import __version__
+from opsconsole.address import full_address
+from opsconsole.cli.mirror import install
+from opsconsole.emulator.running import serve
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+
+PROGRAM = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+
+
+@pytest.mark.terraform
+def test_init_takes_the_version_from_the_mirror(terraform: Callable[..., Terraform]) -> None:
+    engine = terraform(PROGRAM)
+
+    schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
+
+    schema = schemas[full_address()]
+    assert set(schema["resource_schemas"]) == set(RESOURCES)
+    assert set(schema["data_source_schemas"]) == set(DATA_SOURCES)
+    assert f'version = "{__version__}"' in (engine.folder / ".terraform.lock.hcl").read_text()
+
+
+@pytest.mark.terraform
+def test_the_lock_of_one_machine_serves_another(
+    terraform: Callable[..., Terraform], tmp_path: Path
+) -> None:
+    engine = terraform(PROGRAM)
+    lock = (engine.folder / ".terraform.lock.hcl").read_text()
+    (tmp_path / "venv").symlink_to(sys.prefix)
+    install(tmp_path / "mirror", str(tmp_path / "venv" / "bin" / "python"))
+
+    engine.run("init", "-lockfile=readonly", f"-plugin-dir={tmp_path / 'mirror'}")
+
+    assert (engine.folder / ".terraform.lock.hcl").read_text() == lock
+
+
+@pytest.mark.terraform
+def test_a_host_is_applied_and_destroyed(terraform: Callable[..., Terraform]) -> None:
+    with serve() as console:
+        engine = terraform(PROGRAM, console)
+        assert engine.plan().actions == {"opsconsole_host.web": ["create"]}
+        engine.apply()
+        assert engine.resources()["opsconsole_host.web"]["name"] == "web"
+        assert engine.plan().code == 0
+        engine.destroy()
+        assert engine.resources() == {}
+
+
+@pytest.mark.cdktf
+def test_cdktf_get_generates_bindings(cdktf_cli: Callable[..., Cdktf]) -> None:
+    engine = cdktf_cli()
+    provider = {"name": "opsconsole", "source": "opsconsole/opsconsole", "version": __version__}
+    engine.configure("true", terraformProviders=[provider], codeMakerOutput="imports")
+
+    engine.run("get")
+
+    made = engine.folder / "imports" / "opsconsole"
+    expected = {name.removeprefix("opsconsole_") for name in RESOURCES}
+    assert expected <= {path.name for path in made.iterdir()}
