@@ -1,0 +1,80 @@
+"""The pre-commit hooks, run by pre-commit in a repository that takes them from this one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from opsconsole.emulator.running import Emulator
+from pipeline_jobs import run_shell
+from pipeline_repository import Repository, git, plain_program
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
+CONFIG = ROOT / "examples" / "pipelines" / "pre-commit" / ".pre-commit-config.yaml"
+ADDRESS = "https://git.example.com/operations/opsconsole"
+
+
+@pytest.fixture
+def hooked(tmp_path: Path) -> Repository:
+    """A project whose hooks come from a repository with the hooks of this one."""
+    hooks = Repository(tmp_path / "hooks", {HOOKS.name: HOOKS.read_text()})
+    git(hooks.folder, "tag", "v0.1.0")
+    config = CONFIG.read_text()
+    assert ADDRESS in config
+    files = {
+        CONFIG.name: config.replace(ADDRESS, str(hooks.folder)),
+        "main.tf.json": plain_program(tmp_path / "fleet.tfstate", "web-1"),
+    }
+    return Repository(tmp_path / "project", files)
+
+
+@pytest.fixture
+def environment(machine: dict[str, str], console: Emulator, tmp_path: Path) -> dict[str, str]:
+    """The environment of someone who pushes."""
+    return machine | {
+        "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
+        "OPSCONSOLE_BASE_URL": console.base_url,
+        "OPSCONSOLE_API_KEY": console.api_key,
+    }
+
+
+def test_a_push_shows_the_plan_and_stops_where_there_is_none(
+    hooked: Repository, environment: dict[str, str], console: Emulator
+) -> None:
+    command = "pre-commit run --all-files --color=never --hook-stage pre-push opsconsole-plan"
+    code, said = run_shell(command, hooked.folder, environment)
+    assert code == 0, said
+    assert "1 to add, 0 to change, 0 to destroy" in said
+    assert not console.rows("hosts")
+
+    program = json.loads((hooked.folder / "main.tf.json").read_text())
+    program["resource"]["opsconsole_host"]["web-1"]["target_port"] = 70_000
+    hooked.commit({"main.tf.json": json.dumps(program)}, "A port that cannot be")
+    code, said = run_shell(command, hooked.folder, environment)
+    assert code == 1
+    assert "target_port" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("OPSCONSOLE_API_KEY=svc_ak_4f8d2c6b9e1a7035", True),
+        ('key = "svc_ak_emulator_0123456789"', True),
+        ("OPSCONSOLE_API_KEY=svc_ak_emulator", False),
+        ("A key has the form svc_ak_<secret>.", False),
+    ],
+)
+def test_a_key_is_not_committed(
+    line: str, found: bool, hooked: Repository, environment: dict[str, str]
+) -> None:
+    (hooked.folder / "notes.txt").write_text(f"{line}\n")
+    git(hooked.folder, "add", "notes.txt")
+    code, said = run_shell("pre-commit run --color=never", hooked.folder, environment)
+    assert code == (1 if found else 0), said
+    assert ("notes.txt:1" in said) is found
+    assert "opsconsole plan" not in said, "a plan is made before a push only"
+    shutil.rmtree(environment["PRE_COMMIT_HOME"])
