@@ -1,0 +1,102 @@
+"""`make demo` tells its story, with Terraform and without, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "examples" / "demo.py"
+SECONDS = 280
+
+NATIVE_REPAIR = (
+    "$ opsconsole drift",
+    "Missing (2)",
+    "Archived (2)",
+    "Changed (1)",
+    "~ target_port = 22 -> 2222",
+    "Drift. 5 resources drifted.",
+    "Apply complete! Resources: 4 added, 1 changed, 0 destroyed.",
+    "$ opsconsole destroy",
+    "along",
+    "Destroy complete! Resources: 23 destroyed.",
+    "0 hosts are left",
+)
+
+
+def show(folder: Path, **variables: str) -> str:
+    """Run the demo with `folder` as the place of temporary files; return what it wrote."""
+    environment = {**os.environ, "TMPDIR": str(folder), **variables}
+    done = subprocess.run(
+        [sys.executable, DEMO],
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    left = [path.name for path in folder.iterdir() if path.name.startswith("opsconsole-")]
+    assert left == []
+    return done.stdout
+
+
+def in_order(text: str, *sentences: str) -> None:
+    """Check that `sentences` stand in `text`, one after the other."""
+    position = 0
+    for sentence in sentences:
+        found = text.find(sentence, position)
+        assert found >= 0, f"{sentence!r} is missing after:\n{text[:position]}\nin:\n{text}"
+        position = found + len(sentence)
+
+
+@pytest.mark.cdktf
+@pytest.mark.terraform
+def test_the_whole_way(tmp_path: Path) -> None:
+    # Not "Apply complete!" and the like: cdktf may end before it has passed on the last lines.
+    in_order(
+        show(tmp_path),
+        "It declares 6 agents, 6 plugin attachments, 2 blacklisted commands, 8 hosts, 1 specialty",
+        "$ cdktf plan",
+        "Plan: 23 to add, 0 to change, 0 to destroy.",
+        "$ cdktf deploy",
+        "web-north   10.1.0.10  jump-north       web-north  disk, logs",
+        "No changes.",
+        "Behind Terraform's back",
+        "gone",
+        '~ tags = - "role:cache" + "role:web"',
+        "~ target_port = 2222 -> 22",
+        "Plan: 4 to add, 1 to change, 0 to destroy.",
+        "The repair",
+        "$ cdktf deploy",
+        "No changes.",
+        "$ cdktf destroy",
+        "0 hosts are left",
+        "The same without Terraform",
+        *NATIVE_REPAIR,
+    )
+
+
+def test_without_terraform(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if node:
+        (programs / "node").symlink_to(node)
+    in_order(
+        show(tmp_path, PATH=str(programs)),
+        "Neither Terraform nor OpenTofu is here",
+        "$ python examples/fleet/main.py",
+        "It declares 6 agents",
+        "$ opsconsole plan",
+        "Plan: 23 to add, 0 to change, 0 to destroy.",
+        "web-north   10.1.0.10  jump-north       web-north  disk, logs",
+        "No changes.",
+        *NATIVE_REPAIR,
+    )
