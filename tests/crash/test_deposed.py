@@ -1,0 +1,113 @@
+"""What an interrupted replacement put aside is deleted by the next run, as Terraform does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engines import Terraform
+from opsconsole.emulator.running import serve
+from opsconsole.reconcile.deposed import deposed_name, instance_and_key
+from opsconsole.reconcile.state.opening import backend_for, open_state
+from opsconsole.reports import plan_json, plan_text
+from worlds import World
+
+KEY = "0badc0de"
+HOST = "opsconsole_host.kept"
+NAME = deposed_name(HOST, KEY)
+
+
+@pytest.fixture
+def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
+    """A host with another one that waits beside it under a deposed key."""
+    with serve() as console:
+        world = World(console, terraform({}, console))
+        world.write(hosts("kept", "aside"))
+        world.native_apply()
+        with open_state(backend_for(world.folder, None, "test")) as session:
+            held = session.state.get("opsconsole_host.aside")
+            assert held is not None
+            session.state.put(HOST, replace(held, create_before_destroy=True), KEY)
+            session.state.remove("opsconsole_host.aside")
+        world.write(hosts("kept"))
+        yield world
+
+
+def hosts(*names: str, **more: Any) -> dict[str, Any]:
+    return {"resource": {"opsconsole_host": {name: {"name": name, **more} for name in names}}}
+
+
+@pytest.mark.terraform
+def test_both_engines_plan_its_deletion_alike(world: World) -> None:
+    plan = world.native_plan()
+    assert [(item.address, item.action.value) for item in plan.acting()] == [(NAME, "delete")]
+    [ours] = [
+        item
+        for item in plan_json.document(plan)["resource_changes"]
+        if item["change"]["actions"] != ["no-op"]
+    ]
+    [theirs] = [
+        item
+        for item in world.terraform.plan().json["resource_changes"]
+        if item["change"]["actions"] != ["no-op"]
+    ]
+    for member in ("address", "deposed", "type", "name", "mode"):
+        assert ours[member] == theirs[member]
+    assert ours["change"]["before"]["id"] == theirs["change"]["before"]["id"]
+    shown = plan_text.render(plan, colour=False)
+    assert "left over from a replacement" in shown
+
+
+@pytest.mark.terraform
+def test_it_goes_and_the_instance_stays(world: World) -> None:
+    world.native_apply()
+    assert [row["name"] for row in world.console.rows("hosts")] == ["kept"]
+    assert world.native_plan().empty
+    assert world.terraform.plan_run().code == 0
+
+
+@pytest.mark.terraform
+def test_it_goes_although_its_instance_must_not_and_has_moved(world: World) -> None:
+    program = hosts("moved", lifecycle={"prevent_destroy": True})
+    program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"
+    program["moved"] = [{"from": HOST, "to": "opsconsole_host.moved"}]
+    world.write(program)
+    world.native_apply()
+    assert [row["name"] for row in world.console.rows("hosts")] == ["kept"]
+    assert world.terraform.plan_run().code == 0
+
+
+@pytest.mark.terraform
+def test_one_that_the_console_lost_leaves_state_without_a_call(world: World) -> None:
+    row = world.find("hosts", "aside")
+    assert row is not None
+    world.console.delete("hosts", row["id"])
+    world.write(hosts("kept", knowledge="has a change of its own"))
+    world.native_apply()
+    with open_state(backend_for(world.folder, None, "test")) as session:
+        assert session.state.deposed(HOST) == ()
+    assert world.native_plan().empty
+
+
+@pytest.mark.terraform
+def test_a_removed_block_lets_go_of_it_too(world: World) -> None:
+    world.write({"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
+    world.native_apply()
+    assert len(world.console.rows("hosts")) == 2
+    assert world.normalised_state() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (NAME, (HOST, KEY)),
+        (HOST, (HOST, "")),
+        ('x.y["(deposed 0badc0de)"]', ('x.y["(deposed 0badc0de)"]', "")),
+        (f'x.y["a"] (deposed {KEY})', ('x.y["a"]', KEY)),
+    ],
+)
+def test_names_of_deposed_objects(text: str, parts: tuple[str, str]) -> None:
+    assert instance_and_key(text) == parts

@@ -1,0 +1,51 @@
+"""Whoever comes while a native apply is at work is told who holds the state, or waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from crash_scene import Scene
+from engines import Terraform
+from opsconsole.reconcile.state.lock import LockInfo, info_file
+
+
+@pytest.fixture
+def scene(terraform: Callable[..., Terraform], tmp_path: Path) -> Iterator[Scene]:
+    with ExitStack() as cleanup:
+        scene = Scene(terraform({}), tmp_path, cleanup)
+        scene.console.fault(method="POST", path="/agents$", delay=8)
+        yield scene
+
+
+def holder(scene: Scene) -> LockInfo:
+    """Wait until a native apply holds the state and is in the middle of its changes."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found = LockInfo.read(info_file(scene.folder / "terraform.tfstate"))
+        if found is not None and not scene.console.waiting_faults():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("nobody took the lock")
+
+
+@pytest.mark.terraform
+def test_others_are_refused_by_name_and_a_terraform_that_waits_loses_nothing(scene: Scene) -> None:
+    with scene.start(0) as first:
+        held = holder(scene)
+        with scene.start(0) as second:
+            _, said = second.communicate(timeout=30)
+        assert second.returncode == 1
+        assert held.who in said and "opsconsole apply" in said
+        refused = scene.terraform.apply(expect=(1,))
+        assert held.id in refused.text and held.who in refused.text
+        waited = scene.terraform.apply("-lock-timeout=60s")
+        assert first.wait(30) == 0
+        first.communicate()
+    assert "0 added, 0 changed, 0 destroyed" in waited.text
+    scene.check_nothing_is_lost()
+    scene.check_all_is_there()

@@ -1,0 +1,131 @@
+"""Random programs: both engines plan the same, and what one applies the other finds in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from engines import Terraform
+from opsconsole.emulator.running import serve
+from parity_cases import Behind, Case, Step, cases, whole
+from worlds import World, actions
+
+EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
+BATCHES = 15 if EVERYTHING else 1
+CASES = 40 if EVERYTHING else 20
+PROFILES = ("default", "sparse", "fickle", "bumping")
+
+
+@pytest.mark.terraform
+@pytest.mark.parity
+@pytest.mark.timeout(7200 if EVERYTHING else 300)
+@pytest.mark.parametrize("profile", PROFILES if EVERYTHING else PROFILES[:2])
+def test_both_engines_agree(profile: str, terraform: Callable[..., Terraform]) -> None:
+    @settings(
+        max_examples=BATCHES,
+        deadline=None,
+        database=None,
+        derandomize=not EVERYTHING,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(cases(), min_size=CASES, max_size=CASES))
+    def run(batch: list[Case]) -> None:
+        with serve(profile) as left, serve(profile) as right:
+            worlds = [World(console, terraform({}, console)) for console in (left, right)]
+            live(worlds, {f"c{number}": case for number, case in enumerate(batch)})
+
+    run()
+
+
+def live(worlds: list[World], batch: dict[str, Case]) -> None:
+    """Let both worlds live through every step of every case."""
+    for world in worlds:
+        for prefix in batch:
+            prepare(world, prefix)
+    for number in range(len(next(iter(batch.values())).steps)):
+        steps = {prefix: case.steps[number] for prefix, case in batch.items()}
+        for world in worlds:
+            for prefix, step in steps.items():
+                for event in step.behind:
+                    happen(world, prefix, event)
+            world.write(whole(steps))
+            compare_plans(world, steps)
+        ours, theirs = worlds
+        ours.native_apply()
+        theirs.terraform.apply()
+        assert ours.terraform.plan_run().code == 0, "Terraform finds what the native engine left"
+        assert theirs.native_plan().empty, "the native engine finds what Terraform left"
+        compare_states(ours, theirs)
+
+
+def prepare(world: World, prefix: str) -> None:
+    """Make the rows that a case adopts."""
+    world.console.create("blacklists", id=f"blk_{prefix}", pattern="first*", org_id="org_main")
+    world.console.create(
+        "specialties", id=f"spc_{prefix}", key=f"key-{prefix}", name=f"Specialty {prefix}"
+    )
+
+
+def compare_plans(world: World, steps: dict[str, Step]) -> None:
+    """Both engines plan the same actions; the message names the case that they differ about."""
+    native = world.native_plan()
+    judge = world.terraform.plan()
+    ours, theirs = actions(native), judge.actions
+    for address in sorted({*ours, *theirs}):
+        if ours.get(address) == theirs.get(address):
+            continue
+        prefix = address.partition(".")[2].partition("_")[0]
+        pytest.fail(
+            f"{address}: native {ours.get(address)}, Terraform {theirs.get(address)}\n"
+            f"{steps.get(prefix)}"
+        )
+    assert (judge.code == 0) == native.empty
+
+
+def compare_states(ours: World, theirs: World) -> None:
+    """Both engines left the same in state, but for ids and times."""
+    left, right = ours.normalised_state(), theirs.normalised_state()
+    for address in sorted({*left, *right}):
+        mine, judge = left.get(address), right.get(address)
+        if mine != judge:
+            keys = {*(mine or {}), *(judge or {})}
+            told = {
+                key: ((mine or {}).get(key), (judge or {}).get(key))
+                for key in keys
+                if (mine or {}).get(key) != (judge or {}).get(key)
+            }
+            pytest.fail(f"{address} in state, native and Terraform: {told}")
+
+
+def happen(world: World, prefix: str, event: Behind) -> None:
+    """Let something happen behind the engines' backs, by the API or in the console itself."""
+    if event.what == "row":
+        world.console.change("blacklists", f"blk_{prefix}", **{event.field: event.value})
+        return
+    host = world.find("hosts", f"{prefix}-{event.host}")
+    if host is None:
+        return
+    if event.what == "change":
+        world.call("POST", f"/api/v1/hosts/{host['id']}", {event.field: event.value})
+    elif event.what == "external":
+        world.console.change("hosts", host["id"], external_id="moved")
+    elif event.what == "delete":
+        world.call("DELETE", f"/api/v1/hosts/{host['id']}")
+    else:
+        detach_all(world, host["id"])
+
+
+def detach_all(world: World, host_id: str) -> None:
+    """Detach every plugin of the host's agents."""
+    agents: set[Any] = {
+        row["id"] for row in world.console.rows("agents") if row.get("host_id") == host_id
+    }
+    for row in world.console.rows("attachments"):
+        if row["agent_id"] in agents:
+            world.console.delete("attachments", row["id"])

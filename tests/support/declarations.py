@@ -1,0 +1,134 @@
+"""Values and programs for tests that declare resources, made from the definitions.
+
+A new attribute is covered by being defined: its values come from its kind and its bounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engines import PLANNED, Run, Terraform
+from opsconsole.definition import Attribute, Kind
+
+ORGS = ("org_main", "org_lab")
+REFERENCES = {
+    "host": ("${opsconsole_host.gate_0.id}", "${opsconsole_host.gate_1.id}"),
+    "specialty": ("spc_linux", "spc_windows"),
+    "agent": ("${opsconsole_agent.first.id}", "${opsconsole_agent.second.id}"),
+}
+"""Two values of an id, by the resource that it refers to; `gates` declares the hosts."""
+
+_NAMED: Mapping[str, tuple[Any, Any]] = {
+    "org_id": ORGS,
+    "tags": (["env:test", "role:web"], ["env:live"]),
+    "plugin_ids": (["plg_disk", "plg_logs"], ["plg_disk", "plg_metrics"]),
+    "plugin_id": ("plg_disk", "plg_logs"),
+    "mac": ("02:00:00:00:00:01", "02:00:00:00:00:02"),
+    "delete": ("20s", "1m"),
+}
+"""Where a name means more to a console than its kind tells."""
+
+
+def value(attribute: Attribute, variant: int) -> Any:
+    """Return a value that the attribute may be declared to have; variants 0 and 1 differ."""
+    if attribute.name in _NAMED:
+        return _NAMED[attribute.name][variant]
+    if attribute.refers_to:
+        reference = REFERENCES[attribute.refers_to][variant]
+        return [reference] if attribute.kind is Kind.STRING_LIST else reference
+    if attribute.allowed:
+        return attribute.allowed[variant]
+    return _by_kind(attribute, variant)
+
+
+def _by_kind(attribute: Attribute, variant: int) -> Any:
+    name = attribute.name
+    match attribute.kind:
+        case Kind.INTEGER | Kind.NUMBER:
+            return 40 + variant
+        case Kind.BOOLEAN:
+            return variant == 0
+        case Kind.STRING_SET | Kind.STRING_LIST:
+            return [f"{name}-{letter}{variant}" for letter in "ab"]
+        case Kind.OBJECT:
+            return {item.name: value(item, variant) for item in attribute.attributes}
+        case Kind.OBJECT_LIST:
+            return [{item.name: value(item, variant) for item in attribute.attributes}]
+        case _:
+            return f"{name} {variant}"
+
+
+def gates(**facts: Any) -> dict[str, Any]:
+    """Declare the two jump hosts that `REFERENCES` names."""
+    return {
+        f"gate_{number}": {"name": f"gate-{number}", "is_jump_host": True, **facts}
+        for number in (0, 1)
+    }
+
+
+def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a program of resources: short type name to name to attributes."""
+    declared = {f"opsconsole_{kind}": dict(named) for kind, named in resources.items() if named}
+    return {"resource": declared}
+
+
+def attribute_at(folder: Path, diagnostic: Mapping[str, Any]) -> str:
+    """Return the attribute that a diagnostic of Terraform points at, or the empty string.
+
+    The line of the program where it points holds the attribute's name.
+    """
+    place = diagnostic.get("range")
+    if place is None:
+        return ""
+    lines = (folder / place["filename"]).read_text().splitlines()
+    line = lines[place["start"]["line"] - 1]
+    named = re.match(r'\s*"?(\w+)"?\s*[:=]', line)
+    return named[1] if named else ""
+
+
+def held(engine: Terraform) -> dict[str, dict[str, Any]]:
+    """Return the attributes in state by address, read from the file: no program is started."""
+    return {
+        f"{resource['type']}.{resource['name']}": resource["instances"][0]["attributes"]
+        for resource in engine.state()["resources"]
+        if resource["mode"] == "managed"
+    }
+
+
+_ACTIONS = {"replace": ["delete", "create"]}
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """A plan that succeeded, as `terraform plan -json` tells of it: actions and drift by address.
+
+    `saved` is the plan file.
+    """
+
+    run: Run
+    saved: str
+    actions: dict[str, list[str]]
+    drift: dict[str, list[str]]
+
+
+def foresee(engine: Terraform, *words: str, **variables: str) -> Foreseen:
+    """Plan, save the plan, and return what it says; one program is started.
+
+    Raises:
+        EngineError: Planning failed.
+    """
+    saved = str(engine.folder / "saved.tfplan")
+    run = engine.plan_run(f"-out={saved}", *words, expect=PLANNED, **variables)
+    actions, drift = (_told(run, kind) for kind in ("planned_change", "resource_drift"))
+    return Foreseen(run, saved, actions, drift)
+
+
+def _told(run: Run, kind: str) -> dict[str, list[str]]:
+    told = (message["change"] for message in run.messages if message["type"] == kind)
+    return {
+        item["resource"]["addr"]: _ACTIONS.get(item["action"], [item["action"]]) for item in told
+    }

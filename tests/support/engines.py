@@ -1,0 +1,290 @@
+"""Drive the real `terraform` and `cdktf` programs from a test, and read what they say.
+
+Terraform speaks JSON here (`-json`), so that tests compare values and not sentences.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+SUCCESS = frozenset({0})
+PLANNED = frozenset({0, 2})
+"""Exit codes of `plan -detailed-exitcode`: no changes, changes."""
+
+SOURCE = "opsconsole/opsconsole"
+SECONDS = 240
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class EngineError(AssertionError):
+    """A program exited with a code that the test did not expect; the message is its output."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished program."""
+
+    command: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Everything it wrote."""
+        return self.out + self.err
+
+    @cached_property
+    def messages(self) -> list[dict[str, Any]]:
+        """The lines of JSON that `-json` makes Terraform write."""
+        lines = (line for line in self.out.splitlines() if line.startswith("{"))
+        return [json.loads(line) for line in lines]
+
+    def diagnostics(self, severity: str | None = None) -> list[dict[str, Any]]:
+        """Diagnostics as Terraform gives them: `severity`, `summary`, `detail`, `address`."""
+        found = [message["diagnostic"] for message in self.messages if "diagnostic" in message]
+        return [item for item in found if severity in (None, item["severity"])]
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        return self.diagnostics("error")
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        return self.diagnostics("warning")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that succeeded: how `terraform plan` ran, and the saved plan as JSON."""
+
+    run: Run
+    json: dict[str, Any]
+
+    @property
+    def code(self) -> int:
+        """The detailed exit code: 0 for no changes, 2 for changes."""
+        return self.run.code
+
+    @property
+    def actions(self) -> dict[str, list[str]]:
+        """The actions planned, by address; what needs none is left out."""
+        return _actions(self.json.get("resource_changes", []))
+
+    @property
+    def drift(self) -> dict[str, list[str]]:
+        """What was found changed behind Terraform's back, by address."""
+        return _actions(self.json.get("resource_drift", []))
+
+    def change(self, address: str) -> dict[str, Any]:
+        """The `change` object of one resource: before, after, after_unknown, replace_paths."""
+        changes = self.json.get("resource_changes", [])
+        return next(item["change"] for item in changes if item["address"] == address)
+
+
+def _actions(changes: list[dict[str, Any]]) -> dict[str, list[str]]:
+    found = {item["address"]: item["change"]["actions"] for item in changes}
+    return {address: actions for address, actions in found.items() if actions != ["no-op"]}
+
+
+class Engine:
+    """A program that runs in one folder with one environment."""
+
+    def __init__(self, program: Path, folder: Path, environment: Mapping[str, str]) -> None:
+        self.program = program
+        self.folder = folder
+        self.environment = dict(environment)
+
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        """Start the program and do not wait, for tests that interrupt or kill it."""
+        return subprocess.Popen(
+            [str(self.program), *words],
+            cwd=self.folder,
+            env={**self.environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str) -> Run:
+        """Run the program to its end.
+
+        Args:
+            words: What stands after the program's name.
+            expect: Exit codes that the test is content with; None for any.
+            variables: Additions to the environment.
+
+        Raises:
+            EngineError: The exit code is another one.
+        """
+        with self.start(*words, **variables) as process:
+            try:
+                out, err = process.communicate(timeout=SECONDS)
+            except BaseException:
+                process.kill()
+                raise
+        plain = [_COLOUR.sub("", text) for text in (out, err)]
+        finished = Run((self.program.name, *words), process.returncode, *plain)
+        if expect is not None and finished.code not in expect:
+            command = " ".join(finished.command)
+            raise EngineError(f"`{command}` exited with {finished.code}:\n{finished.text}")
+        return finished
+
+
+class Terraform(Engine):
+    """Terraform in a folder of its own; `settings` are the provider's, where none are written."""
+
+    settings: Mapping[str, Any] = {}
+
+    def write(self, program: Mapping[str, Any], name: str = "main.tf.json") -> None:
+        """Write a program in JSON; the main one gets `required_providers` and `provider`."""
+        whole = dict(program)
+        if name == "main.tf.json":
+            needs = {"required_providers": {"opsconsole": {"source": SOURCE}}}
+            whole["terraform"] = needs | whole.get("terraform", {})
+            whole.setdefault("provider", {"opsconsole": dict(self.settings)})
+        (self.folder / name).write_text(json.dumps(whole, indent=2))
+
+    def init(self, *words: str) -> Run:
+        return self.run("init", "-input=false", "-no-color", *words)
+
+    def validate(self, *, expect: Collection[int] | None = SUCCESS) -> dict[str, Any]:
+        """Return the JSON of `terraform validate`."""
+        report: dict[str, Any] = json.loads(self.run("validate", "-json", expect=expect).out)
+        return report
+
+    def plan(self, *words: str, **variables: str) -> Plan:
+        """Plan, save the plan, and read it back.
+
+        Raises:
+            EngineError: Planning failed; `plan_run` is for tests that want that.
+        """
+        saved = self.folder / "saved.tfplan"
+        run = self.plan_run(f"-out={saved}", *words, expect=PLANNED, **variables)
+        shown = self.run("show", "-json", str(saved), **variables)
+        return Plan(run, json.loads(shown.out))
+
+    def plan_run(self, *words: str, expect: Collection[int] | None = None, **variables: str) -> Run:
+        """Plan with `-detailed-exitcode`, whatever comes of it."""
+        options = ("-json", "-input=false", "-detailed-exitcode")
+        return self.run("plan", *options, *words, expect=expect, **variables)
+
+    def apply(self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str) -> Run:
+        options = ("-json", "-input=false", "-auto-approve")
+        return self.run("apply", *options, *words, expect=expect, **variables)
+
+    def destroy(
+        self, *words: str, expect: Collection[int] | None = SUCCESS, **variables: str
+    ) -> Run:
+        options = ("-json", "-input=false", "-auto-approve")
+        return self.run("destroy", *options, *words, expect=expect, **variables)
+
+    def import_(
+        self,
+        address: str,
+        identity: str,
+        *words: str,
+        expect: Collection[int] | None = SUCCESS,
+        **variables: str,
+    ) -> Run:
+        options = ("-input=false", "-no-color")
+        return self.run("import", *options, *words, address, identity, expect=expect, **variables)
+
+    def show_json(self) -> dict[str, Any]:
+        """Return the state as `terraform show -json` gives it."""
+        shown: dict[str, Any] = json.loads(self.run("show", "-json").out)
+        return shown
+
+    def resources(self) -> dict[str, dict[str, Any]]:
+        """Return the attributes in state, by address; modules are not looked into."""
+        root = self.show_json().get("values", {}).get("root_module", {})
+        return {item["address"]: item["values"] for item in root.get("resources", [])}
+
+    def state(self) -> dict[str, Any]:
+        """Return the state file itself."""
+        state: dict[str, Any] = json.loads((self.folder / "terraform.tfstate").read_text())
+        return state
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the outputs' values, by name."""
+        found = json.loads(self.run("output", "-json").out)
+        return {name: item["value"] for name, item in found.items()}
+
+
+class Cdktf(Engine):
+    """The cdktf command in a folder that has a cdktf.json."""
+
+    def configure(self, app: str, **settings: Any) -> None:
+        """Write cdktf.json; `app` is the command line that synthesises."""
+        whole = {
+            "language": "python",
+            "app": app,
+            "projectId": "00000000-0000-0000-0000-000000000000",
+            "sendCrashReports": "false",
+            "terraformProviders": [],
+            "terraformModules": [],
+            "context": {},
+        }
+        (self.folder / "cdktf.json").write_text(json.dumps(whole | settings))
+
+    def synth(self, stack: str) -> dict[str, Any]:
+        """Synthesise; return the Terraform program of `stack`."""
+        self.run("synth")
+        program = self.stack_folder(stack) / "cdk.tf.json"
+        synthesised: dict[str, Any] = json.loads(program.read_text())
+        return synthesised
+
+    def stack_folder(self, stack: str) -> Path:
+        """Where cdktf runs Terraform for `stack`."""
+        return self.folder / "cdktf.out" / "stacks" / stack
+
+    def diff(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+        # Provider locks are looked up in the registry, whatever the mirror holds.
+        return self.run("diff", "--skip-provider-lock", *words, expect=expect)
+
+    def deploy(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+        return self.run("deploy", "--auto-approve", "--skip-provider-lock", *words, expect=expect)
+
+    def destroy(self, *words: str, expect: Collection[int] | None = SUCCESS) -> Run:
+        options = ("--auto-approve", "--skip-provider-lock")
+        return self.run("destroy", *options, *words, expect=expect)
+
+
+def quiet_environment(
+    folder: Path, configuration: Path, python: Path, **variables: str
+) -> dict[str, str]:
+    """Return an environment in which the programs ask nobody and look nothing up.
+
+    Args:
+        folder: A home for them; the reader's own settings stay out of the tests.
+        configuration: Terraform's CLI configuration.
+        python: The interpreter whose commands come first on PATH.
+        variables: Additions, such as those of a console.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TF_", "OPSCONSOLE_", "CDKTF_"))
+    }
+    return kept | {
+        "HOME": str(folder),
+        "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "TF_CLI_CONFIG_FILE": str(configuration),
+        "TF_IN_AUTOMATION": "1",
+        "TF_INPUT": "0",
+        "CHECKPOINT_DISABLE": "1",
+        "CDKTF_HOME": str(folder / ".cdktf"),
+        # cdktf would make all its Terraforms share one cache, which is not safe in parallel.
+        "CDKTF_DISABLE_PLUGIN_CACHE_ENV": "1",
+        "DISABLE_VERSION_CHECK": "1",
+        **variables,
+    }

@@ -1,0 +1,76 @@
+"""A console's neighbour: a server for Terraform's `http` backend, with locks, as GitLab has one."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class HttpState:
+    """Where the state is kept, and what is kept there."""
+
+    address: str = ""
+    username: str = "deployer"
+    password: str = "state-password"
+    stored: bytes = b""
+    lock: bytes = b""
+
+
+@contextlib.contextmanager
+def serve_state() -> Iterator[HttpState]:
+    """Serve one state on loopback until the block ends."""
+    state = HttpState()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    state.address = f"http://127.0.0.1:{server.server_port}/state"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
+    guard = threading.Lock()
+    credentials = f"{state.username}:{state.password}".encode()
+    expected = f"Basic {base64.b64encode(credentials).decode()}"
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with guard:
+                status, told = self._handled(body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        do_GET = do_POST = do_DELETE = _answer
+
+        def _handled(self, body: bytes) -> tuple[int, bytes]:
+            if self.headers.get("Authorization") != expected:
+                return 401, b""
+            if self.path.partition("?")[0].endswith("/lock"):
+                return self._locked(body)
+            if self.command == "POST":
+                state.stored = body
+            return (200, state.stored) if state.stored else (204, b"")
+
+        def _locked(self, body: bytes) -> tuple[int, bytes]:
+            if self.command == "POST" and state.lock:
+                return 423, state.lock
+            state.lock = body if self.command == "POST" else b""
+            return 200, b""
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    return Handler

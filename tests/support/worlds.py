@@ -1,0 +1,138 @@
+"""A world to live in: a console, and a directory in which both engines work on one state."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.applier import Applier
+from opsconsole.reconcile.changes import Action, Plan
+from opsconsole.reconcile.options import PlanOptions
+from opsconsole.reconcile.order import Step as Leg
+from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.program.sources import load_directory
+from opsconsole.reconcile.program.variables import resolve_variables
+from opsconsole.reconcile.state.opening import backend_for, open_state
+from opsconsole.reconcile.state.writer import StateSession
+
+
+class Silent:
+    """Listens to an apply and tells nobody."""
+
+    def begun(self, steps: int) -> None:
+        pass
+
+    def started(self, step: Leg) -> None:
+        pass
+
+    def finished(self, step: Leg, outcome: Outcome, seconds: float) -> None:
+        pass
+
+    def skipped(self, step: Leg, because: str) -> None:
+        pass
+
+
+class World:
+    """A console, a directory with a program and a state, and both engines at work there."""
+
+    def __init__(self, console: Emulator, terraform: Terraform) -> None:
+        self.console = console
+        self.terraform = terraform
+        self.folder: Path = terraform.folder
+        self._names: dict[str, str] = {}
+
+    def write(self, program: dict[str, Any]) -> None:
+        """Write the program of the next step."""
+        self.terraform.write(program)
+        self.names()
+
+    def native_plan(self) -> Plan:
+        """Plan natively; the state stays as it is."""
+        return self._native(apply=False)
+
+    def native_apply(self) -> Plan:
+        """Plan and apply natively; every step must succeed."""
+        return self._native(apply=True)
+
+    def _native(self, *, apply: bool) -> Plan:
+        with open_state(backend_for(self.folder, None, "apply")) as session:
+            return asyncio.run(self._run(session, apply=apply))
+
+    async def _run(self, session: StateSession, *, apply: bool) -> Plan:
+        program = load_directory(self.folder)
+        variables = resolve_variables(program, directory=self.folder, environment={})
+        workspace = Workspace.of(program, variables, session.state, self.terraform.environment)
+        planner = Planner(workspace, PlanOptions())
+        try:
+            plan = await planner.plan()
+        finally:
+            await planner.close()
+        if apply and not plan.empty:
+            applier = Applier(workspace, plan, session, Silent())
+            applied = await asyncio.wait_for(applier.run(), 60)
+            assert applied.complete, applied.diagnostics
+        return plan
+
+    def call(self, method: str, path: str, body: Any = None) -> None:
+        """Make an API call behind the engines' backs."""
+        request = urllib.request.Request(
+            f"{self.console.base_url}{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"authorization": f"Bearer {self.console.api_key}"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            answer.read()
+
+    def find(self, collection: str, name: str) -> dict[str, Any] | None:
+        """Return the row of a name."""
+        rows = (row for row in self.console.rows(collection) if row.get("name") == name)
+        return next(rows, None)
+
+    def names(self) -> dict[str, str]:
+        """Return what each id that the console made up stands for in both worlds.
+
+        Ids of what is gone by now count too: a state may still hold them in a reference.
+        """
+        for collection in ("hosts", "agents"):
+            for row in self.console.rows(collection):
+                self._names.setdefault(row["id"], f"{collection}:{row['name']}")
+        return self._names
+
+    def normalised_state(self) -> dict[str, Any]:
+        """Return what state holds, with ids and times as both worlds would write them."""
+        text = (self.folder / "terraform.tfstate").read_text()
+        for made_up, name in self.names().items():
+            text = text.replace(made_up, name)
+        found: dict[str, Any] = {}
+        for resource in json.loads(text)["resources"]:
+            for instance in resource["instances"]:
+                key = instance.get("index_key")
+                address = f"{resource['type']}.{resource['name']}[{key}]"
+                values = instance["attributes"]
+                for name in ("created_at", "updated_at"):
+                    if values.get(name) is not None:
+                        values[name] = "a time"
+                instance["dependencies"] = sorted(instance.get("dependencies") or [])
+                instance.setdefault("sensitive_attributes", [])
+                found[address] = instance | {"provider": resource["provider"]}
+        return found
+
+
+def actions(plan: Plan) -> dict[str, list[str]]:
+    """Return the actions of a native plan as Terraform words them; what needs none is left out."""
+    found = {}
+    for change in plan.changes:
+        if change.action in (Action.NO_OP, Action.READ):
+            continue
+        words = list(change.action.words)
+        if change.create_first:
+            words.reverse()
+        found[change.address] = words
+    return found
