@@ -68,7 +68,7 @@ def test_the_whole_way(tmp_path: Path) -> None:
         "$ cdktf deploy",
         "web-north   10.1.0.10  jump-north       web-north  disk, logs",
         "No changes.",
-        "Behind Terraform's back",
+        "Behind everybody's back",
         "gone",
         '~ tags = - "role:cache" + "role:web"',
         "~ target_port = 2222 -> 22",
