@@ -22,7 +22,7 @@ from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
 from opsconsole.drift.report import DriftReport, Finding
 from opsconsole.drift.stack import Held, Stack, read_held
-from opsconsole.drift.unmanaged import COUNTED, unmanaged
+from opsconsole.drift.unmanaged import COUNTED, KINDS, unmanaged
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import Known
@@ -44,7 +44,7 @@ class CheckOptions:
         read_only: Let nothing but GET leave this process.
         min_coverage: Per cent of the required resources that must be checked.
         baseline: Drift that is accepted.
-        counted: Kinds of unmanaged objects that count as drift.
+        counted: Kinds of unmanaged objects that count as drift, of `unmanaged.KINDS`.
         root: The directory that places are told relative to.
     """
 
@@ -160,10 +160,11 @@ class _Check:
         return {address: self._explained(item) for address, item in done.items()}
 
     async def _list(self, key: str) -> None:
-        """Read the lists of a console that can be asked for."""
+        """Read the lists of a console that are asked for."""
         lifecycle = self.consoles.lifecycles.get(key)
         if lifecycle is not None:
-            self._listed[key], told = await inventory(lifecycle.session.console)
+            asked = {KINDS[kind] for kind in self._options.counted}
+            self._listed[key], told = await inventory(lifecycle.session.console, asked)
             self._told += told
 
     def _explained(self, item: Known) -> Outcome | None:

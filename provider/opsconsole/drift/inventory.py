@@ -1,14 +1,15 @@
 """The lists of whole consoles, which the document does not show and an operator may have named.
 
-One list a kind and console; nothing is listed where `extra_endpoints` names no operation for it.
+Only those are read whose kind is to count as drift: a check costs no call more than a refresh,
+unless it is asked for what only such a list can tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConsoleError
 from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST
 from opsconsole.v1.console import Console, Listing
@@ -24,17 +25,25 @@ Inventory = Mapping[str, Listing]
 """What a console listed, by the type that it would be managed as."""
 
 
-async def inventory(console: Console) -> tuple[Inventory, list[Diagnostic]]:
-    """Return what a console lists, and which of its lists could not be read."""
+async def inventory(console: Console, types: Collection[str]) -> tuple[Inventory, list[Diagnostic]]:
+    """Return what a console lists of `types`, and an error for each list that could not be read.
+
+    Types of which there are no such lists are passed over.
+    """
     found: dict[str, Listing] = {}
     told: list[Diagnostic] = []
     for type_name, (endpoint, call) in _LISTS.items():
+        if type_name not in types:
+            continue
         if not console.has(endpoint):
+            why = (
+                "No documented operation lists them. If this console has one that does, name it "
+                f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
+            )
+            told.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
             continue
         try:
             found[type_name] = await call(console)
         except ConsoleError as problem:
-            told.append(
-                warning(f"{endpoint} was not read: nothing unmanaged is told", f"{problem}")
-            )
+            told.append(error(f"{endpoint} was not read: nothing unmanaged is told", f"{problem}"))
     return found, told

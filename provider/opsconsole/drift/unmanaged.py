@@ -1,7 +1,7 @@
 """What the console shows beside what is managed. Pure, and never costs a call.
 
 Lists that were read anyway show the plugins of a managed agent and the specialties of the one
-search; hosts, agents and blacklisted commands are in an inventory, where there is one.
+search; hosts, agents and blacklisted commands are in an inventory, where one was asked for.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ COUNTED: Final = ("plugins",)
 """What counts as drift unless told otherwise: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
 
-_LISTED: Final = ("hosts", "agents", "blacklisted_commands")
-
 
 def unmanaged(
     held: Sequence[Held],
@@ -44,14 +42,12 @@ def unmanaged(
         held: Everything in state that was read from this console.
         session: What the check has read.
         counted: Kinds that count as drift.
-        listed: What the console lists as a whole, where that can be asked for.
+        listed: What the console lists as a whole of the kinds that count.
     """
     yield from _plugins(held, session, "plugins" in counted)
     yield from _specialties(held, session, "specialties" in counted)
-    for kind in _LISTED:
-        listing = listed.get(KINDS[kind])
-        if listing is not None:
-            yield from _beside(held, KINDS[kind], listing.entries, kind in counted)
+    for type_name, listing in listed.items():
+        yield from _beside(held, type_name, listing.entries, counted=True)
 
 
 def _plugins(held: Sequence[Held], session: Session, counted: bool) -> Iterator[Finding]:
