@@ -1,0 +1,171 @@
+"""Where the native engine knowingly does other than Terraform: the rows of one table in the docs.
+
+Plans and states are the same (`test_parity`). What differs is how a change is carried out and what
+is refused; each row of the table has one scene here, which both engines live through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+from worlds import World
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "native.md"
+HEADING = "### Where it does other than Terraform"
+
+Worlds = Callable[[Emulator], World]
+Scene = Callable[[World, World], None]
+SCENES: dict[str, tuple[str, Scene]] = {}
+"""First cell of a row to the profile and the scene that shows it."""
+
+
+def scene(row: str, profile: str = "default") -> Callable[[Scene], Scene]:
+    """Show a row of the table."""
+
+    def register(shown: Scene) -> Scene:
+        SCENES[row] = (profile, shown)
+        return shown
+
+    return register
+
+
+def fleet(hosts: dict[str, dict[str, Any]], **others: dict[str, Any]) -> dict[str, Any]:
+    """Return a program with these hosts, named as they are declared."""
+    named = {name: {"name": name, **values} for name, values in hosts.items()}
+    return {"resource": {"opsconsole_host": named, **others}}
+
+
+AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "agent"}
+
+
+def attached(plugin: str) -> dict[str, str]:
+    return {"agent_id": "${opsconsole_agent.agent.id}", "plugin_id": plugin}
+
+
+def order(world: World, *operations: str) -> list[str]:
+    """Return which of these operations the console saw, in turn."""
+    seen = [entry["operation"] for entry in world.console.requests()]
+    return [operation for operation in seen if operation in operations]
+
+
+@scene("a host is deleted, with its agents and their attachments")
+def cascade(native: World, terraform: World) -> None:
+    program = fleet(
+        {"web": {}},
+        opsconsole_agent={"agent": AGENT},
+        opsconsole_agent_plugin={"disk": attached("plg_disk"), "logs": attached("plg_logs")},
+    )
+    for world in (native, terraform):
+        world.write(program)
+        world.native_apply()
+        world.write({})
+        world.console.reset_log()
+    native.native_apply()
+    terraform.terraform.apply()
+
+    writes = ("host_delete", "plugin_detach")
+    assert order(native, *writes) == ["host_delete"]
+    assert order(terraform, *writes) == ["plugin_detach", "plugin_detach", "host_delete"]
+
+
+@scene("a jump host goes, and hosts that stay no longer name it", "strict")
+def jump_host(native: World, terraform: World) -> None:
+    jump = "${opsconsole_host.jump.id}"
+    first = fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump]}})
+    for world in (native, terraform):
+        world.write(first)
+        world.native_apply()
+        world.write(fleet({"web": {"jump_host_ids": []}}))
+        world.console.reset_log()
+    native.native_apply()
+    refused = terraform.terraform.apply(expect=None)
+
+    assert order(native, "host_delete") == ["host_delete"]
+    assert native.find("hosts", "jump") is None
+    # This console refuses to delete a jump host that is in use.
+    assert refused.code == 1
+    assert terraform.find("hosts", "jump") is not None
+
+
+@scene('an agent with `deletion_policy = "prevent"` goes with its host')
+def prevented(native: World, terraform: World) -> None:
+    agent = AGENT | {"deletion_policy": "prevent"}
+    for world in (native, terraform):
+        world.write(fleet({"web": {}}, opsconsole_agent={"agent": agent}))
+        world.native_apply()
+        world.write({})
+    native.native_apply()
+    refused = terraform.terraform.apply(expect=None)
+
+    assert native.find("hosts", "web") is None
+    assert refused.code == 1
+    assert any("prevent" in error["detail"] for error in refused.errors)
+    assert terraform.find("hosts", "web") is not None
+
+
+@scene("a specialty goes, and so do the hosts whose agents carry it")
+def carried(native: World, terraform: World) -> None:
+    carrying = AGENT | {"specialty_id": "${opsconsole_specialty.linux.id}"}
+    program = fleet(
+        {"web": {}},
+        opsconsole_agent={"agent": carrying},
+        opsconsole_specialty={"linux": {"key": "linux-server"}},
+    )
+    for world in (native, terraform):
+        world.write(program)
+        world.native_apply()
+        world.write({})
+        # A slow deletion: who does not wait for it is refused with 409.
+        world.console.fault(method="DELETE", path="^/api/v1/hosts/", delay=1.5)
+        world.console.reset_log()
+    native.native_apply()
+    terraform.terraform.apply()
+
+    writes = ("host_delete", "specialty_delete")
+    assert order(native, *writes) == ["host_delete", "specialty_delete"]
+    assert order(terraform, *writes).count("specialty_delete") > 1
+
+
+@scene("the console reroutes hosts when their jump host is deleted", "rerouting")
+def rerouted(native: World, terraform: World) -> None:
+    for world in (native, terraform):
+        world.write(fleet({"jump": {"is_jump_host": True}}))
+        world.native_apply()
+        jump = world.find("hosts", "jump")
+        assert jump is not None
+        world.write(fleet({"jump": {"is_jump_host": True}, "web": {"jump_host_ids": [jump["id"]]}}))
+        world.native_apply()
+        # What the console drops by itself is to be left alone.
+        web = fleet({"web": {"lifecycle": {"ignore_changes": ["jump_host_ids"]}}})
+        world.write(web)
+    native.native_apply()
+    terraform.terraform.apply()
+
+    def routes(world: World) -> Any:
+        return world.normalised_state()["opsconsole_host.web[None]"]["attributes"]["jump_host_ids"]
+
+    assert routes(native) == []
+    assert len(routes(terraform)) == 1
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize("row", SCENES)
+def test_the_engines_differ_as_the_document_says(
+    row: str, terraform: Callable[..., Terraform]
+) -> None:
+    profile, shown = SCENES[row]
+    with serve(profile) as left, serve(profile) as right:
+        shown(World(left, terraform({}, left)), World(right, terraform({}, right)))
+
+
+def test_every_difference_is_in_the_one_table() -> None:
+    section = DOCUMENT.read_text().partition(HEADING)[2].partition("\n#")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    assert [row.split("|")[1].strip() for row in rows[1:]] == list(SCENES)
