@@ -158,7 +158,7 @@ class Native:
 
     def destroy(self) -> Outcome:
         """Remove everything; the guard against large deletions is told that this is meant."""
-        return self._run("destroy", "-auto-approve", "-force")
+        return self._run("destroy", "-auto-approve")
 
     def _run(self, *words: str) -> Outcome:
         return read(self._shell.run(self._program, *words))
