@@ -15,6 +15,7 @@ from constructs import Construct
 
 from opsconsole_cdktf._attributes import Argument, Setting
 from opsconsole_cdktf._imports import Import
+from opsconsole_cdktf._places import place
 
 PROVIDER_NAME = "opsconsole"
 PROVIDER_SOURCE = "opsconsole/opsconsole"
@@ -116,6 +117,7 @@ class Resource(cdktf.TerraformResource, Declared):
         self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
     ) -> None:
         self._declare(scope, id_, values)
+        self._place = place()
         self._meta = meta
         jsii.create(
             cdktf.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, meta)]
@@ -123,7 +125,10 @@ class Resource(cdktf.TerraformResource, Declared):
 
     @jsii.member(jsii_name="synthesizeAttributes")
     def _synthesize_attributes(self) -> dict[str, Any]:
-        return self._values
+        if self._place is None:
+            return self._values
+        # Beside the metadata that cdktf puts there: that of its own it does not let anyone add to.
+        return {**self._values, "//": {"stackTrace": [self._place]}}
 
     @jsii.member(jsii_name="synthesizeHclAttributes")
     def _synthesize_hcl_attributes(self) -> dict[str, Any]:

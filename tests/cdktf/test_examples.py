@@ -81,6 +81,10 @@ def test_the_fleet_is_synthesised_as_committed(tmp_path, monkeypatch) -> None:
     synthesised = _run(ROOT / "examples" / "fleet" / "main.py", tmp_path, monkeypatch)
     synthesised["terraform"]["backend"]["local"]["path"] = "terraform.fleet.tfstate"
     synthesised["//"]["metadata"].pop("version")
+    for resources in synthesised["resource"].values():
+        for resource in resources.values():
+            place, _, line = resource["//"].pop("stackTrace")[0].rpartition(":")
+            assert (place, line.isdigit()) == ("examples/fleet/main.py", True)
     text = json.dumps(synthesised, indent=2, sort_keys=True) + "\n"
     if os.environ.get("OPSCONSOLE_TEST_ACCEPT"):
         FLEET.write_text(text, "utf-8")

@@ -78,12 +78,17 @@ def labelled(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def origin_of(body: dict[str, Any], file: str) -> Origin:
-    """Return where a body comes from, by the metadata that synthesis leaves in it."""
+    """Return where a body comes from, by the metadata that synthesis leaves in it.
+
+    cdktf's own stack trace stands in the metadata, that of the opsconsole constructs beside it.
+    """
     comment = body.get(COMMENT)
-    metadata = comment.get("metadata") if isinstance(comment, dict) else None
-    if not isinstance(metadata, dict):
+    if not isinstance(comment, dict):
         return Origin(file)
-    trace = metadata.get("stackTrace")
+    metadata = comment.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    trace = metadata.get("stackTrace") or comment.get("stackTrace")
     path = metadata.get("path")
     return Origin(
         file,

@@ -13,6 +13,7 @@ from opsconsole.reconcile.program.failures import EvaluationError
 from opsconsole.reconcile.program.scanning import Source, split_expression, split_template
 from opsconsole.reconcile.program.syntax import Node, Quoted, Reference, Step
 from opsconsole.reconcile.program.templates import assemble
+from opsconsole.reconcile.program.unicode_form import normalised
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _PLAIN: Final = re.compile(
@@ -70,7 +71,7 @@ def plain_reference(text: str) -> Reference | None:
         if step[1] is not None:
             steps.append(int(step[1]))
         else:
-            steps.append(step[0] if step[2] is None else Quoted(step[2]))
+            steps.append(step[0] if step[2] is None else Quoted(normalised(step[2])))
     return Reference(tuple(steps))
 
 
