@@ -6,17 +6,20 @@ skipped, and a line at the end says so; with CI=true it fails.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
 from engines import Cdktf, Terraform, quiet_environment
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
 from opsconsole.jsii_node import jsii_environment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,6 +86,32 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         count = sum(missing in reason for reason in reasons)
         if count:
             terminalreporter.write_line(f"{count} tests were skipped: {missing}", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def _running() -> Iterator[Callable[[str], Emulator]]:
+    """Consoles by profile, started when first asked for and kept: starting is not free."""
+    with contextlib.ExitStack() as stack:
+        consoles: dict[str, Emulator] = {}
+
+        def running(profile: str) -> Emulator:
+            if profile not in consoles:
+                consoles[profile] = stack.enter_context(serve(profile))
+            return consoles[profile]
+
+        yield running
+
+
+@pytest.fixture
+def console_of(_running: Callable[[str], Emulator]) -> Callable[[str], Emulator]:
+    """A console of a profile, which holds the starter rows and nothing else."""
+
+    def fresh(profile: str) -> Emulator:
+        console = _running(profile)
+        console.reset()
+        return console
+
+    return fresh
 
 
 @pytest.fixture(scope="session")

@@ -22,32 +22,6 @@ from opsconsole.emulator.running import serve
 Project = Callable[..., Terraform]
 
 
-@pytest.fixture(scope="session")
-def _running() -> Iterator[Callable[[str], Emulator]]:
-    """Consoles by profile, started when first asked for and kept: starting is not free."""
-    with contextlib.ExitStack() as stack:
-        consoles: dict[str, Emulator] = {}
-
-        def running(profile: str) -> Emulator:
-            if profile not in consoles:
-                consoles[profile] = stack.enter_context(serve(profile))
-            return consoles[profile]
-
-        yield running
-
-
-@pytest.fixture
-def console_of(_running: Callable[[str], Emulator]) -> Callable[[str], Emulator]:
-    """A console of a profile, with the starter rows."""
-
-    def fresh(profile: str) -> Emulator:
-        console = _running(profile)
-        console.reset()
-        return console
-
-    return fresh
-
-
 @pytest.fixture
 def console(console_of: Callable[[str], Emulator]) -> Emulator:
     """A sensible console."""

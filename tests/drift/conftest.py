@@ -157,28 +157,14 @@ class Ground:
             answer.read()
 
 
-@pytest.fixture(scope="session")
-def _running() -> Iterator[Callable[[str], Emulator]]:
-    with contextlib.ExitStack() as stack:
-        consoles: dict[str, Emulator] = {}
-
-        def running(profile: str) -> Emulator:
-            if profile not in consoles:
-                consoles[profile] = stack.enter_context(serve(profile))
-            return consoles[profile]
-
-        yield running
-
-
 @pytest.fixture
 def ground_on(
-    _running: Callable[[str], Emulator], tmp_path_factory: pytest.TempPathFactory
+    console_of: Callable[[str], Emulator], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Ground]:
     """Make a ground on the console of a profile, which holds the starter rows."""
 
     def make(profile: str = "default", **settings: Any) -> Ground:
-        console = _running(profile)
-        console.reset()
+        console = console_of(profile)
         return Ground(tmp_path_factory.mktemp("ground"), console, settings)
 
     return make

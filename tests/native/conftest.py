@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ import pytest
 
 from opsconsole.cli.main import main
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
 
 
 @dataclass(frozen=True)
@@ -138,29 +137,14 @@ def _exit_code(words: Sequence[str]) -> int:
         return exit.code if isinstance(exit.code, int) else 1
 
 
-@pytest.fixture(scope="session")
-def _running() -> Iterator[Callable[[str], Emulator]]:
-    """Consoles by profile, started when first asked for and kept."""
-    with contextlib.ExitStack() as stack:
-        consoles: dict[str, Emulator] = {}
-
-        def running(profile: str) -> Emulator:
-            if profile not in consoles:
-                consoles[profile] = stack.enter_context(serve(profile))
-            return consoles[profile]
-
-        yield running
-
-
 @pytest.fixture
 def native_on(
-    _running: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    console_of: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], Native]:
     """A folder of the native engine on a console of a profile, with the starter rows."""
 
     def make(profile: str) -> Native:
-        console = _running(profile)
-        console.reset()
+        console = console_of(profile)
         for name in [name for name in os.environ if name.startswith(("TF_", "OPSCONSOLE_"))]:
             monkeypatch.delenv(name)
         for name, value in console.environment.items():

@@ -23,6 +23,7 @@ from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, detach, find_entry
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.truncated import unchecked
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.values import UNKNOWN, Attributes
@@ -91,13 +92,9 @@ class AgentPluginLifecycle(OneByOne):
             return self._present(request, entry)
         if listing.complete:
             return Outcome(None, seen=Seen.GONE)
-        reason = "the console showed only part of the agent's plugins (has_more)"
-        told = warning(
-            f"The {self.name(prior)} was not checked",
-            f"{reason[0].upper()}{reason[1:]}, and how to ask for the rest is not known: set "
-            "cursor_parameter and cursor_field, or a filter in list_query.",
+        return unchecked(
+            request, self.name(prior), "the console showed only part of the agent's plugins"
         )
-        return Outcome(prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there.

@@ -25,6 +25,7 @@ from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.specialty_search import find_specialty
+from opsconsole.lifecycle.truncated import unchecked
 from opsconsole.resources import SPECIALTY
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -111,13 +112,9 @@ class SpecialtyLifecycle(OneByOne):
                 return self.seen(prior, request.private, entry)
         if listing.complete:
             return Outcome(None, seen=Seen.GONE)
-        reason = "the search showed only part of the specialties (has_more)"
-        told = warning(
-            f"The {self.name(prior)} was not checked",
-            f"{reason[0].upper()}{reason[1:]}, and how to ask for the rest is not known: set "
-            "cursor_parameter and cursor_field, or a filter in list_query.",
+        return unchecked(
+            request, self.name(prior), "the search showed only part of the specialties"
         )
-        return Outcome(prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
 
     async def _create(self, request: ApplyRequest) -> Outcome:
         config, planned = request.config, request.planned
