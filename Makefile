@@ -41,7 +41,7 @@ crash: setup ## Kill an apply at every request and every write, and check that n
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m crash -n 2 $(TESTS)
 
 parity: setup ## Compare thousands of random programs with Terraform
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity $(TESTS)
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity -n 2 $(TESTS)
 
 generate: setup ## Write the generated constructs and reference pages anew
 	@$(BIN)/python -m opsconsole.generate
