@@ -127,9 +127,9 @@ def _prepare(console: Emulator, path: Path, fleet: list[tuple[str, str, dict[str
     for collection, _, fields in fleet:
         by_collection.setdefault(collection, []).append(fields)
     stored: dict[str, dict[str, Any]] = {}
-    for collection, fields in by_collection.items():
-        for start in range(0, len(fields), _LOT):
-            for row in console.create_many(collection, fields[start : start + _LOT]):
+    for collection, rows in by_collection.items():
+        for start in range(0, len(rows), _LOT):
+            for row in console.create_many(collection, rows[start : start + _LOT]):
                 stored[row["id"]] = row
     plugins = {row["id"]: row for row in console.rows("plugins")}
     state = State.new()

@@ -169,7 +169,7 @@ def section(terraform: Path, count: int = RESOURCES, rounds: int = ROUNDS) -> Se
     """Measure all steps; ratios are of medians."""
     found = measure(terraform, count, rounds)
     floor, idle, hosts = (
-        {step: _median(costs[step], "wall_seconds") for step in STEPS}
+        {step: statistics.median(cost.wall_seconds for cost in costs[step]) for step in STEPS}
         for costs in (found.floor, found.idle, found.hosts)
     )
     figures = [
@@ -186,7 +186,7 @@ def section(terraform: Path, count: int = RESOURCES, rounds: int = ROUNDS) -> Se
     figures += [
         Figure(
             f"CPU of the provider, {step}",
-            seconds(_median(found.hosts[step], "plugin_cpu_seconds")),
+            seconds(statistics.median(cost.plugin_cpu_seconds for cost in found.hosts[step])),
         )
         for step in STEPS
     ]
@@ -198,7 +198,3 @@ def section(terraform: Path, count: int = RESOURCES, rounds: int = ROUNDS) -> Se
         "Terraform reads and writes 25 attributes of a host and 4 of terraform_data, and writes\n"
         "all of its state after each change: the idle provider shows what that alone costs.",
     )
-
-
-def _median(costs: list[Cost], part: str) -> float:
-    return statistics.median(getattr(cost, part) for cost in costs)
