@@ -1,12 +1,10 @@
 """A provider with our schema that does nothing: what it costs is Terraform's own work, and gRPC's.
 
-It answers every call at once with what Terraform itself proposes, and speaks to no console. It is
-started by the launcher of the installed provider, after `in_place_of` has rewritten that.
+It answers every call at once with what Terraform itself proposes, and speaks to no console.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +13,30 @@ from grpclib.const import Handler
 
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.calls import Activity, unary_handlers
-from opsconsole.terraform.certificate import make_certificate
-from opsconsole.terraform.handshake import (
-    Listener,
-    client_certificate,
-    handshake_line,
-    socket_parents,
-)
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import provider_schema
-from opsconsole.terraform.serving import serve_process
 
-_THEIRS = "from opsconsole.terraform.main import main; raise SystemExit(main())"
-# The module's name stays in the command line, by which plugins are told apart.
-_OURS = (
-    "import sys, opsconsole.terraform.main; sys.path.append(sys.argv[1]); "
-    "from benchmarks.idle_provider import main; main()"
+_OURS = "raise SystemExit(main())"
+_IDLE = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    'make = lambda _: __import__("benchmarks.idle_provider").idle_provider.Idle(); '
+    "raise SystemExit(main(make))"
 )
 
 
 def in_place_of(launcher: Path) -> None:
-    """Make an installed launcher start this provider."""
+    """Make an installed launcher start this provider, as it would start ours."""
     root = Path(__file__).resolve().parent.parent
-    text = launcher.read_text().replace(f"'{_THEIRS}'", f"'{_OURS}' '{root}'")
-    launcher.write_text(text)
+    text = launcher.read_text()
+    assert f"{_OURS}'" in text
+    launcher.write_text(text.replace(f"{_OURS}'", f"{_IDLE}' '{root}'"))
 
 
-class _Idle:
+class Idle:
+    """Its service."""
+
     def handlers(self, activity: Activity) -> dict[str, Handler]:
+        """Return the handlers of what Terraform calls for hosts."""
         service = pb.DESCRIPTOR.services_by_name["Provider"]
         methods = {
             "GetProviderSchema": _schema,
@@ -57,7 +51,7 @@ class _Idle:
         return unary_handlers(service, methods, activity)
 
     async def close(self) -> None:
-        pass
+        """There is nothing to let go of."""
 
 
 def _nothing(response: type[Message]) -> Any:
@@ -87,17 +81,3 @@ async def _plan(request: pb.PlanResourceChange.Request) -> pb.PlanResourceChange
 
 async def _apply(request: pb.ApplyResourceChange.Request) -> pb.ApplyResourceChange.Response:
     return pb.ApplyResourceChange.Response(new_state=request.planned_state)
-
-
-def main() -> None:
-    """Serve Terraform until it is done."""
-    parent = os.getppid()
-    client_pem = client_certificate(os.environ)
-    listener = Listener(socket_parents(os.environ))
-    certificate = make_certificate()
-    os.write(1, handshake_line(listener.path, certificate.der).encode("ascii"))
-    os.dup2(2, 1)
-    try:
-        serve_process(lambda redaction: _Idle(), listener, certificate, client_pem, parent)
-    finally:
-        listener.remove()

@@ -24,6 +24,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.terraform.main import main
+from opsconsole.terraform.servicer import Servicer
 from opsconsole.values import UNKNOWN, Attributes
 
 SECRET = "svc_ak_script"
@@ -121,4 +122,4 @@ async def connect(config: Attributes) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(lambda: connect))
+    sys.exit(main(lambda redaction: Servicer(connect, redaction)))

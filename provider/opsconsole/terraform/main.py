@@ -22,20 +22,22 @@ from opsconsole.terraform.handshake import (
 )
 
 if TYPE_CHECKING:
-    from opsconsole.terraform.configured import Connect
+    from opsconsole.terraform.redaction import Redaction
+    from opsconsole.terraform.serving import Service
 
 
-def load_connect() -> Connect:
-    """Return how this provider comes to a lifecycle."""
+def make_service(redaction: Redaction) -> Service:
+    """Return this provider's service."""
     from opsconsole.terraform.connecting import connect
+    from opsconsole.terraform.servicer import Servicer
 
-    return connect
+    return Servicer(connect, redaction)
 
 
-def main(load: Callable[[], Connect] = load_connect) -> int:
+def main(make: Callable[[Redaction], Service] = make_service) -> int:
     """Serve Terraform until it is done; return the exit code.
 
-    `load` is called once the handshake is over, and may import as much as it needs.
+    `make` is called once the handshake is over, and may import as much as it needs.
     """
     parent = os.getppid()
     # Nearly all that is made before the first call stays to the end: looking through it for
@@ -49,7 +51,7 @@ def main(load: Callable[[], Connect] = load_connect) -> int:
     _outlive_the_terminal()
     listener = Listener(socket_parents(os.environ))
     try:
-        _serve(load, listener, client_pem, parent)
+        _serve(make, listener, client_pem, parent)
     finally:
         listener.remove()
         # Terraform waits for the end, and Python would look through everything once more.
@@ -57,18 +59,16 @@ def main(load: Callable[[], Connect] = load_connect) -> int:
     return 0
 
 
-def _serve(load: Callable[[], Connect], listener: Listener, client_pem: str, parent: int) -> None:
+def _serve(
+    make: Callable[[Redaction], Service], listener: Listener, client_pem: str, parent: int
+) -> None:
     from opsconsole.terraform.certificate import make_certificate
 
     certificate = make_certificate()
     _announce(handshake_line(listener.path, certificate.der))
-    from opsconsole.terraform.servicer import Servicer
     from opsconsole.terraform.serving import serve_process
 
-    connect = load()
-    serve_process(
-        lambda redaction: Servicer(connect, redaction), listener, certificate, client_pem, parent
-    )
+    serve_process(make, listener, certificate, client_pem, parent)
 
 
 def _outlive_the_terminal() -> None:
