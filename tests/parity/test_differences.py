@@ -15,7 +15,7 @@ import pytest
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
-from worlds import World
+from worlds import World, actions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "native.md"
 HEADING = "### Where it does other than Terraform"
@@ -153,6 +153,25 @@ def rerouted(native: World, terraform: World) -> None:
 
     assert routes(native) == []
     assert len(routes(terraform)) == 1
+
+
+@scene("an attachment leaves the program after its host was deleted on the console", "fickle")
+def orphaned(native: World, terraform: World) -> None:
+    agents = {"opsconsole_agent": {"agent": AGENT}}
+    for world in (native, terraform):
+        plugin = {"opsconsole_agent_plugin": {"disk": attached("plg_disk")}}
+        world.write(fleet({"web": {}}, **agents, **plugin))
+        world.native_apply()
+        world.write(fleet({"web": {}}, **agents))
+        web = world.find("hosts", "web")
+        assert web is not None
+        world.call("DELETE", f"/api/v1/hosts/{web['id']}")
+        # Nothing orders these two reads in Terraform; now the host's comes last.
+        world.console.fault(method="POST", path="^/api/v1/hosts/", delay=1.5)
+
+    address = "opsconsole_agent_plugin.disk"
+    assert address not in actions(native.native_plan())
+    assert terraform.terraform.plan().actions[address] == ["delete"]
 
 
 @pytest.mark.terraform

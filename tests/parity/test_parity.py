@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engines import Terraform
 from opsconsole.emulator.running import serve
-from parity_cases import Behind, Case, Step, cases, whole
+from parity_cases import Behind, Case, Step, cases, declared, whole
 from worlds import World, actions
 
 EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
@@ -78,14 +78,27 @@ def compare_plans(world: World, steps: dict[str, Step]) -> None:
     judge = world.terraform.plan()
     ours, theirs = actions(native), judge.actions
     for address in sorted({*ours, *theirs}):
-        if ours.get(address) == theirs.get(address):
-            continue
         prefix = address.partition(".")[2].partition("_")[0]
-        pytest.fail(
-            f"{address}: native {ours.get(address)}, Terraform {theirs.get(address)}\n"
-            f"{steps.get(prefix)}"
-        )
-    assert (judge.code == 0) == native.empty
+        if read_before_its_host(address, prefix, steps[prefix]) and address not in ours:
+            theirs.pop(address, None)
+        if ours.get(address) != theirs.get(address):
+            pytest.fail(
+                f"{address}: native {ours.get(address)}, Terraform {theirs.get(address)}\n"
+                f"{steps[prefix]}"
+            )
+    assert bool(theirs) == (not native.empty)
+
+
+def read_before_its_host(address: str, prefix: str, step: Step) -> bool:
+    """Tell whether Terraform may think alive what has gone with its host.
+
+    A row of the table of differences (`test_differences`): nothing orders the reading of what has
+    left the program, and there are consoles that go on listing the plugins of archived agents.
+    """
+    declared_here = {f"{kind}.{name}" for kind, name, _ in declared(prefix, step)}
+    gone = any(event.what == "delete" and event.host == "alpha" for event in step.behind)
+    along = ("opsconsole_agent.", "opsconsole_agent_plugin.")
+    return gone and address.startswith(along) and address not in declared_here
 
 
 def compare_states(ours: World, theirs: World) -> None:
