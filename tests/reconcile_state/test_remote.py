@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +17,7 @@ from opsconsole.reconcile.state.objects import InstanceObject, Output
 from opsconsole.reconcile.state.opening import Locking, backend_for, open_state, read_state
 from opsconsole.reconcile.state.remote import RemoteBackend
 from opsconsole.reconcile.state.writer import StateSession
+from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
 
@@ -30,49 +25,11 @@ Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
 
 
-def unprivileged() -> dict[str, Any]:
-    """How to start PostgreSQL, which refuses to run as root."""
-    if os.getuid() != 0:
-        return {}
-    for name in ("postgres", "nobody"):
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    pytest.skip("PostgreSQL needs a user other than root")
-
-
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    """A PostgreSQL on a unix socket; yields its connection string. It ends by itself."""
-    programs = [shutil.which(name) for name in ("initdb", "postgres", "timeout")]
-    if None in programs:
-        pytest.skip("PostgreSQL is not installed")
-    initdb, server, timeout = map(str, programs)
-    who = unprivileged()
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
-    try:
-        if who:
-            os.chown(folder, who["user"], who["group"])
-        quiet: dict[str, Any] = {**who, "stdout": subprocess.DEVNULL, "cwd": "/"}
-        make = [initdb, "-D", f"{folder}/data", "-U", "tf", "--auth=trust", "--no-sync"]
-        subprocess.run(make, check=True, stderr=subprocess.PIPE, **quiet)
-        options = ["-k", str(folder), "-h", "", "-p", "5432", "-F"]
-        command = [timeout, "-s", "INT", "280", server, "-D", f"{folder}/data", *options]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
-        try:
-            deadline = time.monotonic() + 30
-            while not (folder / ".s.PGSQL.5432").exists():
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            yield f"host={folder} user=tf dbname=postgres sslmode=disable"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
-    finally:
-        shutil.rmtree(folder)
+    """A PostgreSQL; yields its connection string."""
+    with running_postgres() as connection:
+        yield connection
 
 
 @pytest.fixture

@@ -1,0 +1,71 @@
+"""A real PostgreSQL for tests, on a unix socket of its own. It ends by itself."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Run a server for the block; yield its connection string.
+
+    Where PostgreSQL is not installed the test is skipped; with CI=true it fails.
+    """
+    programs = [shutil.which(name) for name in ("initdb", "postgres", "timeout")]
+    if None in programs:
+        _do_without("PostgreSQL is not installed")
+    initdb, server, timeout = map(str, programs)
+    who = _unprivileged()
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    try:
+        if who:
+            os.chown(folder, who["user"], who["group"])
+        quiet: dict[str, Any] = {**who, "stdout": subprocess.DEVNULL, "cwd": "/"}
+        make = [initdb, "-D", f"{folder}/data", "-U", "tf", "--auth=trust", "--no-sync"]
+        subprocess.run(make, check=True, stderr=subprocess.PIPE, **quiet)
+        options = ["-k", str(folder), "-h", "", "-p", "5432", "-F"]
+        command = [timeout, "-s", "INT", "280", server, "-D", f"{folder}/data", *options]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
+        try:
+            deadline = time.monotonic() + 30
+            while not (folder / ".s.PGSQL.5432").exists():
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            yield f"host={folder} user=tf dbname=postgres sslmode=disable"
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Return how to start PostgreSQL, which refuses to run as root."""
+    if os.getuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    return _do_without("PostgreSQL needs a user other than root")
+
+
+def _do_without(why: str) -> Any:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{why}, and CI=true asks for every test", pytrace=False)
+    pytest.skip(why)
