@@ -16,6 +16,7 @@ from opsconsole.lifecycle.memory import Memory
 from opsconsole.reconcile.state.local import LocalBackend
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.opening import open_state
+from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import Outcome, judge
 
 LINUX = "opsconsole_specialty.linux"
@@ -175,6 +176,20 @@ def test_sensitive_values_stay_hidden(ground: Any) -> None:
     for name in ("terminal", "json", "markdown", "junit", "sarif", "html"):
         _, out, err = ground.run("drift", "terraform.tfstate", "--format", name)
         assert "hush" not in out + err
+
+
+def test_a_sensitive_name_is_no_label(ground: Any) -> None:
+    secret = {"variable": {"name": {"default": "hush", "sensitive": True}}}
+    host = {"web": {"name": "${var.name}", "knowledge": "told"}}
+    command = {"format": {"id": "blk_format", "pattern": "${var.name}"}}
+    resources = {"opsconsole_host": host, "opsconsole_blacklisted_command": command}
+    ground.apply(secret | {"resource": resources})
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
+    ground.console.change("blacklists", "blk_format", description="changed")
+    for name in FORMATS:
+        code, out, err = ground.run("drift", "--format", name)
+        assert code == 2
+        assert "hush" not in out + err, name
 
 
 def test_no_lock_is_asked_for(ground: Any) -> None:

@@ -277,3 +277,19 @@ def test_an_error_is_a_message_too_where_messages_are_asked_for(native: Any) -> 
     assert told["diagnostic"]["severity"] == "error"
     assert "nam" in told["diagnostic"]["summary"]
     assert result.err == ""
+
+
+def test_what_state_calls_sensitive_is_shown_by_no_plan(native: Any) -> None:
+    host = {"web": {"name": "${var.name}", "knowledge": "told"}}
+    variable = {"name": {"default": "hush", "sensitive": True}}
+    native.write({"opsconsole_host": host}, variable=variable)
+    native.run("apply", "-auto-approve")
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], knowledge="changed")
+    pages = ["-html=plan.html", "-markdown=plan.md"]
+
+    for mode in ([], ["-refresh-only"], ["-destroy"]):
+        out = native.run("plan", *pages, *mode).out
+        texts = [out, *((native.folder / name).read_text() for name in ("plan.html", "plan.md"))]
+        assert all("(sensitive value)" in text for text in texts)
+        assert not any("hush" in text for text in texts)

@@ -159,16 +159,17 @@ def _with_agent(agent_id: str, around: Surroundings) -> str:
 
 def _made(held: Held, bucket: Bucket, **facts: object) -> Finding:
     known = held.known
+    shown = known.before
+    if held.sensitive:
+        shown = {name: value for name, value in shown.items() if name not in held.sensitive}
     return Finding(
         stack=held.stack,
         address=held.address,
         type_name=known.type_name,
         bucket=bucket,
         id=_text(known.before, "id"),
-        label=label_of(known.type_name, known.before),
-        values={n: v for n, v in known.before.items() if n not in held.sensitive}
-        if held.sensitive
-        else known.before,
+        label=label_of(known.type_name, shown),
+        values=shown,
         **facts,  # type: ignore[arg-type]  # facts are Finding's own
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.declaration import Known, from_state, sensitive_names
 from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.state.addresses import Address
 from opsconsole.reconcile.state.backend import Backend
@@ -91,20 +91,7 @@ def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> H
     # The decoded attributes live on in `value` alone: there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = Known(f"{stack}: {text}", address.type, slim, value)
-    return Held(stack, text, known, item.provider, _sensitive(item.sensitive_attributes or ()))
-
-
-def _sensitive(paths: Sequence[Any]) -> frozenset[str]:
-    """Return the attributes that lead the paths of `sensitive_attributes`.
-
-    A path is a list of steps, `{"type": "get_attr", "value": NAME}` first (state version 4).
-    """
-    names = set()
-    for path in paths:
-        step = path[0] if isinstance(path, list) and path else None
-        if isinstance(step, dict) and isinstance(step.get("value"), str):
-            names.add(step["value"])
-    return frozenset(names)
+    return Held(stack, text, known, item.provider, sensitive_names(item.sensitive_attributes))
 
 
 def _newer(stack: str, address: Address, item: InstanceObject) -> Diagnostic:

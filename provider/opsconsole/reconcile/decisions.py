@@ -203,6 +203,7 @@ async def decide_removals(
                 None,
                 reason=reasons.get(item.address, ""),
                 private=plan.private,
+                sensitive=item.sensitive,
                 provider=provider,
                 previous_address=item.previous_address,
                 depends_on=tuple(item.held.dependencies),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from opsconsole.compare import normalise_set
 from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
@@ -82,9 +84,27 @@ class Known:
         return self.before if self.read is None else self.read.state
 
     @property
+    def sensitive(self) -> frozenset[str]:
+        """The attributes that were sensitive when state was written."""
+        return sensitive_names(self.held.sensitive_attributes)
+
+    @property
     def private(self) -> bytes:
         """The private bytes beside `value`."""
         return self.held.private if self.read is None else self.read.private
+
+
+def sensitive_names(paths: Sequence[Any] | None) -> frozenset[str]:
+    """Return the attributes that lead the paths of `sensitive_attributes`.
+
+    A path is a list of steps, `{"type": "get_attr", "value": NAME}` first (state version 4).
+    """
+    names = set()
+    for path in paths or ():
+        step = path[0] if isinstance(path, list) and path else None
+        if isinstance(step, dict) and isinstance(step.get("value"), str):
+            names.add(step["value"])
+    return frozenset(names)
 
 
 def from_state(

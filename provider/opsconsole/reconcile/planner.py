@@ -109,6 +109,8 @@ class Planner:
         )
         before = prior.known
         known = await self._refreshed(prior, targets)
+        if self._refuse_missing(prior, known):
+            return self._result((), known, before, None)
         self._told += unsettled_warnings(known.values())
         if options.mode == "refresh-only":
             return self._result((), known, before, None)
@@ -166,6 +168,15 @@ class Planner:
                 self._told += ((item.address, told) for told in item.read.diagnostics)
         return prior.known | found
 
+    def _refuse_missing(self, prior: Prior, known: Mapping[str, Known]) -> bool:
+        """Refuse what `import` blocks name and the console has not; return whether there is any."""
+        missing = [address for address in prior.imports if known[address].value is None]
+        self._told = [item for item in self._told if item[0] not in missing]
+        for address in missing:
+            refused = not_there(known[address].type_name, prior.imports[address])
+            self._told.append((address, refused))
+        return bool(missing)
+
     def _result(
         self,
         changes: tuple[Change, ...],
@@ -214,7 +225,7 @@ def _drift(known: Mapping[str, Known]) -> list[Drift]:
         value = item.read.state
         names = RESOURCES[item.type_name].names
         if value is None or changed_fields(item.before, value, names):
-            found.append(Drift(item.address, item.type_name, item.before, value))
+            found.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
     return found
 
 

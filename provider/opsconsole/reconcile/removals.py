@@ -70,6 +70,7 @@ def _forget(item: Known) -> Change:
         Action.FORGET,
         item.value,
         None,
+        sensitive=item.sensitive,
         provider=key_of(item.held.provider),
         depends_on=tuple(item.held.dependencies),
     )

@@ -133,6 +133,7 @@ class Walk:
             Action.NO_OP,
             item.before,
             item.before,
+            sensitive=item.sensitive,
             notes=("left alone until it is settled whether it was created",),
             depends_on=tuple(item.held.dependencies),
         )
