@@ -180,6 +180,16 @@ def test_junit_fails_what_must_be_checked_and_was_not(report: DriftReport) -> No
     assert [case.get("type") for case in root.iter("error")] == ["unchecked"]
 
 
+def test_junit_is_never_green_where_the_check_met_errors(failure: Any) -> None:
+    """A state that cannot be read has no resource whose case could say so."""
+    root = ElementTree.fromstring(junit.render(DriftReport((), "", diagnostics=(failure,))))
+    assert int(root.get("errors", "0")) == 1
+    [case] = root.findall("testsuite[@name='check']/testcase")
+    [error] = case
+    assert "met errors" in error.get("message", "")
+    assert failure.summary in (error.text or "")
+
+
 def samples(text: str) -> dict[tuple[str, ...], float]:
     return {
         (sample.name, *sample.labels.values()): sample.value

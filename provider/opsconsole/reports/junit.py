@@ -1,7 +1,8 @@
 """A drift report as JUnit XML: a suite for each stack, one case for each resource.
 
 Drift fails its case; what could not be checked is an error where its coverage is demanded, and
-skipped where it is not. Neither ever passes.
+skipped where it is not. Neither ever passes. A check that met errors has one of its own, because
+they may belong to no resource.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.etree import ElementTree
 
+from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS
+from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, judge
 
 _UNTITLED = "opsconsole drift"
 
@@ -26,6 +28,8 @@ def render(report: DriftReport) -> str:
         _suite(root, stack, findings, report)
     if report.baseline:
         _baseline(root, report)
+    if has_error(report.diagnostics):
+        _errors(root, report)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ElementTree.indent(root)
@@ -38,10 +42,24 @@ def _suite(
     suite = _named(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
     for finding in findings:
         _case(suite, finding, report)
-    told = [f"{item.severity.value}: {item.summary}\n{item.detail}" for item in report.diagnostics]
     _count(suite)
-    if told:
-        ElementTree.SubElement(suite, "system-err").text = _clean("\n".join(told))
+    if report.diagnostics:
+        ElementTree.SubElement(suite, "system-err").text = _told(report)
+
+
+def _told(report: DriftReport) -> str:
+    told = [f"{item.severity.value}: {item.summary}\n{item.detail}" for item in report.diagnostics]
+    return _clean("\n".join(told))
+
+
+def _errors(root: ElementTree.Element, report: DriftReport) -> None:
+    verdict = judge(report)
+    suite = _named(root, "testsuite", "check", timestamp=report.checked_at)
+    case = _named(suite, "testcase", verdict.headline, classname="check", time="0")
+    message = _clean(verdict.explanation)
+    result = ElementTree.SubElement(case, "error", message=message, type="untold")
+    result.text = _told(report) or None
+    _count(suite)
 
 
 def _count(suite: ElementTree.Element) -> None:
