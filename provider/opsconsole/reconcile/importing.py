@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.prior import not_there
 from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.program.model import Block
 from opsconsole.reconcile.providers import Providers, in_state
@@ -86,12 +87,5 @@ async def _read(
     if item.read is not None:
         told += item.read.diagnostics
     if item.value is None:
-        what = lifecycle.resources[block.type_name].definition.title
-        told = [
-            error(
-                f"There is no {what} {import_id} that this key can see",
-                "Check the id, the key and the org. Nothing was changed.",
-            )
-        ]
-        return None, told
+        return None, [not_there(block.type_name, import_id)]
     return item, told

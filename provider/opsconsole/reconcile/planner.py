@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from opsconsole.reconcile.deposed import read_deposed
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.outputs import output_changes
-from opsconsole.reconcile.prior import Prior, move, read_prior, take_imports
+from opsconsole.reconcile.prior import Prior, move, not_there, read_prior, take_imports
 from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.program.graph import Graph, build_graph
 from opsconsole.reconcile.program.model import Program
@@ -107,13 +107,12 @@ class Planner:
             destroy=options.mode == "destroy",
             held_by=prior.depended_on(),
         )
-        before = prior.known
         known = await self._refreshed(prior, targets)
         if self._refuse_missing(prior, known):
-            return self._result((), known, before, None)
+            return self._result((), known, prior.imports, None)
         self._told += unsettled_warnings(known.values())
         if options.mode == "refresh-only":
-            return self._result((), known, before, None)
+            return self._result((), known, prior.imports, None)
         walk = Walk(
             self.evaluator,
             workspace.graph,
@@ -129,7 +128,7 @@ class Planner:
         await decide_removals_of(walk, destroy=options.mode == "destroy")
         self._told += walk.diagnostics
         changes = self._explained(walk)
-        return self._result(tuple(_in_order(changes)), known, before, walk)
+        return self._result(tuple(_in_order(changes)), known, prior.imports, walk)
 
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
@@ -181,7 +180,7 @@ class Planner:
         self,
         changes: tuple[Change, ...],
         known: Mapping[str, Known],
-        before: Mapping[str, Known],
+        imports: Collection[str],
         walk: Walk | None,
     ) -> Plan:
         state, mode = self._workspace.state, self._options.mode
@@ -196,7 +195,7 @@ class Planner:
         )
         return Plan(
             changes,
-            tuple(_drift(known)),
+            tuple(_drift(known, imports)),
             outputs,
             tuple(located(address, item) for address, item in self._told),
             state.lineage,
@@ -217,10 +216,10 @@ def _in_order(changes: list[Change]) -> list[Change]:
     return sorted(changes, key=lambda change: place.get(change.address, len(place)))
 
 
-def _drift(known: Mapping[str, Known]) -> list[Drift]:
+def _drift(known: Mapping[str, Known], imports: Collection[str]) -> list[Drift]:
     found = []
     for item in known.values():
-        if item.read is None or item.read.state is item.before:
+        if item.read is None or item.read.state is item.before or item.address in imports:
             continue
         value = item.read.state
         names = RESOURCES[item.type_name].names

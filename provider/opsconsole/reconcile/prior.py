@@ -45,6 +45,14 @@ class Prior:
         return found
 
 
+def not_there(type_name: str, import_id: str) -> Diagnostic:
+    """Say that what is to be imported does not exist; it is never created instead."""
+    return error(
+        f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
+        "Check the id, the key and the org. Nothing was changed.",
+    )
+
+
 def read_prior(state: State) -> dict[str, Known]:
     """Return the managed instances of a state, by address.
 
