@@ -33,6 +33,19 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(
     assert native.actions() == {}
 
 
+def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
+    native.write(_agent())
+    native.run("apply", "-auto-approve")
+    native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
+
+    result = native.run("plan", expect=1)
+
+    assert "opsconsole_host.web will be updated in-place" in result.out
+    assert "# opsconsole_agent.a" not in result.out
+    assert "Plan: 0 to add, 1 to change, 0 to destroy." in result.out
+    assert "cannot be replaced while its host stays" in result.text
+
+
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
 def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
     native_on: Callable[[str], Any], policy: str

@@ -189,12 +189,12 @@ class Planner:
                 (address, item.value) for address, item in known.items() if item.value is not None
             )
             self._values.update(_data_in(state))
-        failed = has_error(item for _, item in self._told)
+        refused = {address for address, item in self._told if has_error((item,))}
         outputs = (
-            () if failed else output_changes(None if mode == "destroy" else self.evaluator, state)
+            () if refused else output_changes(None if mode == "destroy" else self.evaluator, state)
         )
         return Plan(
-            changes,
+            tuple(change for change in changes if change.address not in refused),
             tuple(_drift(known, imports)),
             outputs,
             tuple(located(address, item) for address, item in self._told),
