@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 World = Callable[..., dict[str, Any]]
 
@@ -69,3 +71,45 @@ def test_what_no_endpoint_lists_is_an_error(ground: Any, world: World) -> None:
     assert "Unmanaged objects of opsconsole_host cannot be counted" in found.told
     assert "host_list" in found.told
     assert found.code == 1
+
+
+@pytest.fixture
+def cut(ground_on: Callable[..., Any], world: World) -> Iterator[Any]:
+    """The world on a console whose lists end after one entry, without a way on."""
+    ground = ground_on("extended")
+    ground.apply(world())
+    before = ground.console.profile
+    ground.console.switch(page_size=1, cursor_parameter=None)
+    yield ground
+    ground.console.switch(page_size=before.page_size, cursor_parameter=before.cursor_parameter)
+
+
+@pytest.mark.parametrize("kind", ["hosts", "specialties"])
+def test_a_list_that_is_cut_short_is_an_error(kind: str, cut: Any) -> None:
+    """What nobody saw may be unmanaged: that is not the health that was asked about."""
+    found = cut.drift("--count-unmanaged", kind)
+
+    assert found.code == 1
+    assert "some may be unmanaged" in found.told
+    assert "cursor_parameter" in found.told
+
+
+def test_plugins_that_a_cut_list_may_hide_are_told(cut: Any) -> None:
+    agent_id = cut.id_of("opsconsole_agent.ops[0]")
+    cut.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+
+    told = cut.drift("terraform.tfstate").told
+
+    assert "more plugins than the list shows: some may be unmanaged" in told
+    assert "may be unmanaged" not in cut.drift("--count-unmanaged", "none").told
+
+
+def test_specialties_that_count_are_searched_for_where_none_is_managed(ground: Any) -> None:
+    ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
+
+    found = ground.drift("--count-unmanaged", "specialties")
+
+    assert found.code == 2
+    assert "spc_linux" in found.addresses("unmanaged")
+    ground.console.fault(path="/specialties/search", status=403, times=None)
+    assert ground.drift("--count-unmanaged", "specialties").code == 1

@@ -74,7 +74,55 @@ def test_a_newer_schema_is_an_error(ground: Any) -> None:
     path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
     found = ground.drift("terraform.tfstate")
     assert found.code == 1
-    assert "A newer release of opsconsole wrote it" in found.told
+    assert "a newer release of opsconsole wrote it" in found.told
+    # It has a bucket like any other, so no coverage claims that all was seen.
+    assert found.bucket(LINUX) == "unchecked"
+    assert found.document["summary"]["coverage"]["required_percent"] == 0
+    assert found.document["calls"] == {}
+
+
+def test_an_attachment_of_a_newer_schema_is_managed(ground: Any, world: Any) -> None:
+    ground.apply(world())
+    path = ground.folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    for resource in document["resources"]:
+        if resource["type"] == "opsconsole_agent_plugin":
+            resource["instances"][0]["schema_version"] = 1
+            resource["instances"][0]["attributes"]["tags"] = {"of": "another shape"}
+    path.write_text(json.dumps(document))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert found.bucket("opsconsole_agent_plugin.disk[0]") == "unchecked"
+    assert found.bucket("opsconsole_agent_plugin.disk[1]") == "in_sync"
+    assert found.drifted == set()
+
+
+def test_a_type_that_a_newer_release_brought_is_an_error(ground: Any) -> None:
+    ground.apply(ONE)
+    path = ground.folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    document["resources"].append({**document["resources"][0], "type": "opsconsole_runbook"})
+    path.write_text(json.dumps(document))
+    found = ground.drift("terraform.tfstate")
+    assert found.code == 1
+    assert "opsconsole_runbook.linux cannot be checked" in found.told
+    assert "other providers" not in found.told
+
+
+def test_an_attribute_of_another_shape_is_an_error(ground: Any, world: Any) -> None:
+    ground.apply(world(), "broken")
+    ground.apply(ONE, "whole")
+    path = ground.folder / "broken" / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    for resource in document["resources"]:
+        if resource["type"] == "opsconsole_agent":
+            resource["instances"][0]["attributes"]["credential_config"] = ["x"]
+    path.write_text(json.dumps(document))
+    found = ground.drift(".")
+    assert found.code == 1
+    assert "broken: its state was not read" in found.told
+    assert "credential_config" in found.told
+    assert found.bucket(LINUX) == "in_sync"
 
 
 def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:

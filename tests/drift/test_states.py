@@ -95,6 +95,26 @@ def test_a_plugin_attached_by_another_stack_is_managed(ground: Any, world: World
     assert alone.drifted == {f"{agent_id}/plg_logs"}
 
 
+def test_states_of_one_console_under_other_settings_are_told_together(
+    ground: Any, world: World
+) -> None:
+    """Settings differ from stack to stack; what one of them manages is not unmanaged."""
+    fleet = world()
+    ground.apply(fleet)
+    agent_id = ground.id_of("opsconsole_agent.ops[0]")
+    more = {"agent_id": agent_id, "plugin_id": "plg_logs", "provider": "opsconsole.other"}
+    fleet["resource"]["opsconsole_agent_plugin"]["more"] = more
+    windows = {"key": "windows-server", "provider": "opsconsole.other"}
+    fleet["resource"]["opsconsole_specialty"]["windows"] = windows
+    fleet["provider"] = {"opsconsole": [{}, {"alias": "other", "org_id": "org_main"}]}
+    ground.apply(fleet)
+    found = ground.drift()
+    assert found.code == 0
+    assert not found.drifted
+    shown = [item["id"] for item in found.findings if item["bucket"] == "unmanaged"]
+    assert len(shown) == len(set(shown)) == 4
+
+
 def test_an_agent_whose_host_is_in_another_state(ground: Any) -> None:
     ground.apply(HOST, "z-hosts")
     host_id = ground.id_of("opsconsole_host.web", "z-hosts")

@@ -22,7 +22,7 @@ from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
 from opsconsole.drift.report import DriftReport, Finding
 from opsconsole.drift.stack import Held, Stack, read_held
-from opsconsole.drift.unmanaged import COUNTED, KINDS, unmanaged
+from opsconsole.drift.unmanaged import COUNTED, KINDS, cut_short, unmanaged
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import Known
@@ -91,6 +91,7 @@ class _Check:
         self._told: list[Diagnostic] = []
         self._why: dict[str, str] = {}
         self._listed: dict[str, Inventory] = {}
+        self._shown: set[tuple[str, str, str]] = set()
         self.consoles = Consoles(environ, options.read_only)
 
     async def report(self) -> DriftReport:
@@ -99,7 +100,7 @@ class _Check:
         read = [found for stack in self._stacks if (found := self._read_state(stack))]
         held = [item for found in read for item in found.held]
         outcomes = await self._refreshed(read)
-        for key in {self._console_of[item.known.address] for item in held}:
+        for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
             await self._list(key)
         findings = self._findings(held, outcomes)
         findings += self._pending(read)
@@ -151,8 +152,10 @@ class _Check:
             }
             for item in found.held:
                 key, problem = keys[item.provider]
-                if problem is not None:
-                    self._why[item.known.address] = str(problem)
+                why = item.unreadable or (str(problem) if problem else "")
+                if why:
+                    key = ""
+                    self._why[item.known.address] = why
                 slim = replace(item.known.held, provider=key)
                 known.append(replace(item.known, held=slim))
         done = await refresh(known, self.consoles.lifecycles)
@@ -164,7 +167,7 @@ class _Check:
         lifecycle = self.consoles.lifecycles.get(key)
         if lifecycle is not None:
             asked = {KINDS[kind] for kind in self._options.counted}
-            self._listed[key], told = await inventory(lifecycle.session.console, asked)
+            self._listed[key], told = await inventory(lifecycle.session, asked)
             self._told += told
 
     def _explained(self, item: Known) -> Outcome | None:
@@ -196,9 +199,34 @@ class _Check:
                 why = self._why.get(address, "")
                 found.append(finding_of(item, outcomes[address], around, why))
             if lifecycle is not None:
-                counted, listed = self._options.counted, self._listed.get(key, {})
-                found += unmanaged(items, lifecycle.session, counted, listed)
+                found += self._unmanaged(items, held, key)
         return found
+
+    def _unmanaged(self, items: Sequence[Held], held: Sequence[Held], key: str) -> list[Finding]:
+        """Return what a console shows beside what this check found in any state of it."""
+        session = self.consoles.lifecycles[key].session
+        there = {
+            other
+            for other, lifecycle in self.consoles.lifecycles.items()
+            if lifecycle.session.settings.base_url == session.settings.base_url
+        }
+        # What belongs to no console that could be told may belong to this one.
+        there.add("")
+        managed = [item for item in held if self._console_of[item.known.address] in there]
+        counted, listed = self._options.counted, self._listed.get(key, {})
+        self._told += cut_short(session, counted, listed)
+        return [
+            finding
+            for finding in unmanaged(items, managed, session, counted, listed)
+            if self._first_sight(finding, session.settings.base_url)
+        ]
+
+    def _first_sight(self, finding: Finding, base_url: str) -> bool:
+        """Tell whether an object was not shown before, under other settings of its console."""
+        what = (base_url, finding.type_name, finding.id)
+        seen = what in self._shown
+        self._shown.add(what)
+        return not seen
 
     def _pending(self, read: Sequence[_Read]) -> list[Finding]:
         found: list[Finding] = []

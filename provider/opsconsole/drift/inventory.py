@@ -11,7 +11,8 @@ from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConsoleError
-from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST
+from opsconsole.lifecycle.session import Session
+from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
 from opsconsole.v1.console import Console, Listing
 
 _LISTS: Final[Mapping[str, tuple[str, Callable[[Console], Awaitable[Listing]]]]] = {
@@ -25,13 +26,21 @@ Inventory = Mapping[str, Listing]
 """What a console listed, by the type that it would be managed as."""
 
 
-async def inventory(console: Console, types: Collection[str]) -> tuple[Inventory, list[Diagnostic]]:
+async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory, list[Diagnostic]]:
     """Return what a console lists of `types`, and an error for each list that could not be read.
 
     Types of which there are no such lists are passed over.
     """
+    console = session.console
     found: dict[str, Listing] = {}
     told: list[Diagnostic] = []
+    if SPECIALTY.type_name in types:
+        try:
+            found[SPECIALTY.type_name] = await session.specialties()
+        except ConsoleError as problem:
+            told.append(
+                error("Specialties were not searched: nothing unmanaged is told", f"{problem}")
+            )
     for type_name, (endpoint, call) in _LISTS.items():
         if type_name not in types:
             continue

@@ -9,11 +9,15 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.reconcile.declaration import Known, from_state, sensitive_names
 from opsconsole.reconcile.program.model import Program
+from opsconsole.reconcile.providers import LOCAL_NAME
 from opsconsole.reconcile.state.addresses import Address
 from opsconsole.reconcile.state.backend import Backend
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.resources import RESOURCES
+
+_OURS = f"{LOCAL_NAME}_"
+_NEWER = "a newer release of opsconsole wrote it: use that release"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Held:
         known: The object as the reconciler reads it, under an address that is unique in a check.
         provider: The provider configuration, as state writes it.
         sensitive: Names of attributes that must not be shown.
+        unreadable: Why it cannot be compared at all; empty: it can.
     """
 
     stack: str
@@ -54,6 +59,7 @@ class Held:
     known: Known
     provider: str
     sensitive: frozenset[str] = frozenset()
+    unreadable: str = ""
 
 
 def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
@@ -68,12 +74,12 @@ def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
         if address.mode != "managed":
             continue
         item = state.get(address, deposed) if address.type in RESOURCES else None
-        if item is None:
-            foreign += 1
-        elif item.schema_version > 0:
-            told.append(_newer(stack, address, item))
-        else:
+        if item is not None:
             found.append(_held(stack, address, deposed, item))
+        elif address.type.startswith(_OURS):
+            told.append(_unknown(stack, address))
+        else:
+            foreign += 1
     if foreign:
         told.append(
             warning(
@@ -87,16 +93,16 @@ def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
 def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> Held:
     definition = RESOURCES[address.type]
     text = f"{address} (deposed {deposed})" if deposed else str(address)
-    value = from_state(definition, item.attributes)
+    newer = item.schema_version > 0
+    # Of what a newer release wrote only the names are sure to mean the same.
+    named = {name: held for name, held in item.attributes.items() if isinstance(held, str)}
+    value = from_state(definition, named if newer else item.attributes)
     # The decoded attributes live on in `value` alone: there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = Known(f"{stack}: {text}", address.type, slim, value)
-    return Held(stack, text, known, item.provider, sensitive_names(item.sensitive_attributes))
+    hidden = sensitive_names(item.sensitive_attributes)
+    return Held(stack, text, known, item.provider, hidden, _NEWER if newer else "")
 
 
-def _newer(stack: str, address: Address, item: InstanceObject) -> Diagnostic:
-    return error(
-        f"{stack}: {address} cannot be checked",
-        f"A newer release of opsconsole wrote it (schema version {item.schema_version}): use that "
-        "release.",
-    )
+def _unknown(stack: str, address: Address) -> Diagnostic:
+    return error(f"{stack}: {address} cannot be checked", f"{_NEWER}.")

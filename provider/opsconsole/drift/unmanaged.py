@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.inventory import Inventory
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Held
@@ -29,9 +30,15 @@ COUNTED: Final = ("plugins",)
 """What counts as drift unless told otherwise: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
 
+_REMEDY = (
+    "If this console has a way to the next page, name it in the provider settings: "
+    "cursor_parameter and cursor_field, or list_query."
+)
+
 
 def unmanaged(
     held: Sequence[Held],
+    managed: Sequence[Held],
     session: Session,
     counted: Collection[str] = COUNTED,
     listed: Inventory = MappingProxyType({}),
@@ -39,22 +46,48 @@ def unmanaged(
     """Yield what one console shows and none of these resources manages.
 
     Args:
-        held: Everything in state that was read from this console.
+        held: Everything in state that was read in this session.
+        managed: Everything in state that may be on its console, under whatever settings.
         session: What the check has read.
         counted: Kinds that count as drift.
         listed: What the console lists as a whole of the kinds that count.
     """
-    yield from _plugins(held, session, "plugins" in counted)
-    yield from _specialties(held, session, "specialties" in counted)
-    for type_name, listing in listed.items():
-        yield from _beside(held, type_name, listing.entries, counted=True)
-
-
-def _plugins(held: Sequence[Held], session: Session, counted: bool) -> Iterator[Finding]:
     attached = {
         (item.known.before["agent_id"], item.known.before["plugin_id"])
-        for item in _of_type(held, AGENT_PLUGIN.type_name)
+        for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
+    yield from _plugins(held, attached, session, "plugins" in counted)
+    searched = session.listed_specialties()
+    if searched is not None and "specialties" not in counted:
+        known = _ids(managed, SPECIALTY.type_name)
+        yield from _beside(held, SPECIALTY.type_name, known, searched.entries, counted=False)
+    for type_name, listing in listed.items():
+        known = _ids(managed, type_name)
+        yield from _beside(held, type_name, known, listing.entries, counted=True)
+
+
+def cut_short(
+    session: Session, counted: Collection[str], listed: Inventory
+) -> Iterator[Diagnostic]:
+    """Yield what is to be told of lists that count and have an end that was not seen.
+
+    Whoever asks that hosts count has an error where only some were shown: else nothing unmanaged
+    would be claimed of all. Plugins count unless told otherwise, and have a warning.
+    """
+    for type_name, listing in listed.items():
+        if listing.complete:
+            continue
+        shown = f"The list shows {len(listing.entries)} and says that there are more."
+        yield error(f"Not every {type_name} was seen: some may be unmanaged", f"{shown} {_REMEDY}")
+    agents = sum(not listing.complete for listing in session.listed_plugins().values())
+    if agents and "plugins" in counted:
+        which = "An agent has" if agents == 1 else f"{agents:,} agents have"
+        yield warning(f"{which} more plugins than the list shows: some may be unmanaged", _REMEDY)
+
+
+def _plugins(
+    held: Sequence[Held], attached: Collection[tuple[str, str]], session: Session, counted: bool
+) -> Iterator[Finding]:
     lists = dict(session.listed_plugins())
     for agent in _of_type(held, AGENT.type_name):
         agent_id = agent.known.before["id"]
@@ -78,21 +111,19 @@ def _plugins(held: Sequence[Held], session: Session, counted: bool) -> Iterator[
                 )
 
 
-def _specialties(held: Sequence[Held], session: Session, counted: bool) -> Iterator[Finding]:
-    managed = list(_of_type(held, SPECIALTY.type_name))
-    listing = session.listed_specialties()
-    if listing is None or not managed:
-        return
-    yield from _beside(held, SPECIALTY.type_name, listing.entries, counted)
+def _ids(managed: Sequence[Held], type_name: str) -> set[str]:
+    return {item.known.before["id"] for item in _of_type(managed, type_name)}
 
 
 def _beside(
-    held: Sequence[Held], type_name: str, entries: Iterable[Mapping[str, Any]], counted: bool
+    held: Sequence[Held],
+    type_name: str,
+    ids: Collection[str],
+    entries: Iterable[Mapping[str, Any]],
+    counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state holds; what is archived is no more."""
-    managed = list(_of_type(held, type_name))
-    ids = {item.known.before["id"] for item in managed}
-    stack = (managed or held)[0].stack
+    stack = next(_of_type(held, type_name), held[0]).stack
     reason = "on the console, and in no state of this check"
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":

@@ -8,6 +8,7 @@ from typing import Any
 
 from opsconsole.compare import normalise_set
 from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.values import Attributes
@@ -110,13 +111,19 @@ def sensitive_names(paths: Sequence[Any] | None) -> frozenset[str]:
 def from_state(
     definition: ResourceDefinition | DataSourceDefinition, attributes: Attributes
 ) -> Attributes:
-    """Return the wire value of attributes as state writes them: sets sorted, every name present."""
+    """Return the wire value of attributes as state writes them: sets sorted, every name present.
+
+    Raises:
+        UserError: An entry of a nested attribute is of another shape.
+    """
     value = definition.empty()
     for attribute in definition:
         found = attributes.get(attribute.name)
         if attribute.kind is Kind.STRING_SET and isinstance(found, list):
             found = normalise_set(found)
         elif attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
+            if not all(isinstance(entry, dict) for entry in found):
+                raise UserError(f"The state holds {attribute.name} in a shape that it cannot have.")
             names = [nested.name for nested in attribute.attributes]
             found = [{name: entry.get(name) for name in names} for entry in found]
         value[attribute.name] = found
