@@ -13,8 +13,9 @@ from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.declaration import Declaration, from_state
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.execution import Applied, Execution, Listener
+from opsconsole.reconcile.moves import carry_out_moves
 from opsconsole.reconcile.order import Step, config_address, order
-from opsconsole.reconcile.outputs import keep_outputs
+from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.program.evaluator import Evaluator
@@ -81,6 +82,8 @@ class Applier:
             if applied.complete:
                 gone = self._plan.mode == "destroy" and not self._values_left()
                 keep_outputs(None if gone else self._evaluator, self._session.state)
+            elif self._plan.mode == "normal":
+                keep_known_outputs(self._evaluator, self._session.state)
             return applied
         finally:
             self._session.record()
@@ -109,9 +112,7 @@ class Applier:
     def _catch_up(self) -> None:
         """Bring state to what the plan saw: moves, what reading said, data sources."""
         state = self._session.state
-        for change in self._plan.changes:
-            if change.previous_address and change.previous_address in state:
-                state.move(change.previous_address, change.address)
+        carry_out_moves(state, self._plan.changes)
         for item in self._plan.refreshed:
             address, deposed = instance_and_key(item.address)
             held = state.get(address, deposed)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from opsconsole.compare import same
+from opsconsole.errors import UserError
 from opsconsole.reconcile.changes import Action, OutputChange
 from opsconsole.reconcile.program.evaluator import Evaluator
+from opsconsole.reconcile.program.results import OutputValue
 from opsconsole.reconcile.program.value_types import type_to_json
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.objects import Output
@@ -44,9 +46,25 @@ def keep_outputs(evaluator: Evaluator | None, state: State) -> None:
     values = evaluator.outputs() if evaluator is not None else {}
     for name in set(state.outputs) - set(values):
         state.set_output(name, None)
-    for name, output in values.items():
-        if output.value is None:
-            state.set_output(name, None)
-        elif not holds_unknown(output.value):
-            kept = Output(output.value, type_to_json(output.type), output.sensitive)
-            state.set_output(name, kept)
+    for output in values.values():
+        _keep(output, state)
+
+
+def keep_known_outputs(evaluator: Evaluator, state: State) -> None:
+    """Put into state the outputs that can be evaluated after a run that left something undone."""
+    for name, output in evaluator.program.outputs.items():
+        if output.ephemeral:
+            continue
+        try:
+            value = evaluator.output(name)
+        except UserError:
+            continue  # what it refers to was not done
+        _keep(value, state)
+
+
+def _keep(output: OutputValue, state: State) -> None:
+    if output.value is None:
+        state.set_output(output.name, None)
+    elif not holds_unknown(output.value):
+        kept = Output(output.value, type_to_json(output.type), output.sensitive)
+        state.set_output(output.name, kept)
