@@ -64,6 +64,47 @@ def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
     assert "it is not archived" not in both.text
 
 
+def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
+    resources = _agent()
+    web = resources["opsconsole_host"]["web"]
+    web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    web["external_id"] = "two"
+    native.write(resources)
+
+    result = native.run("apply", "-auto-approve", expect=1)
+
+    assert "which is opsconsole_host.web in state" in result.text
+    assert "leave create_before_destroy out" in result.text
+    skipped = [line for line in result.out.splitlines() if ": Skipped" in line]
+    assert skipped == ["opsconsole_agent.a: Skipped, as opsconsole_host.web failed"]
+    assert "1 change failed:\n  ✗ opsconsole_host.web\n1 change skipped:\n" in result.out
+
+
+def test_outputs_that_are_known_are_kept_where_something_failed(native: Any) -> None:
+    resources = {
+        "opsconsole_host": {
+            "a": {"name": "a"},
+            "b": {"name": "b", "target_port": "${opsconsole_host.a.target_port + 70000}"},
+        }
+    }
+    outputs = {
+        "literal": "x",
+        "of_what_was_done": "${opsconsole_host.a.id}",
+        "of_what_failed": "${opsconsole_host.b.id}",
+    }
+    output = {name: {"value": value} for name, value in outputs.items()}
+    native.write(resources, output=output)
+    native.run("apply", "-auto-approve", expect=1)
+    assert set(native.state["outputs"]) == {"literal", "of_what_was_done"}
+
+    resources["opsconsole_host"]["b"]["target_port"] = 22
+    native.write(resources, output=output)
+    native.run("apply", "-auto-approve")
+    assert set(native.state["outputs"]) == set(outputs)
+
+
 def test_a_host_that_another_resource_holds_is_not_adopted(
     native_on: Callable[[str], Any],
 ) -> None:

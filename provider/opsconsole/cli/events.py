@@ -72,7 +72,8 @@ class Events:
 
     def skipped(self, step: Step, because: str) -> None:
         """Tell what is passed over, and why."""
-        tell(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
+        if because:
+            tell(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
 
     def tick(self) -> None:
         """Tell what has been under way for long."""

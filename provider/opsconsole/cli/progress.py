@@ -83,7 +83,7 @@ class Bar:
         """Count what is passed over, as failed."""
         if self._few:
             self._lines.skipped(step, because)
-        self._failed += 1
+        self._failed += bool(because)
         self._count()
 
     def tick(self) -> None:

@@ -106,7 +106,8 @@ class Lines:
 
     def skipped(self, step: Step, because: str) -> None:
         """Say what is passed over, and why."""
-        self._write(f"{step.change.address}: Skipped, as {because} failed")
+        if because:
+            self._write(f"{step.change.address}: Skipped, as {because} failed")
 
     def tick(self) -> None:
         """Say what has been under way for long; of many, the first."""

@@ -146,7 +146,7 @@ class HostCreation:
             if row in passing:
                 return
             if not adopting or verdict.id is None:
-                self._fail([row], (not_created(self._name(row), verdict),))
+                self._fail([row], (self._not_created(row, verdict),))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 self._fail([row], (shared_id(self._name(row), verdict.id),))
             else:
@@ -201,7 +201,7 @@ class HostCreation:
             if not verdict.matched:
                 row.outcome = self._steps.lost(row.request, _UNMATCHED)
             elif not (verdict.created or passed):
-                self._fail([row], (not_created(self._name(row), verdict),))
+                self._fail([row], (self._not_created(row, verdict),))
             elif verdict.id is None:
                 row.outcome = self._steps.lost(row.request, _NO_ID)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
@@ -276,6 +276,10 @@ class HostCreation:
             "console's import cannot be guarded: ask its operator.",
         )
         rows[0].outcome = rows[0].settled.with_diagnostics(told)
+
+    def _not_created(self, row: Row, verdict: Verdict) -> Diagnostic:
+        holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
+        return not_created(self._name(row), verdict, holder)
 
     def _holds(self, row: Row, host_id: str) -> bool:
         """Claim an id for a row; false where another row or resource of the run holds it."""

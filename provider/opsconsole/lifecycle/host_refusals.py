@@ -7,8 +7,8 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.verdicts import Verdict
 
 
-def not_created(name: str, verdict: Verdict) -> Diagnostic:
-    """Say why a row was not created, and what can be done about it."""
+def not_created(name: str, verdict: Verdict, holder: str | None = None) -> Diagnostic:
+    """Say why a row was not created, and what can be done about it; `holder` has its id."""
     if not verdict.matched:
         return error(
             f"The {name} was not imported: its verdict cannot be told",
@@ -19,6 +19,11 @@ def not_created(name: str, verdict: Verdict) -> Diagnostic:
     said += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None:
         remedy = "It exists already, or its row is wrong. Import it if it exists."
+    elif holder is not None:
+        remedy = (
+            f"It exists already as {verdict.id}, which is {holder}. Declare a machine once; where "
+            "it is to be replaced, leave create_before_destroy out, so that the old one goes first."
+        )
     else:
         remedy = (
             f"It exists already as {verdict.id}: import it under that id, or set "

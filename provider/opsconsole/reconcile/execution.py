@@ -44,7 +44,10 @@ class Listener(Protocol):
         """A step is over; `outcome` tells how."""
 
     def skipped(self, step: Step, because: str) -> None:
-        """A step is not carried out, as the instance at `because` failed."""
+        """A step is not carried out, as the instance at `because` failed.
+
+        Empty: the other step of the same replacement has been told of.
+        """
 
 
 @dataclass
@@ -141,9 +144,11 @@ class Execution:
             step = self._schedule.step(number)
             blocker = self._failures.blocker(step, self._worker.config_of)
             if blocker:
+                told = step.change.address in self._failures
                 self._failures.add(step, blocker)
-                self.applied.skipped[step.change.address] = blocker
-                self._listener.skipped(step, blocker)
+                if not told:
+                    self.applied.skipped[step.change.address] = blocker
+                self._listener.skipped(step, "" if told else blocker)
                 self._schedule.finish(number)
                 continue
             change = step.change

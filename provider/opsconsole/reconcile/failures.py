@@ -19,6 +19,10 @@ class Failures:
         self._resources: dict[str, str] = {}
         self._held: dict[str, str] = {}
 
+    def __contains__(self, address: str) -> bool:
+        """Say whether an instance failed or was skipped."""
+        return address in self._instances
+
     def add(self, step: Step, cause: str = "") -> None:
         """Note that a step failed, or was skipped because of `cause`."""
         address = step.change.address
