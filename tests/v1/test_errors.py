@@ -112,6 +112,7 @@ UNDOCUMENTED = {
     "not UTF-8": b"\xff\xfe\xfd",
     "deep": b"[" * 100_000,
     "half a surrogate pair": b'{"code": "\\ud800", "message": "m"}',
+    "half a surrogate pair in bytes": b'{"id": "blk_1", "code": "\xed\xa0\x80", "message": "m"}',
     "truncated": b'{"code": "NOT_FOUND", "mess',
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from email.utils import formatdate
 
 import pytest
@@ -218,6 +219,26 @@ async def test_retry_after_holds_back_other_calls_too(server, connect, clock, an
     assert len(server.received) == 5
 
 
+async def test_retry_after_holds_back_calls_that_wait_for_their_turn(
+    server, connect, clock, answer
+):
+    client, console = connect(max_concurrency=1)
+    awake = asyncio.Event()
+
+    async def sleep(seconds):
+        await awake.wait()
+
+    client._sleep = client._standing._sleep = sleep
+    server.will(answer(429, ERROR, delay=0.05, headers={"Retry-After": "7"}))
+    calls = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
+    await asyncio.sleep(0.2)
+    assert len(server.received) == 1
+    clock.now += 8
+    awake.set()
+    await asyncio.gather(*calls)
+    assert len(server.received) == 4
+
+
 async def test_quiet_that_is_prolonged_meanwhile_is_kept(server, connect, clock, answer):
     client, console = connect()
     client._standing._quiet_until = clock.now + 3
@@ -242,6 +263,16 @@ async def test_too_long_a_wait_ends_the_call(server, connect, clock, answer):
     assert clock.waits == []
 
 
+@pytest.fixture
+def in_new_york(monkeypatch):
+    """A machine whose own time is not UTC, which HTTP dates always are."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -264,10 +295,12 @@ async def test_too_long_a_wait_ends_the_call(server, connect, clock, answer):
         ),
         ({"retry-after": formatdate(1030, usegmt=True), "date": "yesterday"}, 30.0),
         ({"retry-after": "Fri, 99 Nov 2026 19:00:00 GMT"}, None),
+        ({"retry-after": "Thu Jan  1 00:17:10 1970"}, 30.0),
+        ({"retry-after": "Thu, 01 Jan 1970 00:17:10 -0000"}, 30.0),
     ],
     ids=str,
 )
-def test_retry_after_holds_seconds_or_a_date(headers, seconds):
+def test_retry_after_holds_seconds_or_a_date(headers, seconds, in_new_york):
     assert retry_after(headers, lambda: 1000.0) == seconds
 
 

@@ -86,7 +86,8 @@ def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -
 
 def _json_object(content: bytes) -> dict[str, Any] | None:
     try:
-        body = json.loads(content)
+        # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
+        body = json.loads(content.decode("utf-8-sig"))
         if b"\\ud" in content or b"\\uD" in content:
             # Half a surrogate pair is no text: it could not be written anywhere.
             json.dumps(body, ensure_ascii=False).encode()

@@ -179,8 +179,9 @@ class Client:
         self, operation: Operation, url: str, headers: Mapping[str, str], content: bytes | None
     ) -> Reply:
         """Send one request, once its turn has come, and follow its redirects."""
-        await self._standing.quiet()
         async with self._slots:
+            # Those who waited for a place heard nothing of the quiet asked for meanwhile.
+            await self._standing.quiet()
             for _ in range(MOST_HOPS):
                 self._standing.check(operation)
                 reply = await self._send(operation, url, headers, content)

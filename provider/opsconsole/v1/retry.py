@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from opsconsole.errors import (
@@ -89,6 +90,8 @@ def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time
 
 def _timestamp(value: str) -> float | None:
     try:
-        return parsedate_to_datetime(value).timestamp()
+        moment = parsedate_to_datetime(value)
+        # HTTP dates are UTC, also those of the older form that names no zone (RFC 9110, 5.6.7).
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
