@@ -119,6 +119,20 @@ def test_entries_to_look_at(
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
 
 
+def test_what_a_broader_entry_accepts_too_is_in_use() -> None:
+    entries = (Entry("*", "audit"), Entry(WEB, "audit", "tags"))
+    _, problems = Baseline(entries).applied([finding(Bucket.CHANGED, "tags")], TODAY)
+    assert problems == ()
+
+
+def test_what_is_beside_state_may_be_unseen() -> None:
+    """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
+    stray, host = Entry("agt_1/plg_logs", "kept"), Entry(WEB, "known")
+    baseline = Baseline((stray, host, Entry("opsconsole_host.old", "going", bucket="missing")))
+    _, problems = baseline.applied([finding(Bucket.IN_SYNC)], TODAY, listed=False)
+    assert [item.entry for item in problems] == [str(host), "opsconsole_host.old, missing"]
+
+
 GOOD = """
 version: 1
 accept:
@@ -259,3 +273,17 @@ def test_on_the_command_line(ground: Any, world: Callable[..., dict[str, Any]]) 
     code, _, err = ground.run("drift", "--baseline", "nowhere.yml")
     assert code == 1
     assert "nowhere.yml cannot be read" in err
+
+
+@pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])
+def test_an_accepted_plugin_is_not_called_unused_unseen(
+    fault: dict[str, Any], ground: Any, world: Callable[..., dict[str, Any]]
+) -> None:
+    ground.apply(world())
+    agent_id = ground.id_of("opsconsole_agent.ops[0]")
+    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+    entry = f"{{address: {agent_id}/plg_logs, reason: kept}}"
+    (ground.folder / FILE_NAME).write_text(f"version: 1\naccept: [{entry}]\n")
+    assert ground.drift().code == 0
+    ground.console.fault(path=f"/agents/{agent_id}/plugins", times=None, **fault)
+    assert ground.drift().document["baseline"] == []

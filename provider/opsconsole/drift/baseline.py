@@ -84,13 +84,20 @@ class Baseline:
     source: str = ""
 
     def applied(
-        self, findings: Sequence[Finding], today: date, *, certain: bool = True
+        self,
+        findings: Sequence[Finding],
+        today: date,
+        *,
+        certain: bool = True,
+        listed: bool = True,
     ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
         """Return the findings with what is accepted marked, and the entries to look at.
 
         Args:
             today: The day of the check, UTC.
             certain: Whether every state was read: else nothing is called unused.
+            listed: Whether every list was read to its end: else what accepts unmanaged objects is
+                not called unused.
         """
         judge = _Judge([entry for entry in self.entries if not _expired(entry, today)])
         marked = [judge.marked(finding) for finding in findings]
@@ -98,7 +105,7 @@ class Baseline:
         for entry in self.entries:
             if _expired(entry, today):
                 problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-            elif entry not in judge.used and certain and not _untold(entry, findings):
+            elif entry not in judge.used and certain and not _untold(entry, findings, listed):
                 problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
         return marked, tuple(problems)
 
@@ -123,24 +130,21 @@ class _Judge:
         return replace(finding, reason=f"accepted: {', '.join(partly)}") if partly else finding
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
-        for entry in self.entries:
-            if entry.accepts(finding, difference):
-                self.used.add(entry)
-                return entry
-        return None
+        found = [entry for entry in self.entries if entry.accepts(finding, difference)]
+        self.used.update(found)
+        return found[0] if found else None
 
 
 def _expired(entry: Entry, today: date) -> bool:
     return entry.expires is not None and entry.expires < today
 
 
-def _untold(entry: Entry, findings: Iterable[Finding]) -> bool:
+def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
     """Tell whether what an entry speaks of was not seen, so that it may be in use."""
-    return any(
-        entry.names(finding)
-        for finding in findings
-        if finding.bucket is Bucket.UNCHECKED or finding.unobserved
-    )
+    named = [finding for finding in findings if entry.names(finding)]
+    if not named and not listed:
+        return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
+    return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
 
 
 def read_baseline(path: Path) -> Baseline:

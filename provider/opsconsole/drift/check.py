@@ -35,6 +35,9 @@ REQUIRED: Final = tuple(
 )
 """Whose coverage is demanded: all but agents, of which the document shows no read."""
 
+_LISTED: Final = (AGENT.type_name, AGENT_PLUGIN.type_name, SPECIALTY.type_name)
+"""Those that are read by lists, which show unmanaged objects too."""
+
 
 @dataclass(frozen=True)
 class CheckOptions:
@@ -91,6 +94,7 @@ class _Check:
         self._told: list[Diagnostic] = []
         self._why: dict[str, str] = {}
         self._listed: dict[str, Inventory] = {}
+        self._cut = False
         self._shown: set[tuple[str, str, str]] = set()
         self.consoles = Consoles(environ, options.read_only)
 
@@ -107,7 +111,9 @@ class _Check:
         findings = self._located(findings)
         certain = len(read) == len(self._stacks)
         now = datetime.now(UTC)
-        findings, baseline = options.baseline.applied(findings, now.date(), certain=certain)
+        findings, baseline = options.baseline.applied(
+            findings, now.date(), certain=certain, listed=self._all_listed(held, outcomes)
+        )
         if any(finding.is_drift for finding in findings):
             self._told += (item for found in read for item in _rewritten(found))
         told = problems(
@@ -169,6 +175,7 @@ class _Check:
             asked = {KINDS[kind] for kind in self._options.counted}
             self._listed[key], told = await inventory(lifecycle.session, asked)
             self._told += told
+            self._cut = self._cut or bool(told)
 
     def _explained(self, item: Known) -> Outcome | None:
         """Return what reading said; a host that the settings hide says which settings do."""
@@ -202,6 +209,13 @@ class _Check:
                 found += self._unmanaged(items, held, key)
         return found
 
+    def _all_listed(self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]) -> bool:
+        """Tell whether no list was left out or cut short that may show unmanaged objects."""
+        read = (outcomes[item.known.address] for item in held if item.known.type_name in _LISTED)
+        return not self._cut and all(
+            outcome is not None and outcome.seen is not Seen.UNCHECKED for outcome in read
+        )
+
     def _unmanaged(self, items: Sequence[Held], held: Sequence[Held], key: str) -> list[Finding]:
         """Return what a console shows beside what this check found in any state of it."""
         session = self.consoles.lifecycles[key].session
@@ -214,7 +228,9 @@ class _Check:
         there.add("")
         managed = [item for item in held if self._console_of[item.known.address] in there]
         counted, listed = self._options.counted, self._listed.get(key, {})
-        self._told += cut_short(session, counted, listed)
+        cut = [*cut_short(session, counted, listed)]
+        self._told += cut
+        self._cut = self._cut or bool(cut)
         return [
             finding
             for finding in unmanaged(items, managed, session, counted, listed)
