@@ -221,6 +221,46 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
     assert native.addresses() == ["opsconsole_host.a"]
 
 
+def checksum_of(native: Any, *words: str) -> str:
+    found = re.search(r"Checksum of this plan: (\w+)", native.run("plan", *words).out)
+    assert found is not None
+    return found[1]
+
+
+def test_the_order_of_a_replacement_is_part_of_the_checksum(native: Any) -> None:
+    web: dict[str, Any] = {"name": "web", "external_id": "one"}
+    native.write({"opsconsole_host": {"web": web}})
+    native.run("apply", "-auto-approve")
+    web["external_id"] = "two"
+    native.write({"opsconsole_host": {"web": web}})
+    one_way = checksum_of(native)
+    web["lifecycle"] = {"create_before_destroy": True}
+    native.write({"opsconsole_host": {"web": web}})
+    assert checksum_of(native) != one_way
+
+
+def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(native: Any) -> None:
+    native.write({"opsconsole_host": {"web": {"name": "web"}}})
+    native.run("apply", "-auto-approve")
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], private_ip="10.0.0.1")
+    once = checksum_of(native, "-refresh-only")
+    native.console.change("hosts", row["id"], private_ip="10.0.0.2")
+    assert checksum_of(native, "-refresh-only") != once
+
+
+def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("bumping")
+    native.write({"opsconsole_host": {"web": {"name": "web"}}})
+    native.run("apply", "-auto-approve")
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], name="other")
+    assert checksum_of(native) == checksum_of(native)
+    assert checksum_of(native, "-refresh-only") == checksum_of(native, "-refresh-only")
+
+
 def test_a_checksum_can_be_demanded(native: Any) -> None:
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     found = {

@@ -28,7 +28,8 @@ from opsconsole.reconcile.changes import (
     Plan,
     Refreshed,
 )
-from opsconsole.values import UNKNOWN, Value
+from opsconsole.resources import RESOURCES
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 _MAGIC = b"opsconsole plan 1\n"
 _UNKNOWN_KEY = "\0unknown"
@@ -60,17 +61,34 @@ class SavedPlan:
 def checksum(plan: Plan) -> str:
     """Return a checksum of what a plan would do, to be demanded when it is applied.
 
-    The same changes on the same state make the same checksum, whenever they are planned.
+    The same changes on the same state make the same checksum, whenever they are planned; what the
+    console changes by itself is left out.
     """
     told = [
-        [item.address, item.action.value, _plain(item.before), _plain(item.after), item.import_id]
+        [
+            item.address,
+            item.action.value,
+            _told(item.type_name, item.before),
+            _told(item.type_name, item.after),
+            item.import_id,
+            item.create_first,
+        ]
         for item in sorted(plan.acting(), key=lambda change: change.address)
     ]
+    if plan.mode == "refresh-only":
+        told += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
     outputs = [[item.name, item.action.value, _plain(item.after)] for item in plan.outputs]
     # A state that does not exist yet has a lineage made up anew each time.
     content = [plan.lineage if plan.serial else "", plan.mode, told, outputs]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _told(type_name: str, value: Attributes | None) -> Any:
+    if value is None or type_name not in RESOURCES:
+        return _plain(value)
+    definition = RESOURCES[type_name]
+    return {item.name: _plain(value.get(item.name)) for item in definition if not item.volatile}
 
 
 def write_plan(path: Path, saved: SavedPlan) -> None:
