@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
+from opsconsole.reports.formats import FORMATS
 
 World = Callable[..., dict[str, Any]]
 
@@ -65,6 +67,46 @@ def test_what_is_found_under_a_folder(tmp_path: Path) -> None:
         state_files([tmp_path / "empty"])
     with pytest.raises(UserError, match="There is no state"):
         state_files([tmp_path / "nowhere.tfstate"])
+
+
+def test_a_state_is_there_once(tmp_path: Path) -> None:
+    state = tmp_path / "a.tfstate"
+    state.touch()
+    (tmp_path / "b.tfstate").symlink_to(state)
+    places = [state, tmp_path, tmp_path / "x" / ".." / "a.tfstate", tmp_path / "b.tfstate"]
+    (tmp_path / "x").mkdir()
+    assert state_files(places) == [state]
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies in it is not checked, so nothing may be said of it by silence."""
+    (tmp_path / "a.tfstate").touch()
+    for name in ("shut", "lost+found"):
+        (tmp_path / name).mkdir()
+    scandir = os.scandir
+
+    def refusing(place: str) -> Any:
+        if Path(place).name in ("shut", "lost+found"):
+            raise PermissionError(13, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(UserError, match="shut cannot be read: Permission denied"):
+        state_files([tmp_path])
+    (tmp_path / "shut").rmdir()
+    assert state_files([tmp_path]) == [tmp_path / "a.tfstate"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_name_that_is_no_text(name: str, ground: Any) -> None:
+    ground.apply(HOST)
+    odd = os.fsdecode(b"odd\xff.tfstate")
+    (ground.folder / "terraform.tfstate").rename(ground.folder / odd)
+    code, out, err = ground.run("drift", odd, "--format", f"{name}=report")
+    assert code == 0, out + err
+    assert (ground.folder / "report").read_text("utf-8")
 
 
 def test_one_several_and_all(ground: Any) -> None:

@@ -12,7 +12,7 @@ from opsconsole.reconcile.state.local import DEFAULT_WORKSPACE
 
 _SUFFIX: Final = ".tfstate"
 _WORKSPACES: Final = "terraform.tfstate.d"
-_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__"})
+_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "lost+found"})
 _ERRORED: Final = "errored.tfstate"
 """What Terraform leaves behind when a state cannot be stored: a copy, not a stack's state."""
 
@@ -20,12 +20,13 @@ _ERRORED: Final = "errored.tfstate"
 def state_files(places: Iterable[Path]) -> list[Path]:
     """Return the state files that `places` name: files, and all files under folders.
 
-    Hidden folders (`.terraform` among them), backups and `errored.tfstate` are passed over.
+    Hidden folders (`.terraform` among them), backups and `errored.tfstate` are passed over, links
+    to folders are not followed. A file that is named twice, or linked to, is there once.
 
     Raises:
-        UserError: There is no such place, or a folder that holds no state.
+        UserError: There is no such place, a folder that holds no state, or one that cannot be read.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for place in places:
         if place.is_dir():
             under = sorted(_under(place))
@@ -34,20 +35,30 @@ def state_files(places: Iterable[Path]) -> list[Path]:
                     f"There is no state file (*{_SUFFIX}) under {place}.",
                     "Name a state file, or a folder that holds some.",
                 )
-            found.update(dict.fromkeys(under))
+            paths = under
         elif place.exists():
-            found[place] = None
+            paths = [place]
         else:
             raise UserError(f"There is no state {place}.", "Check the path.")
-    return list(found)
+        for path in paths:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
 
 
 def _under(folder: Path) -> Iterator[Path]:
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=_refuse):
         folders[:] = [name for name in folders if name[0] != "." and name not in _PASSED_OVER]
         yield from (
             Path(root) / name for name in files if name.endswith(_SUFFIX) and name != _ERRORED
         )
+
+
+def _refuse(problem: OSError) -> None:
+    # What lies in it would else be left out in silence.
+    raise UserError(
+        f"The folder {problem.filename} cannot be read: {problem.strerror}.",
+        "Let this user read it, or name the state files.",
+    ) from problem
 
 
 def stack_names(paths: Sequence[Path]) -> list[str]:
@@ -61,7 +72,7 @@ def stack_names(paths: Sequence[Path]) -> list[str]:
         names = [_name(path, depth) for path in full]
         if len(set(names)) == len(names):
             return names
-    return [str(path) for path in full]
+    return [str(path).encode("utf-8", "backslashreplace").decode() for path in full]
 
 
 def _name(path: Path, depth: int) -> str:
@@ -75,7 +86,9 @@ def _name(path: Path, depth: int) -> str:
     else:
         own = own.removeprefix("terraform.")
     above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
-    return "/".join([*(part for part in above if part != folder.root), own])
+    name = "/".join([*(part for part in above if part != folder.root), own])
+    # Linux lets names hold bytes that are no text, and no report could be written with them.
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def workspace_of_state(path: Path) -> str:

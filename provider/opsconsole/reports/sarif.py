@@ -91,7 +91,7 @@ def _result(finding: Finding, unlocated: str) -> dict[str, Any]:
         "message": {"text": _message(finding)},
         "locations": [_location(finding, unlocated)],
         "partialFingerprints": {
-            "opsconsoleFinding/v1": hashlib.sha256(print_of.encode()).hexdigest()
+            "opsconsoleFinding/v1": hashlib.sha256(_bytes(print_of)).hexdigest()
         },
         "properties": {"stack": finding.stack, "id": finding.id, "type": finding.type_name},
     }
@@ -122,7 +122,12 @@ def _location(finding: Finding, unlocated: str) -> dict[str, Any]:
     uri = file if number else finding.location or unlocated
     if uri:
         found["physicalLocation"] = {
-            "artifactLocation": {"uri": quote(uri.replace("\\", "/"), safe="/.-_~+@")},
+            "artifactLocation": {"uri": quote(_bytes(uri.replace("\\", "/")), safe="/.-_~+@")},
             "region": {"startLine": max(number, 1)},
         }
     return found
+
+
+def _bytes(text: str) -> bytes:
+    """Return UTF-8 of any text: names of files and keys may hold what is no character."""
+    return text.encode("utf-8", "backslashreplace")
