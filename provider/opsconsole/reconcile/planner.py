@@ -13,10 +13,11 @@ from opsconsole.reconcile.cascade import carried_specialties, explained
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
 from opsconsole.reconcile.declaration import Known, from_state
 from opsconsole.reconcile.deposed import read_deposed
+from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.outputs import output_changes
-from opsconsole.reconcile.prior import Prior, move, not_there, read_prior, take_imports
+from opsconsole.reconcile.prior import Prior, not_there, read_prior, take_imports
 from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.program.graph import Graph, build_graph
 from opsconsole.reconcile.program.model import Program
@@ -103,10 +104,14 @@ class Planner:
         targets = Targets(
             options.targets,
             workspace.graph,
-            prior.known,
+            {
+                *prior.known,
+                *(item.previous_address or address for address, item in prior.known.items()),
+            },
             destroy=options.mode == "destroy",
             held_by=prior.depended_on(),
         )
+        self._told += (("", item) for item in left_out(prior.moved(), options.targets))
         known = await self._refreshed(prior, targets)
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
@@ -125,6 +130,7 @@ class Planner:
         )
         if options.mode == "normal":
             await walk.run()
+        self._told += (("", item) for item in still_declared(workspace.program, walk.declared))
         await decide_removals_of(walk, destroy=options.mode == "destroy")
         self._told += walk.diagnostics
         changes = self._explained(walk)
@@ -133,7 +139,9 @@ class Planner:
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
-        prior = Prior(move(read_prior(workspace.state), workspace.program))
+        known, told = moved(read_prior(workspace.state), workspace.program)
+        self._told += (("", item) for item in told)
+        prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal":
             await take_imports(prior, workspace.program, self.evaluator, self.providers)

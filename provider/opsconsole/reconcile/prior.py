@@ -1,13 +1,12 @@
 """What state knows before a plan: its instances under the addresses that the program gives them.
 
-Carries out `moved` blocks and takes in what `import` blocks name, on values alone: state itself
-changes only when a plan is applied.
+Takes in what `import` blocks name, on values alone: state itself changes only when a plan is
+applied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
@@ -16,7 +15,6 @@ from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.providers import Providers, in_state
-from opsconsole.reconcile.state.addresses import Address
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.resources import RESOURCES
@@ -35,6 +33,10 @@ class Prior:
     known: dict[str, Known] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def moved(self) -> list[Known]:
+        """Return the instances that have another address than before."""
+        return [item for item in self.known.values() if item.previous_address]
 
     def depended_on(self) -> dict[str, set[str]]:
         """Return, by configuration address, which resources depend on it in state."""
@@ -80,28 +82,6 @@ def read_prior(state: State) -> dict[str, Known]:
         text = str(address)
         found[text] = Known(text, address.type, held, from_state(definition, held.attributes))
     return found
-
-
-def move(known: Mapping[str, Known], program: Program) -> dict[str, Known]:
-    """Return the instances under the addresses that `moved` blocks give them."""
-    if not program.moved:
-        return dict(known)
-    moved = dict(known)
-    instances: dict[str, dict[str, None]] = {}
-    for text in moved:
-        instances.setdefault(config_address(text), {})[text] = None
-    for block in program.moved:
-        source, target = block.source, block.target
-        whole = source.key is None and target.key is None
-        for text in list(instances.get(str(source), ())) if whole else [str(source)]:
-            new = str(replace(target, key=Address.parse(text).key) if whole else target)
-            if text in moved and new not in moved:
-                item = moved.pop(text)
-                previous = item.previous_address or text
-                moved[new] = replace(item, address=new, previous_address=previous)
-                del instances[config_address(text)][text]
-                instances.setdefault(config_address(new), {})[new] = None
-    return moved
 
 
 async def take_imports(

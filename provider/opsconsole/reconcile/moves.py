@@ -1,0 +1,205 @@
+"""What becomes of addresses: `moved` blocks, and the moves that go without saying, as in core.
+
+A chain of blocks is followed whatever their order. A block or a `count` that comes or goes moves
+nothing onto what is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import UserError
+from opsconsole.reconcile.changes import Change
+from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.program.model import Moved, Program
+from opsconsole.reconcile.state.addresses import Address
+from opsconsole.reconcile.state.model import State
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Takes an instance, or where neither side has a key all of a resource, to another address.
+
+    Attributes:
+        implied: Whether `count` says so and no block does.
+    """
+
+    source: Address
+    target: Address
+    implied: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it takes a resource and not one instance."""
+        return not self.implied and self.source.key is None and self.target.key is None
+
+    def destination(self, address: Address) -> Address | None:
+        """Return where it takes an instance, or None."""
+        if self.whole:
+            resource = address.resource == self.source
+            return replace(self.target, key=address.key) if resource else None
+        return self.target if address == self.source else None
+
+
+def moved(
+    known: Mapping[str, Known], program: Program
+) -> tuple[dict[str, Known], list[Diagnostic]]:
+    """Return the instances under the addresses that a program gives them, and what blocked it.
+
+    Raises:
+        UserError: `moved` blocks contradict each other.
+    """
+    found = dict(known)
+    of_resource: dict[str, dict[str, None]] = {}
+    for text in found:
+        of_resource.setdefault(config_address(text), {})[text] = None
+    blocked: list[tuple[str, str]] = []
+    for move in _ordered([*_explicit(program.moved), *_implied(of_resource, program)]):
+        occupied = move.whole and of_resource.get(str(move.target))
+        for text in list(of_resource.get(move.source.config, ())):
+            target = move.destination(Address.parse(text))
+            if target is None:
+                continue
+            new = str(target)
+            if occupied or new in found:
+                if not move.implied:
+                    blocked.append((text, new))
+                continue
+            item = found.pop(text)
+            found[new] = replace(item, address=new, previous_address=item.previous_address or text)
+            del of_resource[config_address(text)][text]
+            of_resource.setdefault(config_address(new), {})[new] = None
+    return found, [_blocked(blocked)] if blocked else []
+
+
+def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
+    """Yield what blocks say; two that say the same are one.
+
+    Raises:
+        UserError: One source has two targets, or one target two sources.
+    """
+    targets: dict[Address, Moved] = {}
+    sources: dict[Address, Moved] = {}
+    for block in blocks:
+        if block.source == block.target:
+            raise UserError(
+                f"{block.origin.file}: a moved block takes {block.source} to where it is.",
+                "Remove the block.",
+            )
+        for key, others in ((block.source, targets), (block.target, sources)):
+            other = others.setdefault(key, block)
+            if (other.source, other.target) != (block.source, block.target):
+                raise UserError(
+                    f"Two moved blocks contradict each other: {other.source} to {other.target}, "
+                    f"and {block.source} to {block.target}.",
+                    "An address moves to one place, and comes from one.",
+                )
+        if targets[block.source] is block:
+            yield Move(block.source, block.target)
+
+
+def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[Move]:
+    """Yield the moves of what gets a `count`, or has none any more.
+
+    A resource that a block names is left alone: its author may want to keep another instance.
+    """
+    named = {item for block in program.moved for item in (block.source.config, block.target.config)}
+    for config, held in of_resource.items():
+        block = program.blocks.get(config)
+        if block is None or config in named or block.repeated:
+            continue
+        single = Address.parse(config)
+        first = replace(single, key=0)
+        source, target = (single, first) if block.counted else (first, single)
+        if str(source) in held:
+            yield Move(source, target, implied=True)
+
+
+def _ordered(moves: Sequence[Move]) -> list[Move]:
+    """Return moves so that what goes on from an address comes after what leads there.
+
+    Raises:
+        UserError: They go in a circle.
+    """
+    leading: dict[Address, list[int]] = {}
+    for number, move in enumerate(moves):
+        leading.setdefault(move.target, []).append(number)
+    graph = {number: leading.get(move.source, ()) for number, move in enumerate(moves)}
+    try:
+        return [moves[number] for number in TopologicalSorter(graph).static_order()]
+    except CycleError as problem:
+        steps = ", ".join(f"{moves[n].source} to {moves[n].target}" for n in problem.args[1][1:])
+        raise UserError(
+            f"moved blocks lead in a circle: {steps}.",
+            "To exchange two resources, move one of them with `terraform state mv` first.",
+        ) from None
+
+
+def carry_out_moves(state: State, changes: Iterable[Change]) -> None:
+    """Move in state what a plan moves; what stands where another goes makes room first.
+
+    Raises:
+        UserError: There is something at a target.
+    """
+    pending = {
+        change.previous_address: change.address
+        for change in changes
+        if change.previous_address and change.previous_address in state
+    }
+    while pending:
+        chain = dict.fromkeys([next(iter(pending))])
+        source = pending[next(iter(chain))]
+        while source in pending and source not in chain:
+            chain[source] = None
+            source = pending[source]
+        for source in reversed(chain):
+            state.move(source, pending.pop(source))
+
+
+def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield an error for each block that moves away what the program goes on declaring.
+
+    Args:
+        declared: The addresses of all instances, as far as they are known.
+    """
+    for block in program.moved:
+        source, target = str(block.source), str(block.target)
+        whole = block.source.key is None and block.target.key is None
+        if source in program.blocks if whole else source in declared:
+            yield error(
+                f"A moved block takes {source} away, which is declared still",
+                f"Declare it as {target} instead, or remove the block.",
+            )
+
+
+def left_out(moving: Sequence[Known], targets: Sequence[str]) -> Iterator[Diagnostic]:
+    """Yield an error where `-target` names one end of a move and not the other."""
+    wanted = {str(Address.parse(text)) for text in targets}
+    if not wanted:
+        return
+    missing = sorted(
+        address
+        for item in moving
+        for address in (item.previous_address, item.address)
+        if wanted.isdisjoint((address, config_address(address)))
+    )
+    if missing:
+        yield error(
+            "-target leaves out what moves",
+            "State can be planned with only after every move. Add "
+            + " ".join(f"-target='{address}'" for address in missing)
+            + ", or leave -target away.",
+        )
+
+
+def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
+    told = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
+    return warning(
+        "What moved blocks name is there already",
+        f"State holds an object at both addresses:\n{told}\nWhat the program does not declare at "
+        "its old address is planned to be removed.",
+    )

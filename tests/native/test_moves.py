@@ -1,0 +1,108 @@
+"""What becomes of instances whose address changes: blocks, and `count` that comes and goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
+
+
+def moved(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"from": source, "to": target} for source, target in pairs]
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
+def begin(native: Any, **declared: dict[str, Any]) -> None:
+    native.write(hosts(**declared))
+    native.run("apply", "-auto-approve")
+    native.console.reset_log()
+
+
+def writes(native: Any) -> set[str]:
+    """The operations that changed anything."""
+    counts = native.console.request_counts()
+    return {name for name in counts if name in ("hosts_import", "host_delete")}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "address"),
+    [({}, {"count": 1}, f"{A}[0]"), ({"count": 1}, {}, A)],
+    ids=["a count comes", "a count goes"],
+)
+def test_a_count_moves_the_first_instance(
+    native: Any, before: dict[str, Any], after: dict[str, Any], address: str
+) -> None:
+    begin(native, a=before)
+    native.write(hosts(a=after))
+    assert native.actions() == {}
+    planned = native.run("plan")
+    assert f"# {address} has moved from" in planned.out
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [address]
+    assert len(native.console.rows("hosts")) == 1
+
+
+def test_a_block_that_names_the_resource_keeps_the_first_instance(native: Any) -> None:
+    begin(native, a={})
+    # Its author wants the host to become the second one.
+    many = {"count": 2, "name": '${["x", "a"][count.index]}'}
+    native.write(hosts(a=many), moved=moved((A, f"{A}[1]")))
+    assert native.actions() == {f"{A}[0]": ["create"]}
+
+
+@pytest.mark.parametrize("pairs", [((A, B), (B, C)), ((B, C), (A, B))])
+def test_a_chain_is_followed_whatever_its_order(
+    native: Any, pairs: tuple[tuple[str, str], ...]
+) -> None:
+    begin(native, a={})
+    native.write(hosts(c={"name": "a"}), moved=moved(*pairs))
+    assert native.actions() == {}
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [C]
+
+
+def test_only_a_free_address_is_moved_to(native: Any) -> None:
+    begin(native, a={"count": 2, "name": "a${count.index}"}, b={"count": 1, "name": "b"})
+    native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
+    plan = native.run("plan", "-detailed-exitcode", expect=2)
+    assert f"{A}[1] could not move to {B}[1]" in plan.text
+    # As in core a resource moves as a whole or not at all.
+    assert native.actions() == {
+        f"{A}[0]": ["delete"],
+        f"{A}[1]": ["delete"],
+        f"{B}[0]": ["update"],
+        f"{B}[1]": ["create"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("declared", "pairs", "said"),
+    [
+        ({"a": {}, "b": {}}, [(A, B)], "is declared still"),
+        ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
+        ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
+        ({"b": {}}, [(A, B), (B, A)], "in a circle"),
+        ({"a": {}}, [(A, A)], "to where it is"),
+    ],
+)
+def test_blocks_that_make_no_sense_are_refused(
+    native: Any, declared: dict[str, Any], pairs: list[tuple[str, str]], said: str
+) -> None:
+    begin(native, a={})
+    native.write(hosts(**declared), moved=moved(*pairs))
+    assert said in native.run("apply", "-auto-approve", expect=1).text
+    assert writes(native) == set()
+
+
+def test_a_target_must_not_leave_out_what_moves(native: Any) -> None:
+    begin(native, a={}, c={})
+    native.write(hosts(b={"name": "a"}, c={"knowledge": "k"}), moved=moved((A, B)))
+    refused = native.run("plan", f"-target={C}", expect=1)
+    assert f"-target='{A}' -target='{B}'" in refused.text
+    native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
+    assert native.addresses() == [B, C]
