@@ -14,6 +14,7 @@ from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import ConsoleError, NotFound, OpsconsoleError, Unauthorized
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.created import keep_created
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -167,7 +168,9 @@ class AgentLifecycle(OneByOne):
             if not isinstance(problem, ConsoleError) or problem.safe_to_repeat:
                 raise
             return self.lost(request, problem)
-        outcome = self._answered(request, planned, answer)
+        outcome = keep_created(
+            self, request, answer, lambda answer: self._answered(request, planned, answer)
+        )
         assert outcome.state is not None
         self.session.meet([_known(outcome.state, request.address)])
         self._note_plugin_set(outcome.state["id"], outcome.state)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.errors import NotFound
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
@@ -146,13 +146,13 @@ class AgentPluginLifecycle(OneByOne):
         state = settle(self.definition, planned, {"id": f"{agent_id}/{plugin_id}"})
         try:
             listing = await self.session.plugins(agent_id)
-        except ConsoleError as problem:
+            entry = find_entry(listing, plugin_id)
+            if entry is not None:
+                memory = Memory(declared={}).encode()
+                return self.seen(state, memory, entry).with_diagnostics(*outcome.diagnostics)
+        except Exception as problem:
             told = [warning(item.summary, item.detail) for item in diagnose(problem, doing)]
             return Outcome(state, diagnostics=(*outcome.diagnostics, *told))
-        entry = find_entry(listing, plugin_id)
-        if entry is not None:
-            memory = Memory(declared={}).encode()
-            return self.seen(state, memory, entry).with_diagnostics(*outcome.diagnostics)
         if not listing.complete:
             return Outcome(state, diagnostics=outcome.diagnostics)
         lost = error(

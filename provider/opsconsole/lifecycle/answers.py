@@ -49,7 +49,9 @@ def _typed(attribute: Attribute, value: Any) -> Value:
         if isinstance(value, bool):
             return value
     elif kind is Kind.INTEGER:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if isinstance(value, float) and value.is_integer():
             return int(value)
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -71,6 +73,19 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
         )
     values: dict[str, Value] = dict.fromkeys(nested.name for nested in attribute.attributes)
     return values | shown(attribute.attributes, entry)
+
+
+def demand(name: str, answer: Mapping[str, Any]) -> None:
+    """Check that `answer` shows a field whose absence must not be taken for null.
+
+    Raises:
+        UnexpectedAnswer: it does not.
+    """
+    if name not in answer:
+        raise UnexpectedAnswer(
+            f"The console's answer does not show {name}, which the document always has there.",
+            "Check that base_url names the console, and its version.",
+        )
 
 
 def _brief(value: Any) -> str:

@@ -5,14 +5,15 @@ Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, OpsconsoleError
-from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
+from opsconsole.lifecycle.created import keep_created
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -92,6 +93,7 @@ class BlacklistedCommandLifecycle(OneByOne):
 
     async def _row(self, row_id: str) -> Attributes:
         answer = await self.session.console.get_blacklisted_command(row_id)
+        demand("org_id", answer)
         return self.definition.empty() | shown(self.definition.answered, answer)
 
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -104,6 +106,7 @@ class BlacklistedCommandLifecycle(OneByOne):
                 "The console answers 404 for both. It is removed from state.",
             )
             return Outcome(None, diagnostics=(gone,), seen=Seen.GONE)
+        demand("org_id", answer)
         outcome = self.seen(request.prior, request.private, answer)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
@@ -129,7 +132,9 @@ class BlacklistedCommandLifecycle(OneByOne):
             if getattr(problem, "safe_to_repeat", True):
                 raise
             return self.lost(request, problem)
-        return self._settled(planned, request, answer)
+        return keep_created(
+            self, request, answer, lambda answer: self._settled(planned, request, answer)
+        )
 
     async def _update(self, request: ApplyRequest) -> Outcome:
         assert request.prior is not None
@@ -154,10 +159,11 @@ class BlacklistedCommandLifecycle(OneByOne):
         return self._settled(planned, request, answer)
 
     def _settled(
-        self, planned: Attributes, request: ApplyRequest, answer: dict[str, Any]
+        self, planned: Attributes, request: ApplyRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         values = shown(self.definition.answered, answer)
-        values["tenant_wide"] = values.get("org_id") is None
+        if "org_id" in values:
+            values["tenant_wide"] = values["org_id"] is None
         state = settle(self.definition, planned, values)
         private = self.written(request, state, answer)
         differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])

@@ -8,7 +8,7 @@ from typing import Any
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty_search import candidates
@@ -95,6 +95,7 @@ async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
             str(problem),
             ("id",),
         )
+    demand("org_id", answer)
     values = BLACKLISTED_COMMAND_DATA.empty() | shown(BLACKLISTED_COMMAND_DATA, answer)
     return Outcome(values | {"tenant_wide": values["org_id"] is None})
 

@@ -185,9 +185,9 @@ class HostLifecycle(OneByOne):
         return self._deleted(prior, answer)
 
     def _deleted(self, prior: Attributes, answer: Mapping[str, Any]) -> Outcome:
-        rerouted = tuple(
-            item for item in answer.get("rerouted_hosts") or () if isinstance(item, str)
-        )
+        named = answer.get("rerouted_hosts")
+        ids = named if isinstance(named, list) else ()
+        rerouted = tuple(item for item in ids if isinstance(item, str))
         if not rerouted:
             return Outcome(None)
         told = warning(

@@ -8,7 +8,7 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest, OpsconsoleError
+from opsconsole.errors import BadRequest
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
@@ -77,7 +77,7 @@ async def read_back(
     try:
         answer = await look(steps.session, host_id)
         return taken(steps, row, host_id, answer, told)
-    except OpsconsoleError as problem:
+    except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = list(reading_refused(steps.session, problem))
         else:
@@ -107,9 +107,7 @@ def taken(
     return Outcome(state, memory.encode(), (*told, *otherwise))
 
 
-def _not_read_back(
-    steps: OneByOne, state: Attributes, problem: OpsconsoleError
-) -> list[Diagnostic]:
+def _not_read_back(steps: OneByOne, state: Attributes, problem: Exception) -> list[Diagnostic]:
     return [
         warning(
             f"The {steps.name(state)} was created, but could not be read back",

@@ -12,6 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Conflict, ConsoleError, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.created import keep_created
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -149,7 +150,7 @@ class SpecialtyLifecycle(OneByOne):
                 raise
             return self.lost(request, problem)
         self.session.specialties_changed()
-        return self._settled(request, answer)
+        return keep_created(self, request, answer, lambda answer: self._settled(request, answer))
 
     async def _update(self, request: ApplyRequest) -> Outcome:
         assert request.prior is not None

@@ -1,0 +1,158 @@
+"""Answers of another shape than the document shows, where something was changed already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import Seen
+
+
+def errors(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+
+
+def warnings(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "path", "declared", "odd"),
+    [
+        ("agent", "/agents$", {"host_id": "hst_1", "specialty_id": "spc_linux"}, {"name": 5}),
+        ("specialty", "/specialties", {"key": "new", "name": "New"}, {"prompt": []}),
+        ("blacklisted_command", "/blacklists", {"pattern": "rm"}, {"description": 5}),
+    ],
+)
+async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
+    steps_of: Callable[..., Any],
+    console: Emulator,
+    name: str,
+    path: str,
+    declared: dict[str, Any],
+    odd: dict[str, Any],
+) -> None:
+    text = json.dumps({"id": "made_1", **odd})
+    console.fault(method="POST", path=path, status=200, text=text)
+
+    created = await steps_of(name).create(**declared)
+
+    assert created.state["id"] == "made_1"
+    assert errors(created) == []
+    assert any("was created" in item for item in warnings(created))
+    assert all(item in created.state and created.state[item] == declared[item] for item in declared)
+
+
+@pytest.mark.parametrize("port", ["1e999", "NaN", '"22"', "22.5"])
+async def test_a_number_that_is_none_is_no_defect_of_the_provider(
+    steps_of: Callable[..., Any], console: Emulator, port: str
+) -> None:
+    hosts = steps_of("host")
+    created = await hosts.create(name="a")
+    text = f'{{"id": "{created.state["id"]}", "target_port": {port}}}'
+    console.fault(method="POST", path="/hosts/hst_", status=200, text=text)
+
+    read = await hosts.read(created)
+
+    assert read.state == created.state
+    assert read.seen is Seen.UNCHECKED
+    assert "as target_port, where the document shows" in read.diagnostics[0].detail
+
+
+async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
+    steps_of: Callable[..., Any], console: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def defect(*_: object) -> None:
+        raise OverflowError("anything")
+
+    monkeypatch.setattr("opsconsole.lifecycle.host_row.look", defect)
+    hosts = steps_of("host")
+
+    outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+
+    assert [errors(outcome) for outcome in outcomes] == [[], []]
+    made = {outcome.state["id"] for outcome in outcomes}
+    assert made == {row["id"] for row in console.rows("hosts")}
+    assert "could not be read back" in warnings(outcomes[0])[0]
+
+
+async def test_an_attachment_is_kept_whatever_else_its_entry_holds(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    host = console.create("hosts", name="web")
+    agent = await steps_of("agent").create(host_id=host["id"], specialty_id="spc_linux")
+    attachments = steps_of("agent_plugin")
+    entries = [{"id": "plg_disk", "enabled": "yes"}, {"id": "plg_logs", "enabled": True}]
+    text = json.dumps({"object": "list", "data": entries, "has_more": False})
+    console.fault(method="GET", path="/plugins$", status=200, text=text, times=None)
+    agent_id = agent.state["id"]
+
+    odd, good = await attachments.create_all(
+        attachments.config(agent_id=agent_id, plugin_id="plg_disk"),
+        attachments.config(agent_id=agent_id, plugin_id="plg_logs"),
+    )
+
+    assert errors(odd) == errors(good) == []
+    assert odd.state["id"] == f"{agent_id}/plg_disk"
+    assert any("enabled" in item.detail for item in odd.diagnostics)
+    assert good.state["enabled"] is True
+    read = await attachments.read(odd)
+    assert read.seen is Seen.UNCHECKED
+    assert read.state == odd.state
+
+
+@pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
+async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
+    steps_of: Callable[..., Any], console: Emulator, rerouted: Any
+) -> None:
+    hosts = steps_of("host")
+    created = await hosts.create(name="web")
+    told = {"id": created.state["id"], "deleted": True, "rerouted_hosts": rerouted}
+    console.fault(method="DELETE", path="/hosts/", status=200, text=json.dumps(told))
+
+    deleted = await hosts.delete(created)
+
+    assert deleted.state is None
+    assert errors(deleted) == []
+    assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
+
+
+async def test_a_row_whose_scope_is_not_shown_is_never_called_tenant_wide(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_shutdown", org_id="org_main")
+    scopeless = {"id": "blk_shutdown", "pattern": "shutdown*", "tenant_id": "ten_1"}
+    text = json.dumps(scopeless)
+    console.fault(method="GET", path="/blacklists/", status=200, text=text, times=None)
+
+    read = await rows.read(created)
+    plan = await rows.plan(None, rows.config(id="blk_shutdown"))
+    data = await rows._run(
+        lambda _: rows.open().read_data("opsconsole_blacklisted_command", {"id": "blk_shutdown"})
+    )
+
+    assert read.state == created.state
+    for outcome in (read, plan, data):
+        assert any("org_id" in item.detail for item in outcome.diagnostics)
+        assert errors(outcome)
+
+
+async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_shutdown", org_id="org_main")
+    text = json.dumps({"id": "blk_shutdown", "pattern": "halt*"})
+    console.fault(method="POST", path="/blacklists/", status=200, text=text)
+
+    updated = await rows.change(created, id="blk_shutdown", org_id="org_main", pattern="halt*")
+
+    assert updated.state["org_id"] == "org_main"
+    assert updated.state["tenant_wide"] is False
