@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from opsconsole.cli import drift_watch
 from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_watch import Pace
 from opsconsole.drift.report import Bucket, DriftReport, Finding
@@ -180,6 +182,47 @@ def test_it_stops_cleanly_in_the_middle_of_a_check(ground: Any) -> None:
     assert time.monotonic() - started < 5
     assert watch.process.returncode == 0
     assert "Traceback" not in err and "Unclosed" not in err
+
+
+def test_it_stops_while_an_app_is_at_work(ground: Any) -> None:
+    """Whatever a check waits for is not waited for any more."""
+    (ground.folder / "app.py").write_text(
+        "open('at-work', 'w').close()\nimport time; time.sleep(60)"
+    )
+    app = f"exec {sys.executable} app.py"
+    (ground.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": app}))
+    with watching(ground) as watch:
+        watch.until((ground.folder / "at-work").exists)
+        started = time.monotonic()
+        watch.process.send_signal(signal.SIGTERM)
+        _, err = watch.process.communicate(timeout=30)
+    assert time.monotonic() - started < 10
+    assert watch.process.returncode == 0
+    assert err.rstrip().endswith("Stopped.")
+    assert "Traceback" not in err and "never retrieved" not in err
+
+
+async def test_nothing_unforeseen_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def surprised(*_: Any, **__: Any) -> DriftReport:
+        raise RuntimeError("key: svc_ak_secret")
+
+    monkeypatch.setattr(drift_watch, "checked", surprised)
+    exporter = Exporter(patience=10)
+    args = argparse.Namespace()
+    failures = [await drift_watch._check_once(args, (), exporter, run_app=True) for _ in "ab"]
+    assert failures == [1, 2]
+    _, health = exporter.health()
+    assert "RuntimeError" in health and "svc_ak" not in health
+
+
+def test_what_a_check_came_to_is_told_once(ground: Any) -> None:
+    with watching(ground, "--format", f"json={ground.folder / 'x.json'}") as watch:
+        watch.until(lambda: watch.metric("opsconsole_drift_outcome", outcome="clean") == 1)
+        watch.process.send_signal(signal.SIGTERM)
+        _, err = watch.process.communicate(timeout=10)
+    lines = [line for line in err.splitlines() if "No drift." in line]
+    checks = [line for line in err.splitlines() if "next check" in line]
+    assert 1 <= len(lines) <= len(checks) + 1
 
 
 def test_reports_are_written_after_each_check(ground: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,12 +58,18 @@ def check_targets(targets: Sequence[Target]) -> None:
 
 
 def write_all(
-    report: DriftReport, targets: Sequence[Target], *, colour: bool, anchor: str = ""
+    report: DriftReport,
+    targets: Sequence[Target],
+    *,
+    colour: bool,
+    anchor: str = "",
+    told: bool = False,
 ) -> None:
     """Write every report; files first, so that all are there when stdout ends.
 
     Args:
         anchor: The file that stands for places that are not known.
+        told: Whether the headline was told already.
 
     Raises:
         UserError: A file cannot be written; the others are written all the same.
@@ -70,7 +77,9 @@ def write_all(
     failures = []
     for item in sorted(targets, key=lambda item: item.file is None):
         shown = colour and item.file is None
-        text = rendered(report, item.format, colour=shown, anchor=anchor)
+        wide = item.file is None and sys.stdout.isatty()
+        width = shutil.get_terminal_size().columns if wide else 0
+        text = rendered(report, item.format, colour=shown, width=width, anchor=anchor)
         if item.file is None:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -79,7 +88,7 @@ def write_all(
             _write(item.file, text)
         except OSError as problem:
             failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
-    if all(item.file is not None for item in targets):
+    if not told and all(item.file is not None for item in targets):
         sys.stderr.write(f"{headline(report)}\n")
     if failures:
         raise UserError(" ".join(failures))
@@ -91,12 +100,17 @@ def headline(report: DriftReport) -> str:
     return f"{verdict.headline}. {verdict.explanation}"
 
 
-def rendered(report: DriftReport, name: str, *, colour: bool = False, anchor: str = "") -> str:
-    """Return the report in one format; only the terminal's has colours, only SARIF an anchor."""
+def rendered(
+    report: DriftReport, name: str, *, colour: bool = False, width: int = 0, anchor: str = ""
+) -> str:
+    """Return the report in one format.
+
+    Only the terminal's has colours and a width, only SARIF an anchor.
+    """
     if name == "terminal":
         from opsconsole.reports import drift_text
 
-        return drift_text.render(report, colour=colour)
+        return drift_text.render(report, colour=colour, width=width)
     if name == "sarif":
         from opsconsole.reports import sarif
 

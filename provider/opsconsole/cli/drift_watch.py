@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import random
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,6 +22,7 @@ from opsconsole.errors import OpsconsoleError
 from opsconsole.reports.verdict import judge
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_GRACE = 1.0
 _JITTER = 0.1
 _FIRST_RETRY = 15.0
 _LONGEST_RETRY = 300.0
@@ -68,7 +71,8 @@ def watch(args: argparse.Namespace, targets: Sequence[Target]) -> int:
     exporter = Exporter(pace.patience)
     with serving(exporter, args.listen) as address:
         _log(f"Serving {address}/metrics and {address}/healthz.")
-        asyncio.run(_watch(args, targets, pace, exporter))
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_watch(args, targets, pace, exporter))
     _log("Stopped.")
     return 0
 
@@ -77,18 +81,35 @@ async def _watch(
     args: argparse.Namespace, targets: Sequence[Target], pace: Pace, exporter: Exporter
 ) -> None:
     """Check until a signal comes; what is under way then is given up: a check changes nothing."""
-    loop = asyncio.get_running_loop()
     task = asyncio.create_task(_check_for_ever(args, targets, pace, exporter))
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, task.cancel)
+    with _stopping(task):
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise
+
+
+@contextmanager
+def _stopping(task: asyncio.Task[None]) -> Iterator[None]:
+    """Cancel a task when a signal comes; where that is not heard, interrupt what keeps it.
+
+    An app that writes a program, and a Terraform that fetches a state, hold up the event loop.
+    """
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int, frame: object) -> None:
+        loop.call_soon_threadsafe(task.cancel)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE)
+
+    before = {number: signal.signal(number, stop) for number in _SIGNALS}
+    before[signal.SIGALRM] = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        await task
-    except asyncio.CancelledError:
-        if not task.cancelled():
-            raise
+        yield
     finally:
-        for number in _SIGNALS:
-            loop.remove_signal_handler(number)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _check_for_ever(
@@ -109,17 +130,28 @@ async def _check_once(
     """Make one check; return how many in a row could not tell. Nothing that fails ends a watch."""
     try:
         report = await checked(args, run_app=run_app)
-    except OpsconsoleError as problem:
-        _log(f"Could not check. {problem}")
-        return exporter.fail(str(problem))
+    except Exception as problem:
+        said = _said(problem)
+        _log(f"Could not check. {said}")
+        return exporter.fail(said)
     failures = exporter.take(report)
     _log(headline(report))
     _tell(report)
     try:
-        write_all(report, targets, colour=False, anchor=anchor(args))
-    except OpsconsoleError as problem:
-        _log(str(problem))
+        write_all(report, targets, colour=False, anchor=anchor(args), told=True)
+    except Exception as problem:
+        _log(_said(problem))
     return failures
+
+
+def _said(problem: Exception) -> str:
+    if isinstance(problem, OpsconsoleError):
+        return str(problem)
+    # Its text may quote a setting, and would be served to anyone.
+    return (
+        f"Unforeseen {type(problem).__name__}. `opsconsole --debug drift` without --watch shows "
+        "where it comes from."
+    )
 
 
 def _tell(report: DriftReport) -> None:
