@@ -121,7 +121,7 @@ class Talk:
             else:
                 text = apply_text.apply_summary(counts, self.operation, complete=False)
                 events.tell(messages.log(text, events.now()))
-            if outputs:
+            if outputs and applied.complete:
                 events.tell(messages.outputs(outputs, events.now()))
             return
         text = apply_text.render(
@@ -133,6 +133,7 @@ class Talk:
             diagnostics=[located(address, item) for address, item in applied.diagnostics],
             interrupted=bool(applied.not_started),
             colour=planning.coloured(self.args),
+            width=planning.columns(),
         )
         sys.stdout.write(f"\n{text}")
         if applied.not_started:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -86,9 +87,16 @@ def coloured(args: argparse.Namespace, stream: object = None) -> bool:
     return bool(tty) and not args.no_color and not os.environ.get("NO_COLOR")
 
 
+def columns(stream: object = None) -> int:
+    """Return how wide the terminal is that a stream writes to, stdout by default; 0: to none."""
+    target = stream if stream is not None else sys.stdout
+    tty = getattr(target, "isatty", lambda: False)()
+    return shutil.get_terminal_size().columns if tty else 0
+
+
 def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
-    sys.stdout.write(plan_text.render(plan, colour=coloured(args)))
+    sys.stdout.write(plan_text.render(plan, colour=coloured(args), width=columns()))
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()
@@ -96,7 +104,8 @@ def show(args: argparse.Namespace, plan: Plan) -> None:
 
 def show_diagnostics(args: argparse.Namespace, told: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
-    sys.stderr.write(diagnostics_text.render(told, colour=coloured(args, sys.stderr)))
+    colour, width = coloured(args, sys.stderr), columns(sys.stderr)
+    sys.stderr.write(diagnostics_text.render(told, colour=colour, width=width))
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

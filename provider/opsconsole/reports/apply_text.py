@@ -53,6 +53,7 @@ def render(
     diagnostics: Iterable[Diagnostic] = (),
     interrupted: bool = False,
     colour: bool = False,
+    width: int = 0,
 ) -> str:
     """Return the end of an apply as text.
 
@@ -65,6 +66,7 @@ def render(
         diagnostics: What went wrong, and warnings.
         interrupted: Whether something was not begun.
         colour: Whether to paint it with ANSI sequences.
+        width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
     pen = Pen(colour)
     failures = sorted(failed, key=natural)
@@ -87,7 +89,7 @@ def render(
     summary = apply_summary(done, operation, complete)
     lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
     text = "\n".join([*lines, ""])
-    told = diagnostics_text.render(diagnostics, colour=colour)
+    told = diagnostics_text.render(diagnostics, colour=colour, width=width)
     return "\n".join(part for part in (told, text, _outputs(outputs or {}, pen)) if part)
 
 

@@ -8,18 +8,19 @@ from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.gathered import gathered
 from opsconsole.reports.literals import printable
+from opsconsole.reports.wrapping import wrapped
 
 _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yellow")}
 
 
-def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
+def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0) -> str:
     """Return `diagnostics` as text, warnings first, so that errors stand nearest the prompt.
 
-    What is said of many in the same words is said once.
+    What is said of many in the same words is said once. `width`: of the terminal, or 0.
     """
     pen = Pen(colour)
     ordered = sorted(gathered(diagnostics), key=lambda item: item.severity is Severity.ERROR)
-    return "".join(_one(item, pen) for item in ordered)
+    return "".join(_one(item, pen, width) for item in ordered)
 
 
 def path_text(item: Diagnostic) -> str:
@@ -30,14 +31,18 @@ def path_text(item: Diagnostic) -> str:
     return printable(text.removeprefix("."))
 
 
-def _one(item: Diagnostic, pen: Pen) -> str:
+def _one(item: Diagnostic, pen: Pen, width: int) -> str:
     word, style = _STYLES[item.severity]
-    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(printable(item.summary))}"]
+    room = width - len("│ ")
+    first, *rest = wrapped(f"{word}: {printable(item.summary)}", room)
+    told = first.removeprefix(f"{word}: ")
+    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(told)}", *map(pen.bold, rest)]
     path = path_text(item)
     if path:
         lines += ["", f"  at {path}"]
     if item.detail:
-        lines += ["", *map(printable, item.detail.splitlines())]
+        said = "\n".join(map(printable, item.detail.splitlines()))
+        lines += ["", *wrapped(said, room)]
     bar = pen.paint("│", style)
     body = "\n".join(f"{bar} {line}".rstrip() for line in lines)
     return f"{pen.paint('╷', style)}\n{body}\n{pen.paint('╵', style)}\n"

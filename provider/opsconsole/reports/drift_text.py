@@ -39,8 +39,11 @@ _REQUEST = re.compile(r", request id [^,)\s]*")
 _OUTCOME_STYLES = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
 
 
-def render(report: DriftReport, *, colour: bool = False) -> str:
-    """Return the report as text; the verdict comes last, nearest the prompt."""
+def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
+    """Return the report as text; the verdict comes last, nearest the prompt.
+
+    `width`: of the terminal that diagnostics are fitted to, or 0.
+    """
     pen = Pen(colour)
     stacks = several_stacks(report)
     lines: list[str] = []
@@ -49,7 +52,7 @@ def render(report: DriftReport, *, colour: bool = False) -> str:
             lines += _section(bucket, in_bucket(report, bucket), stacks, pen)
     lines += _accepted(report, stacks, pen)
     lines += _baseline(report, pen)
-    told = diagnostics_text.render(report.diagnostics, colour=colour)
+    told = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
     return "\n".join(part for part in ("\n".join(lines), told, _summary(report, pen)) if part)
 
 

@@ -24,17 +24,18 @@ from opsconsole.reports.wording import LEGEND, heading, plan_summary, symbol
 RULE = "─" * 77
 
 
-def render(plan: Plan, *, colour: bool = False) -> str:
+def render(plan: Plan, *, colour: bool = False, width: int = 0) -> str:
     """Return the whole plan as text, diagnostics last.
 
     Args:
         colour: Whether to paint it with ANSI sequences.
+        width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
     pen = Pen(colour)
     parts = [_drift(plan, pen), _changes(plan, pen), render_outputs(plan.outputs, colour=colour)]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
-    parts.append(diagnostics_text.render(plan.diagnostics, colour=colour))
+    parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
 
 

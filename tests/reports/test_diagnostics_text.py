@@ -1,0 +1,36 @@
+"""Diagnostics on a terminal of some width."""
+
+from __future__ import annotations
+
+import pytest
+
+from opsconsole.diagnostics import error
+from opsconsole.reports import diagnostics_text
+
+TOLD = error(
+    "The host that was asked for is there already, and nobody knows why",
+    "It is there under another name, which is a longer story.\n"
+    "  opsconsole_host.web: private_ip, public_ip, tags\n"
+    "  " + "x" * 50,
+)
+
+
+def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> None:
+    text = diagnostics_text.render([TOLD], width=40)
+    body = text.splitlines()[1:-1]
+    assert all(line.startswith("│") for line in body)
+    assert [line for line in body if len(line) > 40] == [f"│   {'x' * 50}"]
+    assert " ".join(text.replace("│", "").split()) == " ".join(
+        diagnostics_text.render([TOLD]).replace("│", "").split()
+    )
+
+
+def test_what_is_indented_stays_so() -> None:
+    lines = diagnostics_text.render([TOLD], width=40).splitlines()
+    at = lines.index("│   opsconsole_host.web: private_ip,")
+    assert lines[at + 1] == "│   public_ip, tags"
+
+
+@pytest.mark.parametrize("width", [0, 1, 20])
+def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width: int) -> None:
+    assert diagnostics_text.render([TOLD], width=width) == diagnostics_text.render([TOLD])
