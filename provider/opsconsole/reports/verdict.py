@@ -41,7 +41,7 @@ BUCKET_MEANINGS = {
     Bucket.MISSING: "In state, gone from the console.",
     Bucket.ARCHIVED: "In state, archived on the console.",
     Bucket.CHANGED: "The console holds other values than state.",
-    Bucket.UNMANAGED: "On the console, beside what is managed, and in no state.",
+    Bucket.UNMANAGED: "On the console, beside what is managed, and in no state of this check.",
     Bucket.UNCHECKED: "Not seen by this check, so neither in sync nor drifted.",
     Bucket.PENDING: "Declared in the program, not yet applied.",
     Bucket.IN_SYNC: "State and console agree.",

@@ -295,6 +295,17 @@ def test_a_failed_plan_says_so(plan: Plan, failure: Any) -> None:
     assert plan_page.page_of(replace(plan, diagnostics=(failure,))).headline == "Planning failed"
 
 
+def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
+    sections = {item.anchor: item for item in plan_page.page_of(plan).sections}
+    assert "what was seen of the console" in sections["s-same"].meaning
+    # A blacklisted command is let go of, and its row stays.
+    assert "where an operation deletes it" in sections["s-remove"].meaning
+    one = next(item for item in report.findings if item.bucket is Bucket.UNMANAGED)
+    shown = drift_page.page_of(replace(report, findings=(one, replace(one, counted=False))))
+    [section] = shown.sections
+    assert [row.verb for row in section.rows] == ["unmanaged", "shown only"]
+
+
 def test_several_stacks_keep_their_resources_apart(
     report_of: Callable[..., DriftReport],
 ) -> None:

@@ -97,7 +97,7 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
         kind=finding.type_name.removeprefix("opsconsole_"),
         title=title_of(finding, stacks),
         label=printable(finding.label),
-        verb="" if quiet else BUCKET_WORDS[finding.bucket],
+        verb="" if quiet else BUCKET_WORDS[finding.bucket] if finding.counted else "shown only",
         remarks=() if quiet else tuple(_remarks(finding)),
         pairs=tuple(map(pair_of, finding.differences)),
     )

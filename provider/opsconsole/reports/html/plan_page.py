@@ -19,7 +19,7 @@ from opsconsole.reports.wording import heading, plan_summary, plural
 from opsconsole.values import UNKNOWN
 
 _TITLES = {
-    "remove": ("Destroy", "Leaves the console when this plan is applied."),
+    "remove": ("Destroy", "Leaves state, and the console where an operation deletes it."),
     "replace": ("Replace", "Destroyed, and created anew."),
     "change": ("Change", "Updated where it stands."),
     "add": ("Create", "New on the console."),
@@ -115,7 +115,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     )
     if still:
         rows = [_still(change, anchors[id(change)]) for change in still]
-        meaning = "State, program and console agree."
+        meaning = "State and program agree, and so does what was seen of the console."
         yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
 
 
