@@ -133,3 +133,16 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
     for outcome in outcomes:
         assert outcome.state is None
         assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]
+
+
+async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    there = console.create("hosts", name="web")
+    hosts = steps_of("host", on_existing_host="adopt")
+    hosts.lifecycle = hosts.open()
+
+    outcomes = [await hosts.create(name="web") for _ in range(20)]
+    await hosts.lifecycle.close()
+
+    assert [outcome.state["id"] for outcome in outcomes if outcome.state] == [there["id"]]

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, TooLarge
+from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, TooLarge, UserError
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.host_adoption import adopt
-from opsconsole.lifecycle.host_calls import look
+from opsconsole.lifecycle.host_matching import match_by_name
 from opsconsole.lifecycle.host_refusals import (
     created_all_the_same,
     not_created,
@@ -76,11 +76,11 @@ class HostCreation:
     async def _guarded(self, rows: Sequence[Row]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
         if self._session.dry_run_ignored:
-            self._fail(rows, (error(_IGNORED, "Nothing more is sent in this run."),))
+            self._fail(rows, _NO_MORE)
             return
         try:
             result = await self._send(rows, dry_run=True)
-        except (BadRequest, TooLarge) as problem:
+        except (BadRequest, TooLarge, UserError) as problem:
             await self._refused(rows, problem, self._guarded)
             return
         except ConsoleError as problem:
@@ -91,7 +91,9 @@ class HostCreation:
             return
         await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None]
-        if passing and not self._rehearsal:
+        if self._session.dry_run_ignored:
+            self._fail(passing, _NO_MORE)
+        elif passing and not self._rehearsal:
             await self._for_real(passing)
 
     async def _for_real(self, rows: Sequence[Row]) -> None:
@@ -119,10 +121,13 @@ class HostCreation:
     async def _refused(
         self,
         rows: Sequence[Row],
-        problem: BadRequest | TooLarge,
+        problem: BadRequest | TooLarge | UserError,
         step: Callable[[Sequence[Row]], Awaitable[None]],
     ) -> None:
-        """Halve a chunk that the console refused as a whole, until the culprits stand alone."""
+        """Halve a chunk that was refused as a whole, until the culprits stand alone.
+
+        A row that cannot be written as JSON is refused before anything is sent.
+        """
         if len(rows) == 1:
             self._fail_all(rows, problem)
             return
@@ -143,7 +148,7 @@ class HostCreation:
         async def settle_one(pair: tuple[Row, Verdict]) -> None:
             row, verdict = pair
             row.guard_word = verdict.status if verdict.matched else None
-            if row in passing:
+            if row in passing or row.outcome is not None:
                 return
             if not adopting or verdict.id is None:
                 self._fail([row], (self._not_created(row, verdict),))
@@ -184,7 +189,10 @@ class HostCreation:
             except ConsoleError as problem:
                 self._steps.log(problem, "dry-run rows apart from their neighbours")
                 continue
-            if alone.dry_run and all_created(alone, len(group)):
+            if not alone.dry_run:
+                await self._unguarded(group, alone)
+                break
+            if all_created(alone, len(group)):
                 passing.update(group)
         return passing
 
@@ -192,7 +200,7 @@ class HostCreation:
         """Settle rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
-            judged = await self._match_by_name(rows, result, judged)
+            judged = await match_by_name(self._steps, rows, result, judged)
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged if verdict.id is not None)
 
@@ -211,52 +219,37 @@ class HostCreation:
 
         await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
 
-    async def _match_by_name(
-        self, rows: Sequence[Row], result: ImportResult, judged: Sequence[Verdict]
-    ) -> list[Verdict]:
-        """Read the hosts that an import created without saying for which row, and match by name."""
-        names = Counter(row.fields["name"] for row in rows)
-        by_name: dict[str, Verdict] = {}
-        for entry in result.results:
-            if entry.id is None or entry.status != "created":
-                continue
-            try:
-                name = (await look(self._session, entry.id)).get("name")
-            except ConsoleError as problem:
-                self._steps.log(problem, f"match the created host {entry.id} to its row")
-                continue
-            if isinstance(name, str):
-                by_name[name] = Verdict(matched=True, created=True, id=entry.id)
-        return [
-            verdict
-            if verdict.matched or names[row.fields["name"]] > 1
-            else by_name.get(row.fields["name"], verdict)
-            for row, verdict in zip(rows, judged, strict=True)
-        ]
-
     async def _settle(self, rows: Sequence[Row], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
 
         The dry run before the import said that the row did not exist: one of which it says
         otherwise now, with an id, is ours. A row of which it says the same settles nothing, as
-        the import may yet be under way.
+        the import may yet be under way. Where this dry run was not heeded, what it created is ours.
         """
+        told: tuple[Diagnostic, ...] = ()
+
         try:
             result = await self._send(rows, dry_run=True)
         except ConsoleError:
             judged: Sequence[Verdict] = ()
         else:
-            judged = verdicts(result, len(rows)) if result.dry_run else ()
+            judged = verdicts(result, len(rows))
+            if not result.dry_run:
+                self._session.dry_run_ignored = True
+                told = (_KEPT,)
         found = dict(zip(rows, judged, strict=False))
         ids = Counter(verdict.id for verdict in judged)
         for row in rows:
             verdict = found.get(row)
-            if verdict is None or verdict.id is None or not came_to_be(verdict, row.guard_word):
+            ours = verdict is not None and (
+                came_to_be(verdict, row.guard_word) or (bool(told) and verdict.created)
+            )
+            if verdict is None or verdict.id is None or not ours:
                 row.outcome = self._steps.lost(row.request, problem)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 self._fail([row], (shared_id(self._name(row), verdict.id),))
             else:
-                row.outcome = await read_back(self._steps, row, verdict.id)
+                row.outcome = await read_back(self._steps, row, verdict.id, told)
 
     async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
@@ -270,12 +263,7 @@ class HostCreation:
             for row in rows:
                 row.outcome = created_all_the_same(self._name(row), row.settled)
             return
-        told = warning(
-            _IGNORED,
-            "What was created is kept in state, and nothing more is sent in this run. This "
-            "console's import cannot be guarded: ask its operator.",
-        )
-        rows[0].outcome = rows[0].settled.with_diagnostics(told)
+        rows[0].outcome = rows[0].settled.with_diagnostics(_KEPT)
 
     def _not_created(self, row: Row, verdict: Verdict) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
@@ -283,13 +271,13 @@ class HostCreation:
 
     def _holds(self, row: Row, host_id: str) -> bool:
         """Claim an id for a row; false where another row or resource of the run holds it."""
-        holder = row.request.address or f"{row.fields['name']} (row {id(row)})"
+        holder = row.request.address or f"{row.fields['name']} (row {row.number})"
         return self._session.held_hosts.setdefault(host_id, holder) == holder
 
     def _name(self, row: Row) -> str:
         return self._steps.name(row.config, row.request.address)
 
-    def _fail_all(self, rows: Sequence[Row], problem: ConsoleError) -> None:
+    def _fail_all(self, rows: Sequence[Row], problem: OpsconsoleError) -> None:
         for row in rows:
             doing = f"create the {self._name(row)}"
             self._fail([row], diagnose(problem, doing, HOST))
@@ -299,5 +287,11 @@ class HostCreation:
             row.outcome = Outcome(None, diagnostics=told)
 
 
+_NO_MORE = (error(_IGNORED, "Nothing more is sent in this run."),)
+_KEPT = warning(
+    _IGNORED,
+    "What was created is kept in state, and nothing more is sent in this run. This console's "
+    "import cannot be guarded: ask its operator.",
+)
 _UNMATCHED = ConsoleError("The import answer lists its rows in a way that matches no row sent.")
 _NO_ID = ConsoleError("The import answer says that the host was created, but not its id.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from opsconsole.compare import changed_fields
@@ -19,6 +20,8 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
+_numbers = count(1)
+
 
 @dataclass(slots=True, eq=False)
 class Row:
@@ -29,6 +32,8 @@ class Row:
     outcome: Outcome | None = None
     guard_word: str | None = None
     """What the dry run called this row, which stood for "would be created"."""
+    number: int = field(default_factory=_numbers.__next__)
+    """Tells it from every other row of the process."""
 
     @property
     def planned(self) -> Attributes:

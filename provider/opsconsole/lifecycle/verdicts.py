@@ -34,7 +34,8 @@ def verdicts(result: ImportResult, rows: int) -> list[Verdict]:
         return [UNMATCHED] * rows
     found = [UNMATCHED] * rows
     for entry in result.results:
-        assert entry.index is not None
+        if entry.index is None:
+            continue
         found[entry.index - base] = Verdict(
             matched=True,
             created=entry.status == "created",
@@ -61,10 +62,12 @@ def came_to_be(verdict: Verdict, said: str | None) -> bool:
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
-    """Return what the first row's index is, or None where the results leave it open."""
-    indexes = [entry.index for entry in results]
-    known = [index for index in indexes if isinstance(index, int)]
-    if len(known) != len(indexes) or len(set(known)) != len(known) or not known:
+    """Return what the first row's index is, or None where the results leave it open.
+
+    Those that tell no index say nothing of it, and hide no others.
+    """
+    known = [entry.index for entry in results if entry.index is not None]
+    if len(set(known)) != len(known) or not known:
         return None
     low, high = min(known), max(known)
     if low < 0 or high - low >= rows:

@@ -1,0 +1,99 @@
+"""Dry runs that the console did not heed, or heeded only at first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+
+IMPORT = "/api/v1/hosts/batch"
+
+
+def told(outcome: Any, severity: Severity) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is severity]
+
+
+def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> str:
+    rows = [
+        {"index": index, "status": status, "id": made}
+        for index, (status, made) in enumerate(results)
+    ]
+    return json.dumps(
+        {"object": "import_result", "dry_run": dry_run, "counts": counts, "results": rows}
+    )
+
+
+async def test_a_second_dry_run_that_is_not_heeded_leaves_no_host_behind(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    made = console.create("hosts", name="made")
+    mixed = answer(("fine", None), ("taken", None), ("created", None), dry_run=True, created=2)
+    alone = answer(("created", made["id"]), dry_run=False, created=1)
+    for text in (mixed, alone):
+        console.fault(method="POST", path=IMPORT, status=200, text=text)
+    console.reset_log()
+
+    one, two, three = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b", "c")))
+
+    assert one.state["id"] == made["id"]
+    assert told(one, Severity.ERROR) == []
+    assert any("dry run" in item for item in told(one, Severity.WARNING))
+    assert two.state is None
+    assert three.state is None
+    assert "dry run" in told(three, Severity.ERROR)[0]
+    assert console.request_counts()["host_import"] == 2
+
+
+async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    hosts.lifecycle = hosts.open()
+    made = console.create("hosts", name="made")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("created", None), ("created", None), dry_run=True, created=2),
+    )
+    console.fault(method="POST", path=IMPORT, cut="before")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("created", made["id"]), ("failed", None), dry_run=False, created=1, failed=1),
+    )
+
+    one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+    later = await hosts.create(name="later")
+    await hosts.lifecycle.close()
+
+    assert one.state["id"] == made["id"]
+    assert told(one, Severity.ERROR) == []
+    assert any("dry run" in item for item in told(one, Severity.WARNING))
+    assert two.uncertain
+    assert "dry run" in told(later, Severity.ERROR)[0]
+
+
+@pytest.mark.parametrize("profile", ["heedless"], indirect=True)
+async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("failed", None), dry_run=False, failed=1),
+    )
+
+    refused = await hosts.create(name="a")
+
+    assert refused.state is None
+    assert "would not create" in told(refused, Severity.ERROR)[0]
