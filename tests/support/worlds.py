@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +109,10 @@ class World:
 
     def normalised_state(self) -> dict[str, Any]:
         """Return what state holds, with ids and times as both worlds would write them."""
+        names = self.names()
         text = (self.folder / "terraform.tfstate").read_text()
-        for made_up, name in self.names().items():
-            text = text.replace(made_up, name)
         found: dict[str, Any] = {}
-        for resource in json.loads(text)["resources"]:
+        for resource in json.loads(_named(text, names))["resources"]:
             for instance in resource["instances"]:
                 key = instance.get("index_key")
                 address = f"{resource['type']}.{resource['name']}[{key}]"
@@ -119,10 +120,19 @@ class World:
                 for name in ("created_at", "updated_at"):
                     if values.get(name) is not None:
                         values[name] = "a time"
+                private = base64.b64decode(instance.get("private", "")).decode()
+                instance["private"] = _named(private, names)
                 instance["dependencies"] = sorted(instance.get("dependencies") or [])
                 instance.setdefault("sensitive_attributes", [])
                 found[address] = instance | {"provider": resource["provider"]}
         return found
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Return `text` with names in the place of ids that the console made up."""
+    for made_up, name in names.items():
+        text = text.replace(made_up, name)
+    return text
 
 
 def actions(plan: Plan) -> dict[str, list[str]]:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.errors import NotFound
+from opsconsole.errors import ApiError, ConsoleError, NotFound
 from opsconsole.lifecycle.concurrency import each
+from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -80,7 +81,8 @@ class AgentPluginLifecycle(OneByOne):
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
-        if agent_id in self.session.gone_agents:
+        host_id = Memory.decode(request.private).host_id
+        if agent_id in self.session.gone_agents or host_id in self.session.gone_hosts:
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             listing = await self.session.plugins(agent_id)
@@ -133,8 +135,10 @@ class AgentPluginLifecycle(OneByOne):
         found = tuple(self._beside_plugin_ids(planned))
         if has_error(found):
             return Outcome(None, diagnostics=found)
-        await attach(self.session, planned["agent_id"], planned["plugin_id"])
-        return Outcome(planned, diagnostics=found)
+        answer = await attach(self.session, planned["agent_id"], planned["plugin_id"]) or {}
+        host_id = answer.get("host_id")
+        memory = Memory(declared={}, host_id=host_id if isinstance(host_id, str) else None)
+        return Outcome(planned, memory.encode(), found)
 
     async def _shown(self, request: ApplyRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""
@@ -148,13 +152,13 @@ class AgentPluginLifecycle(OneByOne):
             listing = await self.session.plugins(agent_id)
             entry = find_entry(listing, plugin_id)
             if entry is not None:
-                memory = Memory(declared={}).encode()
-                return self.seen(state, memory, entry).with_diagnostics(*outcome.diagnostics)
+                shown = self.seen(state, outcome.private, entry)
+                return shown.with_diagnostics(*outcome.diagnostics)
         except Exception as problem:
             told = [warning(item.summary, item.detail) for item in diagnose(problem, doing)]
-            return Outcome(state, diagnostics=(*outcome.diagnostics, *told))
+            return Outcome(state, outcome.private, (*outcome.diagnostics, *told))
         if not listing.complete:
-            return Outcome(state, diagnostics=outcome.diagnostics)
+            return Outcome(state, outcome.private, outcome.diagnostics)
         lost = error(
             f"The plugin {plugin_id} is not attached to the agent {agent_id}",
             "The console answered the attach without an error, but its list of the agent's "
@@ -171,8 +175,28 @@ class AgentPluginLifecycle(OneByOne):
         agent_id, plugin_id = _ids(request.prior)
         if agent_id in self.session.gone_agents:
             return Outcome(None)
-        await detach(self.session, agent_id, plugin_id)
+        try:
+            await detach(self.session, agent_id, plugin_id)
+        except ApiError:
+            if not await self._went_along(request):
+                raise
         return Outcome(None)
+
+    async def _went_along(self, request: ApplyRequest) -> bool:
+        """Tell whether the attachment is gone with its host, though the console still lists it.
+
+        Some consoles go on listing the plugins of archived agents, and refuse to detach them.
+        """
+        host_id = Memory.decode(request.private).host_id
+        if host_id is None or not is_readable(self.session):
+            return False
+        try:
+            await look(self.session, host_id)
+        except NotFound:
+            return True
+        except ConsoleError:
+            return False
+        return False
 
     async def import_state(self, import_id: str) -> Outcome:
         """Take `AGENT_ID/PLUGIN_ID` apart."""

@@ -40,12 +40,14 @@ class Memory:
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
+        host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
     """
 
     observed: frozenset[str] = frozenset()
     declared: Mapping[str, Value] | None = None
     removal_planned: bool = False
     kept: bool = False
+    host_id: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -59,11 +61,13 @@ class Memory:
             content = {}
         observed = content.pop("observed", None)
         declared = content.pop("declared", None)
+        host_id = content.pop("host_id", None)
         return cls(
             _unpacked(observed) if isinstance(observed, str) else _named(observed),
             declared if isinstance(declared, dict) else None,
             content.pop("removal_planned", False) is True,
             content.pop("kept", False) is True,
+            host_id if isinstance(host_id, str) else None,
             content,
         )
 
@@ -80,6 +84,8 @@ class Memory:
             content["removal_planned"] = True
         if self.kept:
             content["kept"] = True
+        if self.host_id is not None:
+            content["host_id"] = self.host_id
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def seeing(self, names: Iterable[str]) -> Memory:
