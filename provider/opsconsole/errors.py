@@ -38,7 +38,10 @@ class OpsconsoleError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.message} {self.remedy}".strip()
+        if not self.remedy:
+            return self.message
+        stop = "" if self.message.endswith((".", "?", "!", ":", "…")) else "."
+        return f"{self.message}{stop} {self.remedy}"
 
 
 class ConfigurationError(OpsconsoleError):

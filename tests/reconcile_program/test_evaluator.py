@@ -556,6 +556,8 @@ def test_moved_and_removed_blocks_are_addresses(start: Start) -> None:
             "${opsconsole_host.b.colour}",
             'opsconsole_host.b has no attribute "colour"',
         ),
+        ("knowledge", "${opsconsole_host.b.nam}", 'Did you mean "name"?'),
+        ("knowledge", ["x"], 'knowledge: ["x"] cannot be evaluated'),
         ("knowledge", "${[1][2]}", "index 2 is beyond the 1 elements"),
         ("knowledge", "${each.key}", "each.key has a meaning only with for_each"),
         ("knowledge", "${count.index}", "count.index has a meaning only with count"),
@@ -586,6 +588,7 @@ def test_errors_name_construct_expression_and_cause(
         run.config("opsconsole_host.a")
     assert message in str(caught.value)
     assert str(caught.value).startswith("stack/fleet/a (opsconsole_host.a): ")
+    assert "?." not in str(caught.value)
     if "uses" in message:
         assert "Terraform can run it" in caught.value.remedy
 

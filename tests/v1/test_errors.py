@@ -20,6 +20,12 @@ from opsconsole.errors import (
     UnexpectedAnswer,
 )
 
+
+def test_a_remedy_is_a_sentence_of_its_own() -> None:
+    assert str(Unauthorized(Problem(401, "revoked"), "GET /x", "Ask.")).endswith("). Ask.")
+    assert str(ApiError(Problem(402, "no"), "GET /x")).endswith(")")
+
+
 BY_STATUS = {
     400: BadRequest,
     401: Unauthorized,

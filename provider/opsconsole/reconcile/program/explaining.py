@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -53,11 +54,12 @@ def explanation(
     where = f"{title}: {name}" if name else title
     written = shortened(error.expression or raw)
     if isinstance(error, EvaluationError):
-        return UserError(f"{where}: {written} cannot be evaluated: {error}.")
+        stop = "" if str(error).endswith("?") else "."
+        return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
     return UserError(f"{where}: {written} uses {error}, which the native engine has not.", REMEDY)
 
 
 def shortened(raw: Any) -> str:
     """Return a JSON value as one short text."""
-    text = raw if isinstance(raw, str) else repr(raw)
+    text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=float)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
