@@ -146,6 +146,26 @@ async def test_a_delete_waits_for_the_host_whose_agents_were_released(
     assert console.row("specialties", "spc_identity") is None
 
 
+async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
+    steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
+) -> None:
+    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
+    web = await hosts.create(name="web", deletion_policy="abandon")
+    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
+    specialty = await specialties.create(key="identity")
+    run = one_run()
+    await run.resources[AGENT].delete([ApplyRequest(agent.state, None, None, agent.private)])
+    await run.resources[HOST].delete([ApplyRequest(web.state, None, None)])
+
+    async with asyncio.timeout(5):
+        [refused] = await run.resources[SPECIALTY].delete(
+            [ApplyRequest(specialty.state, None, None)]
+        )
+
+    assert "still carries" in errors(refused)[0]
+    assert agent.state["id"] in refused.diagnostics[0].detail
+
+
 async def test_a_row_is_adopted_and_updated(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:

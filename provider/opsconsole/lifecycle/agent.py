@@ -125,10 +125,11 @@ class AgentLifecycle(OneByOne):
             answer: Mapping[str, Any] = await self.session.console.attach_plugin(
                 agent_id, plugin_id
             )
-        except (NotFound, Unauthorized):
+        except Unauthorized:
             raise
         except ConsoleError:
-            # A console that refuses to attach twice shows no agent: the list has been read.
+            # A console that refuses to attach twice shows no agent. Nor does a 404 say that the
+            # agent is gone: it may be the plugin's, and the list has just shown both.
             return None
         return answer
 

@@ -166,6 +166,8 @@ class HostLifecycle(OneByOne):
         host_id = prior["id"]
         if prior.get("deletion_policy") == "abandon":
             self.session.held_hosts.pop(host_id, None)
+            # Nobody need wait for its agents to go.
+            await self.session.end_host_delete(host_id, deleted=False)
             return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
         deleted = False
         try:
