@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,36 @@ def test_an_empty_state_has_no_drift(ground: Any) -> None:
     assert found.code == 0
     assert found.findings == []
     assert found.document["calls"] == {}
+    assert "empty: there is no state, so nothing of it was checked" in found.told
+
+
+def test_a_state_that_is_emptied_and_written_anew_is_waited_for(ground: Any) -> None:
+    """Terraform writes in place: a moment's emptiness is no state without resources."""
+    ground.apply(ONE)
+    path = ground.folder / "terraform.tfstate"
+    text = path.read_text()
+    path.write_text("")
+    timer = threading.Timer(0.2, path.write_text, [text])
+    timer.start()
+    found = ground.drift("terraform.tfstate")
+    timer.join()
+    assert found.bucket(LINUX) == "in_sync"
+
+
+def test_a_program_without_a_state_is_an_error(ground: Any) -> None:
+    ground.write(ONE)
+    found = ground.drift()
+    assert found.code == 1
+    assert "there is no state" in found.told
+    # Asked what is not applied yet, that is all of it.
+    pending = ground.drift("--program")
+    assert pending.code == 0
+    assert pending.bucket(LINUX) == "pending"
+    assert "warning: " in pending.told
+    # What was destroyed has a state, in which nothing drifts.
+    ground.apply(ONE)
+    ground.apply({"resource": {}})
+    assert ground.drift().code == 0
 
 
 def test_nothing_to_check_is_an_error(ground: Any) -> None:

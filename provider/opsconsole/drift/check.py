@@ -20,14 +20,14 @@ from opsconsole.drift.consoles import Consoles, StackSettings, method_of, open_f
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
+from opsconsole.drift.reading import Read, absent, read_stack, rewritten
 from opsconsole.drift.report import DriftReport, Finding
-from opsconsole.drift.stack import Held, Stack, read_held
+from opsconsole.drift.stack import Held, Stack
 from opsconsole.drift.unmanaged import COUNTED, KINDS, cut_short, unmanaged
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.reconcile.state.opening import read_state
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 
 REQUIRED: Final = tuple(
@@ -75,15 +75,6 @@ async def check(
         await run.consoles.close()
 
 
-@dataclass
-class _Read:
-    """One stack whose state was read."""
-
-    stack: Stack
-    digest: str
-    held: list[Held]
-
-
 class _Check:
     def __init__(
         self, stacks: Sequence[Stack], options: CheckOptions, environ: Mapping[str, str]
@@ -101,7 +92,7 @@ class _Check:
     async def report(self) -> DriftReport:
         started = time.monotonic()
         options = self._options
-        read = [found for stack in self._stacks if (found := self._read_state(stack))]
+        read = self._read_states()
         held = [item for found in read for item in found.held]
         outcomes = await self._refreshed(read)
         for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
@@ -115,7 +106,7 @@ class _Check:
             findings, now.date(), certain=certain, listed=self._all_listed(held, outcomes)
         )
         if any(finding.is_drift for finding in findings):
-            self._told += (item for found in read for item in _rewritten(found))
+            self._told += (item for found in read for item in rewritten(found))
         told = problems(
             (
                 (item, outcomes[item.known.address], self._why.get(item.known.address, ""))
@@ -136,17 +127,20 @@ class _Check:
             options.min_coverage,
         )
 
-    def _read_state(self, stack: Stack) -> _Read | None:
-        try:
-            state = read_state(stack.backend)
-            held, told = read_held(stack.name, state)
-        except UserError as problem:
-            self._told.append(error(f"{stack.name}: its state was not read", str(problem)))
-            return None
-        self._told += told
-        return _Read(stack, state.digest(), held)
+    def _read_states(self) -> list[Read]:
+        found: list[Read] = []
+        for stack in self._stacks:
+            try:
+                read, told = read_stack(stack)
+            except UserError as problem:
+                self._told.append(error(f"{stack.name}: its state was not read", str(problem)))
+                continue
+            found.append(read)
+            self._told += told
+        self._told += absent(found)
+        return found
 
-    async def _refreshed(self, read: Sequence[_Read]) -> dict[str, Outcome | None]:
+    async def _refreshed(self, read: Sequence[Read]) -> dict[str, Outcome | None]:
         """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
         known: list[Known] = []
         for found in read:
@@ -244,7 +238,7 @@ class _Check:
         self._shown.add(what)
         return not seen
 
-    def _pending(self, read: Sequence[_Read]) -> list[Finding]:
+    def _pending(self, read: Sequence[Read]) -> list[Finding]:
         found: list[Finding] = []
         for item in read:
             values = {held.address: held.known.before for held in item.held}
@@ -270,19 +264,3 @@ def _by_id(held: Sequence[Held], type_name: str) -> dict[str, str]:
     return {
         item.known.before["id"]: item.address for item in held if item.known.type_name == type_name
     }
-
-
-def _rewritten(found: _Read) -> list[Diagnostic]:
-    """Tell of a state that was written while it was checked: its drift may be an apply at work."""
-    try:
-        state = read_state(found.stack.backend)
-    except UserError as problem:
-        return [error(f"{found.stack.name}: its state was not read again", str(problem))]
-    if state.digest() == found.digest:
-        return []
-    return [
-        error(
-            f"{found.stack.name}: its state was written while it was checked",
-            "What looks like drift may be the work of that run. Check again.",
-        )
-    ]

@@ -1,0 +1,93 @@
+"""Reading the states of a check: what they hold, whether they are there, and stay as they were.
+
+Reads without a lock; whoever writes meanwhile is waited for, or told of.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.drift.stack import Held, Stack, read_held
+from opsconsole.errors import UserError
+from opsconsole.reconcile.state.local import LocalBackend
+from opsconsole.reconcile.state.model import State
+from opsconsole.reconcile.state.opening import read_state
+
+_EMPTY_TRIES: Final = 10
+
+
+@dataclass(frozen=True)
+class Read:
+    """One stack whose state was read.
+
+    Attributes:
+        digest: Of the state, to know it again.
+        held: The objects in it.
+        absent: Whether there is no state.
+    """
+
+    stack: Stack
+    digest: str
+    held: list[Held]
+    absent: bool
+
+
+def read_stack(stack: Stack) -> tuple[Read, list[Diagnostic]]:
+    """Return what a state holds, and what there is to say of it.
+
+    Raises:
+        UserError: It cannot be read.
+    """
+    state = _state_of(stack)
+    held, told = read_held(stack.name, state)
+    return Read(stack, state.digest(), held, _is_absent(state)), told
+
+
+def _state_of(stack: Stack) -> State:
+    """Read a state; Terraform empties its file before it writes it anew, which is waited for."""
+    state = read_state(stack.backend)
+    for _ in range(_EMPTY_TRIES):
+        path = stack.backend.path if isinstance(stack.backend, LocalBackend) else None
+        if path is None or not _is_absent(state) or not path.exists():
+            break
+        time.sleep(0.05)
+        state = read_state(stack.backend)
+    return state
+
+
+def _is_absent(state: State) -> bool:
+    """Tell whether nothing was ever written: a state from which all was removed has a serial."""
+    return state.empty and state.serial == 0
+
+
+def absent(read: Sequence[Read]) -> Iterator[Diagnostic]:
+    """Tell of states that are not there; where a program has none at all, nothing can be told."""
+    stacks = [found.stack for found in read if found.absent]
+    nothing = len(stacks) == len(read) and all(
+        stack.program is not None and not stack.pending for stack in stacks
+    )
+    for stack in stacks:
+        yield (error if nothing else warning)(
+            f"{stack.name}: there is no state, so nothing of it was checked",
+            "Where it was applied before, look whether this is the place that its backend names.",
+        )
+
+
+def rewritten(found: Read) -> list[Diagnostic]:
+    """Tell of a state that was written while it was checked: its drift may be an apply at work."""
+    try:
+        state = read_state(found.stack.backend)
+    except UserError as problem:
+        return [error(f"{found.stack.name}: its state was not read again", str(problem))]
+    if state.digest() == found.digest:
+        return []
+    return [
+        error(
+            f"{found.stack.name}: its state was written while it was checked",
+            "What looks like drift may be the work of that run. Check again.",
+        )
+    ]
