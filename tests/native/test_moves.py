@@ -106,3 +106,44 @@ def test_a_target_must_not_leave_out_what_moves(native: Any) -> None:
     assert f"-target='{A}' -target='{B}'" in refused.text
     native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
     assert native.addresses() == [B, C]
+
+
+def test_a_move_is_kept_by_a_refresh(native: Any) -> None:
+    begin(native, a={})
+    native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
+    native.run("apply", "-refresh-only", "-auto-approve")
+    assert native.addresses() == [B]
+
+
+def test_what_was_moved_is_let_go_of(native: Any) -> None:
+    begin(native, a={})
+    letting_go = [{"from": B, "lifecycle": {"destroy": False}}]
+    native.write(moved=moved((A, B)), removed=letting_go)
+    assert native.actions() == {B: ["forget"]}
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == []
+    assert len(native.console.rows("hosts")) == 1
+
+
+def test_what_is_declared_is_not_let_go_of(native: Any) -> None:
+    begin(native, a={})
+    native.write(hosts(a={}), removed=[{"from": A, "lifecycle": {"destroy": False}}])
+    assert "is declared still" in native.run("plan", expect=1).text
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        ([(f"{A}[1]", "hst_1")], f"names {A}[1], which the program does not declare"),
+        ([(f"{A}[0]", "hst_1"), (f"{A}[0]", "hst_2")], f"Two import blocks name {A}[0]"),
+    ],
+)
+def test_an_import_is_refused_rather_than_destroyed(
+    native: Any, blocks: list[tuple[str, str]], said: str
+) -> None:
+    for number in (1, 2):
+        native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
+    imports = [{"to": address, "id": identity} for address, identity in blocks]
+    native.write(hosts(a={"count": 1}), **{"import": imports})
+    assert said in native.run("apply", "-auto-approve", expect=1).text
+    assert len(native.console.rows("hosts")) == 2

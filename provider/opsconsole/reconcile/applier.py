@@ -112,7 +112,7 @@ class Applier:
     def _catch_up(self) -> None:
         """Bring state to what the plan saw: moves, what reading said, data sources."""
         state = self._session.state
-        carry_out_moves(state, self._plan.changes)
+        carry_out_moves(state, self._plan.moved)
         for item in self._plan.refreshed:
             address, deposed = instance_and_key(item.address)
             held = state.get(address, deposed)
@@ -122,6 +122,8 @@ class Applier:
                 kept = replace(held, attributes=item.value, private=item.private)
                 if item.dependencies is not None:
                     kept = replace(kept, dependencies=item.dependencies)
+                if item.create_before_destroy is not None:
+                    kept = replace(kept, create_before_destroy=item.create_before_destroy)
                 state.put(address, kept, deposed)
         for data in self._plan.data:
             provider = in_state(self._workspace.program, data.provider)

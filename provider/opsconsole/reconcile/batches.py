@@ -163,7 +163,7 @@ class Worker:
                 dependencies=() if step.leg is Leg.READ else change.depends_on,
                 tainted=outcome.failed and step.leg is Leg.CREATE,
                 sensitive_attributes=sensitive_paths(change),
-                create_before_destroy=change.create_first or None,
+                create_before_destroy=change.create_before_destroy,
             ),
         )
 

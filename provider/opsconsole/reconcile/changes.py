@@ -56,13 +56,15 @@ class Change:
         reason: Terraform's `action_reason`, or empty: `replace_because_cannot_update`,
             `replace_because_tainted`, `replace_by_request`, `replace_by_triggers`,
             `delete_because_no_resource_config`, `delete_because_count_index`,
-            `delete_because_each_key`, `delete_because_no_module`, `read_because_config_unknown`,
-            `read_because_dependency_pending`.
+            `delete_because_each_key`, `delete_because_no_module`,
+            `delete_because_no_move_target`, `delete_because_wrong_repetition`,
+            `read_because_config_unknown`, `read_because_dependency_pending`.
         private: Bytes for apply.
         cascade: Address of the host whose deletion does this; no call is made then.
         previous_address: Address before a `moved` block, or empty.
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
+        create_before_destroy: Whether any replacement would, for state to say so.
         sensitive: Names of attributes that must not be shown.
         construct_path: Path of the construct that declares it, from the program's metadata.
         provider: Key of the provider configuration that it belongs to.
@@ -85,6 +87,7 @@ class Change:
     previous_address: str = ""
     import_id: str = ""
     create_first: bool = False
+    create_before_destroy: bool = False
     sensitive: frozenset[str] = frozenset()
     construct_path: str = ""
     provider: str = ""
@@ -118,12 +121,14 @@ class Refreshed:
         private: The bytes beside the value.
         dependencies: What it depends on, where it needs no change but depends on other resources
             than state says; None: as state says.
+        create_before_destroy: Whether a replacement would create first, likewise.
     """
 
     address: str
     value: Attributes | None
     private: bytes = b""
     dependencies: tuple[str, ...] | None = None
+    create_before_destroy: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,7 @@ class Plan:
         refreshed: What reading said otherwise than state holds, private bytes included.
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program declares no more.
+        moved: Old and new address of each instance that has another one than in state.
     """
 
     changes: tuple[Change, ...]
@@ -186,6 +192,7 @@ class Plan:
     refreshed: tuple[Refreshed, ...] = ()
     data: tuple[DataRead, ...] = ()
     dropped: tuple[str, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something, in execution order."""

@@ -147,6 +147,7 @@ def _decision(
         reason,
         (anew or plan).private,
         create_first=declared.create_first and bool(reason),
+        create_before_destroy=declared.create_first,
         sensitive=declared.sensitive,
         construct_path=declared.construct_path,
         provider=declared.provider,

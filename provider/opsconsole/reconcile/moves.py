@@ -12,7 +12,6 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
-from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.program.model import Moved, Program
@@ -139,17 +138,13 @@ def _ordered(moves: Sequence[Move]) -> list[Move]:
         ) from None
 
 
-def carry_out_moves(state: State, changes: Iterable[Change]) -> None:
-    """Move in state what a plan moves; what stands where another goes makes room first.
+def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
+    """Move in state from address to address; what stands where another goes makes room first.
 
     Raises:
         UserError: There is something at a target.
     """
-    pending = {
-        change.previous_address: change.address
-        for change in changes
-        if change.previous_address and change.previous_address in state
-    }
+    pending = {source: target for source, target in moved if source in state}
     while pending:
         chain = dict.fromkeys([next(iter(pending))])
         source = pending[next(iter(chain))]
@@ -161,7 +156,7 @@ def carry_out_moves(state: State, changes: Iterable[Change]) -> None:
 
 
 def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each block that moves away what the program goes on declaring.
+    """Yield an error for each block that moves or removes what the program goes on declaring.
 
     Args:
         declared: The addresses of all instances, as far as they are known.
@@ -173,6 +168,12 @@ def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diag
             yield error(
                 f"A moved block takes {source} away, which is declared still",
                 f"Declare it as {target} instead, or remove the block.",
+            )
+    for removed in program.removed:
+        if str(removed.source) in program.blocks:
+            yield error(
+                f"A removed block lets go of {removed.source}, which is declared still",
+                "Remove one of the two.",
             )
 
 

@@ -32,8 +32,11 @@ def output_changes(evaluator: Evaluator | None, state: State) -> tuple[OutputCha
         if old is None:
             action = Action.CREATE if new.value is not None else Action.NO_OP
         else:
-            action = Action.NO_OP if same(held, new.value) else Action.UPDATE
-        found.append(OutputChange(name, action, held, new.value, new.sensitive))
+            stays = same(held, new.value) and old.sensitive == new.sensitive
+            action = Action.NO_OP if stays else Action.UPDATE
+        # What was sensitive is before the change, whatever it becomes.
+        sensitive = new.sensitive or (old is not None and old.sensitive)
+        found.append(OutputChange(name, action, held, new.value, sensitive))
     return tuple(found)
 
 

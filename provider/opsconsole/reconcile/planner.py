@@ -17,7 +17,13 @@ from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.outputs import output_changes
-from opsconsole.reconcile.prior import Prior, not_there, read_prior, take_imports
+from opsconsole.reconcile.prior import (
+    Prior,
+    not_there,
+    read_prior,
+    take_imports,
+    undeclared_imports,
+)
 from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.program.graph import Graph, build_graph
 from opsconsole.reconcile.program.model import Program
@@ -130,6 +136,7 @@ class Planner:
         )
         if options.mode == "normal":
             await walk.run()
+            self._told += undeclared_imports(prior, targets, walk.declared)
         self._told += (("", item) for item in still_declared(workspace.program, walk.declared))
         await decide_removals_of(walk, destroy=options.mode == "destroy")
         self._told += walk.diagnostics
@@ -213,6 +220,11 @@ class Planner:
             tuple(_kept(known, changes)),
             tuple(walk.data) if walk is not None else (),
             self._dropped(walk) if walk is not None else (),
+            tuple(
+                (item.previous_address, item.address)
+                for item in known.values()
+                if item.previous_address
+            ),
         )
 
 
@@ -248,21 +260,27 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
 def _kept(known: Mapping[str, Known], changes: Sequence[Change]) -> list[Refreshed]:
     """Return what is to be kept of the refresh, and of instances that stay as they are.
 
-    An instance without a change has no other chance to have its dependencies written.
+    An instance without a change has no other chance to have written what it depends on, and in
+    which order it would be replaced.
     """
     staying = {
-        change.address: change.depends_on for change in changes if change.action is Action.NO_OP
+        change.address: change
+        for change in changes
+        if change.action is Action.NO_OP and change.provider
     }
     found = []
     for item in known.values():
-        dependencies = staying.get(item.address)
-        if dependencies is not None and set(dependencies) == set(item.held.dependencies):
-            dependencies = None
+        change = staying.get(item.address)
+        dependencies, first = None, None
+        if change is not None and set(change.depends_on) != set(item.held.dependencies):
+            dependencies = change.depends_on
+        if change is not None and change.create_before_destroy != item.held.create_before_destroy:
+            first = change.create_before_destroy
         read = item.read is not None and (
             item.value != item.before or item.private != item.held.private
         )
-        if read or dependencies is not None:
-            found.append(Refreshed(item.address, item.value, item.private, dependencies))
+        if read or dependencies is not None or first is not None:
+            found.append(Refreshed(item.address, item.value, item.private, dependencies, first))
     return found
 
 

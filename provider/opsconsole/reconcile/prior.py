@@ -6,6 +6,7 @@ applied.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, error
@@ -17,6 +18,7 @@ from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.reconcile.targets import Targets
 from opsconsole.resources import RESOURCES
 
 
@@ -88,8 +90,14 @@ async def take_imports(
     prior: Prior, program: Program, evaluator: Evaluator, providers: Providers
 ) -> None:
     """Take what `import` blocks name among what is known; each is read with the rest."""
+    named: set[str] = set()
     for target in evaluator.imports():
         address = str(target.address)
+        if address in named:
+            raise UserError(
+                f"Two import blocks name {address}.", "An instance is one object: keep one of them."
+            )
+        named.add(address)
         if address in prior.known:
             continue
         config = program.blocks.get(target.address.config)
@@ -110,3 +118,16 @@ async def take_imports(
         held = InstanceObject(in_state(program, provider), outcome.state, 0, outcome.private)
         prior.known[address] = Known(address, config.type_name, held, outcome.state)
         prior.imports[address] = target.id
+
+
+def undeclared_imports(
+    prior: Prior, targets: Targets, declared: Container[str]
+) -> Iterator[tuple[str, Diagnostic]]:
+    """Yield an error, with its address, for each import that no instance of the program takes.
+
+    What was imported and is not declared would be destroyed.
+    """
+    for address in prior.imports:
+        if address in targets and address not in declared:
+            told = f"An import block names {address}, which the program does not declare"
+            yield address, error(told, "Its resource has no instance of this key.")

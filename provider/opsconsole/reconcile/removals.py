@@ -29,7 +29,7 @@ async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:
     ]
     forgotten = [] if destroy else _forgotten(leaving, program)
     for item in forgotten:
-        walk.changes[item.address] = _forget(item)
+        walk.changes[item.address] = _forget(item, _reason(item, program))
     names = {item.address for item in forgotten}
     groups: dict[tuple[str, str], list[Known]] = {}
     for item in leaving:
@@ -63,15 +63,17 @@ def _names(item: Known) -> tuple[Address, Address]:
     return own, own.resource
 
 
-def _forget(item: Known) -> Change:
+def _forget(item: Known, reason: str) -> Change:
     return Change(
         item.address,
         item.type_name,
         Action.FORGET,
         item.value,
         None,
+        reason=reason,
         sensitive=item.sensitive,
         provider=key_of(item.held.provider),
+        previous_address=item.previous_address,
         depends_on=tuple(item.held.dependencies),
     )
 
@@ -83,6 +85,8 @@ def _reason(item: Known, program: Program) -> str:
     block = program.blocks.get(config_address(address))
     key = Address.parse(address).key
     if block is None:
+        if item.previous_address:
+            return "delete_because_no_move_target"
         return "delete_because_no_resource_config"
     if block.counted:
         return "delete_because_count_index" if isinstance(key, int) else _REPETITION

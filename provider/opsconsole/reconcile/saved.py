@@ -187,6 +187,7 @@ def _plan(content: dict[str, Any]) -> Plan:
                 _value(item["value"]),
                 base64.b64decode(item["private"]),
                 None if item["dependencies"] is None else tuple(item["dependencies"]),
+                item["create_before_destroy"],
             )
             for item in content["refreshed"]
         ),
@@ -195,6 +196,7 @@ def _plan(content: dict[str, Any]) -> Plan:
             for item in content["data"]
         ),
         dropped=tuple(content["dropped"]),
+        moved=tuple((source, target) for source, target in content["moved"]),
     )
 
 

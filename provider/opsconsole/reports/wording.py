@@ -118,6 +118,9 @@ def _reason(change: Change) -> str:
         "delete_because_no_module": f"because {place.module} is no longer declared",
         "delete_because_count_index": f"because index {place.key} is beyond count",
         "delete_because_each_key": f"because key {scalar(place.key)} is no longer in for_each",
+        "delete_because_no_move_target": (
+            f"because {place.type}.{place.name}, where it was moved to, is not declared"
+        ),
         "delete_because_wrong_repetition": "because its block no longer repeats in this way",
         "read_because_config_unknown": "its configuration is known only after apply",
         "read_because_dependency_pending": "it depends on something that changes",
