@@ -11,6 +11,7 @@ import socket
 import ssl
 import traceback
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import pytest
 from cryptography import x509
@@ -410,15 +411,21 @@ def everything_about(problem):
     return "\n".join(texts)
 
 
+def in_go(text):
+    """Return `text` as Go's JSON escapes it."""
+    return text.replace("&", "\\u0026").replace("<", "\\u003c")
+
+
 ECHOES = ["json", "page", "escaped", "401", "500", "location", "path", "content type", "2xx"]
+ECHOES += ["encoded", "encoded path", "Go's JSON", "id"]
 
 
 @pytest.mark.parametrize("echo", [*ECHOES, "cut", "reset", "refused", "not HTTP", "slow"])
 @pytest.mark.parametrize("by", ["key", "cookie"])
 async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key, caplog, echo, by):
     caplog.set_level(logging.DEBUG)
-    secret = key if by == "key" else "Sup3r/Secret=Cookie"
-    credentials = {} if by == "key" else {"session_cookie": f"sid={secret}"}
+    secret = f"{key}&<" if by == "key" else "Sup3r/Secret=Cookie&<"
+    credentials = {"api_key": secret} if by == "key" else {"session_cookie": f"sid={secret}"}
     _, console = connect(max_retries=1, request_timeout=0.5, **credentials)
     told = {"code": f"C {secret}", "message": f"bad: sid={secret}", "request_id": secret}
     told["details"] = {"headers": [f"Bearer {secret}"]}
@@ -433,6 +440,10 @@ async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key
         "path": answer(302, headers={"Location": f"http://localhost:1/{secret}"}),
         "content type": answer(400, page, headers={"Content-Type": f"text/{secret}"}),
         "2xx": answer(200, page),
+        "encoded": answer(404, f"<html>{quote(secret)} {quote(secret, safe='')}"),
+        "encoded path": answer(302, headers={"Location": f"http://localhost:1/{quote(secret)}"}),
+        "Go's JSON": answer(404, f'<html>"{in_go(secret)}"'),
+        "id": answer(200, {"id": secret}),
         "cut": answer(cut="unanswered"),
         "reset": answer(reset=True),
         "not HTTP": answer(raw=f"{secret}\r\n\r\n".encode()),
@@ -446,7 +457,9 @@ async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key
         await console.get_blacklisted_command("one")
     for text in (everything_about(caught.value), caplog.text):
         assert secret not in text
-        assert secret.replace("/", "\\/") not in text
+        for spelling in (secret.replace("/", "\\/"), in_go(secret), quote(secret)):
+            assert spelling not in text
+        assert quote(secret, safe="") not in text
     if echo == "refused":
         await server.start()
 

@@ -142,6 +142,7 @@ def unexpected(
     A 4xx means that the call had no effect, whoever sent it.
     """
     remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
+    what = redact(what.encode()).decode()
     return UnexpectedAnswer(
         f"{operation}: the console answered with {what}: {_described(reply, redact)}.",
         remedy,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from opsconsole.v1.settings import Settings
 
@@ -28,7 +30,7 @@ class Redaction:
         self._spellings = sorted((text.encode() for text in spellings), key=len, reverse=True)
 
     def __call__(self, content: bytes) -> bytes:
-        """Return `content` without the secret, however JSON or HTML may have escaped it."""
+        """Return `content` without the secret, however JSON, HTML or a URL may spell it."""
         for spelling in self._spellings:
             if spelling in content:
                 content = content.replace(spelling, _REDACTED)
@@ -37,5 +39,10 @@ class Redaction:
 
 def _spellings(secret: str) -> set[str]:
     escaped = secret.replace("\\", "\\\\").replace('"', '\\"')
+    # Go's JSON may stand within HTML, and escapes these three.
+    go = "".join(f"\\u{ord(c):04x}" if c in "&<>" else c for c in escaped)
     html = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return {secret, escaped, escaped.replace("/", "\\/"), html, html.replace('"', "&quot;")}
+    urls = {quote(secret), quote(secret, safe="")}
+    urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
+    quoted = {html, html.replace('"', "&quot;")}
+    return {secret, escaped, escaped.replace("/", "\\/"), go, *quoted, *urls}

@@ -163,7 +163,9 @@ class Client:
         try:
             return shape(answer)
         except WrongShape as problem:
-            raise unexpected(operation, reply, str(problem), self._redact) from problem
+            what = str(problem)
+        # Raised outside of `except`: what is wrong may quote an answer that echoes the key.
+        raise unexpected(operation, reply, what, self._redact)
 
     def _encoded(
         self, body: Mapping[str, Any] | None, csv: str | None
