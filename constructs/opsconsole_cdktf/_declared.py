@@ -16,6 +16,7 @@ from constructs import Construct
 from opsconsole_cdktf._attributes import Argument, Setting
 from opsconsole_cdktf._imports import Import
 from opsconsole_cdktf._places import place
+from opsconsole_cdktf._triggers import with_readable_triggers
 
 PROVIDER_NAME = "opsconsole"
 PROVIDER_SOURCE = "opsconsole/opsconsole"
@@ -112,19 +113,21 @@ class Resource(cdktf.TerraformResource, Declared):
     """A resource of the console."""
 
     TF_RESOURCE_TYPE: ClassVar[str]
+    _in_hcl = False
 
     def __init__(
         self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
     ) -> None:
         self._declare(scope, id_, values)
         self._place = place()
-        self._meta = meta
+        self._meta = with_readable_triggers(meta, lambda: self._in_hcl)
         jsii.create(
-            cdktf.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, meta)]
+            cdktf.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, self._meta)]
         )
 
     @jsii.member(jsii_name="synthesizeAttributes")
     def _synthesize_attributes(self) -> dict[str, Any]:
+        self._in_hcl = False
         if self._place is None:
             return self._values
         # Beside the metadata that cdktf puts there: that of its own it does not let anyone add to.
@@ -132,6 +135,7 @@ class Resource(cdktf.TerraformResource, Declared):
 
     @jsii.member(jsii_name="synthesizeHclAttributes")
     def _synthesize_hcl_attributes(self) -> dict[str, Any]:
+        self._in_hcl = True
         return self._hcl_attributes()
 
     @classmethod

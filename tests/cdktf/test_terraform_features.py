@@ -87,13 +87,32 @@ def test_lifecycle_and_dependencies(stack, synth) -> None:
         "lifecycle": {
             "prevent_destroy": True,
             "ignore_changes": ["tags"],
-            "replace_triggered_by": ["${opsconsole_host.first}"],
+            "replace_triggered_by": ["opsconsole_host.first"],
         },
     }
     assert _hosts(synthesised)["third"]["lifecycle"] == {"create_before_destroy": True}
     assert synthesised["data"]["opsconsole_specialty"]["data"]["depends_on"] == [
         "opsconsole_host.first"
     ]
+
+
+def test_triggers_are_written_as_terraform_reads_them_in_json(stack, synth) -> None:
+    first = Host(stack, "first", name="first")
+    triggers = [first, "opsconsole_host.first.mac"]
+    Host(stack, "second", name="second", lifecycle={"replace_triggered_by": triggers})
+    first.override_logical_id("renamed")
+    triggers = [first.external_id]
+    Host(stack, "third", name="third", lifecycle={"replace_triggered_by": triggers})
+    hosts = _hosts(synth(stack))
+    assert hosts["second"]["lifecycle"]["replace_triggered_by"] == [
+        "opsconsole_host.renamed",
+        "opsconsole_host.first.mac",
+    ]
+    assert hosts["third"]["lifecycle"]["replace_triggered_by"] == [
+        "opsconsole_host.renamed.external_id"
+    ]
+    hcl = " ".join(cdktf.Testing.synth_hcl(stack).split())
+    assert 'replace_triggered_by = [ "${opsconsole_host.renamed.external_id}", ]' in hcl
 
 
 def test_provider_aliases(stack, synth) -> None:
