@@ -41,10 +41,15 @@ def checked_base_url(text: str | None, *, allow_http: bool) -> str:
         )
     if re.search(r"[\s\x00-\x1f\x7f\\]", text):
         _wrong("base_url holds a space, a backslash or a control character.", _EXAMPLE)
+    if "svc_ak_" in text:
+        _wrong(
+            "base_url holds an API key.",
+            f"The key goes into api_key, or OPSCONSOLE_API_KEY. {_EXAMPLE}",
+        )
     parts = _split(text)
     if parts.username is not None or parts.password is not None:
         _wrong("base_url holds a user name or password.", "Credentials go into api_key.")
-    shown = f'base_url "{text}"'
+    shown = f'base_url "{re.split("[?#]", text)[0]}"'
     if parts.scheme not in ("http", "https"):
         _wrong(f"{shown} does not begin with https://.", _EXAMPLE)
     host = parts.hostname
