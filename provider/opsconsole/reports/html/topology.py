@@ -81,6 +81,25 @@ def graph_of(things: Iterable[Thing]) -> Graph:
     return _Tying(list(things)).graph()
 
 
+@dataclass
+class _Block:
+    """The instances of one block; gathered once, as each of thousands may be asked for."""
+
+    things: list[Thing] = field(default_factory=list)
+    by_key: defaultdict[str | int | None, list[Thing]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    depends_on: set[str] = field(default_factory=set)
+    _taken: set[tuple[str, ...]] = field(default_factory=set)
+
+    def take(self, thing: Thing) -> None:
+        self.things.append(thing)
+        self.by_key[parsed(thing.address, thing.type_name).key].append(thing)
+        if thing.depends_on not in self._taken:
+            self._taken.add(thing.depends_on)
+            self.depends_on.update(_block(address, "") for address in thing.depends_on)
+
+
 class _Tying:
     """The state of tying one set of things together."""
 
@@ -89,9 +108,9 @@ class _Tying:
         self._nodes: dict[str, Node] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
         self._by_id = {(thing.stack, thing.type_name, thing.id): thing for thing in things}
-        self._by_block: defaultdict[tuple[str, str], list[Thing]] = defaultdict(list)
+        self._blocks: defaultdict[tuple[str, str], _Block] = defaultdict(_Block)
         for thing in things:
-            self._by_block[thing.stack, _block(thing.address, thing.type_name)].append(thing)
+            self._blocks[thing.stack, _block(thing.address, thing.type_name)].take(thing)
 
     def graph(self) -> Graph:
         jumps = {self._key(HOST.type_name, jump) for jump in self._jump_hosts()}
@@ -159,28 +178,22 @@ class _Tying:
 
         Dependencies name blocks, and those that are behind others too, as in state.
         """
-        blocks = {
-            address: self._by_block.get((thing.stack, address), [])
+        found = {
+            address: self._blocks.get((thing.stack, address))
             for address in map(partial(_block, type_name=""), thing.depends_on)
         }
         near = {
-            address: found
-            for address, found in blocks.items()
-            if found and found[0].type_name == type_name
+            address: block
+            for address, block in found.items()
+            if block is not None and block.things[0].type_name == type_name
         }
-        behind = {
-            _block(address, "")
-            for found in near.values()
-            for other in found
-            for address in other.depends_on
-        }
+        behind = {address for block in near.values() for address in block.depends_on}
         key = parsed(thing.address, thing.type_name).key
         chosen: list[Thing] = []
-        for address, found in near.items():
-            if address in behind:
-                continue
-            alike = [other for other in found if parsed(other.address, type_name).key == key]
-            chosen += found if len(found) == 1 else alike
+        for address, block in near.items():
+            if address not in behind:
+                alone = len(block.things) == 1
+                chosen += block.things if alone else block.by_key.get(key, [])
         return chosen
 
     def _join(self, source: str, thing: Thing) -> None:
