@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     LifecycleInterface,
@@ -15,6 +15,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     ResourceLifecycle,
 )
+from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import Leg, Step
@@ -207,8 +208,11 @@ def _anew(step: Step, leg: Leg, config: Attributes, plan: PlanOutcome) -> ApplyR
     change = step.change
     prior = None if leg is Leg.CREATE else change.before
     unknown = [name for name, value in config.items() if holds_unknown(value)]
+    wrong = validate(RESOURCES[change.type_name], config)
     if unknown:
         told: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
+    elif has_error(wrong):
+        told = tuple(wrong)
     elif plan.replace and leg is Leg.UPDATE:
         told = (_needs_replacement(change, plan.replace),)
     elif plan.failed:

@@ -1,0 +1,44 @@
+"""What a declaration comes to only while it is applied is judged by the same rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("type_name", "declared", "said"),
+    [
+        (
+            "opsconsole_blacklisted_command",
+            {"id": "blk_format", "tenant_wide": True, "org_id": "${opsconsole_host.a.org_id}"},
+            "Both org_id and tenant_wide = true are declared",
+        ),
+        (
+            "opsconsole_host",
+            {"name": "b", "target_port": "${length(opsconsole_host.a.id) * 10000}"},
+            "target_port cannot be",
+        ),
+        (
+            "opsconsole_host",
+            {"name": "b", "tags": ["${opsconsole_host.a.id}"]},
+            "a tag is shaped",
+        ),
+    ],
+    ids=["scope", "bound", "pattern"],
+)
+def test_rules_hold_for_values_that_are_known_only_after_apply(
+    native: Any, type_name: str, declared: dict[str, Any], said: str
+) -> None:
+    before = native.console.row("blacklists", "blk_format")
+    resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
+    resources.setdefault(type_name, {})["late"] = declared
+    native.write(resources)
+
+    refused = native.run("apply", "-auto-approve", expect=1)
+
+    assert said.lower() in refused.text.lower()
+    assert native.addresses() == ["opsconsole_host.a"]
+    assert len(native.console.rows("hosts")) == 1
+    assert native.console.row("blacklists", "blk_format") == before
