@@ -136,7 +136,8 @@ class AgentLifecycle(OneByOne):
     def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
         """Bring a managed plugin set up to what the list shows; an absent one stays left alone.
 
-        A truncated list proves presence, never absence.
+        No answer of an agent holds the set, so the list alone says whether it was seen. A truncated
+        list proves presence, never absence.
         """
         state = outcome.state
         if state is None or state.get("plugin_ids") is None:
@@ -145,7 +146,9 @@ class AgentLifecycle(OneByOne):
         if not listing.complete:
             seen |= set(state["plugin_ids"])
         found = state if seen == set(state["plugin_ids"]) else state | {"plugin_ids": sorted(seen)}
-        unseen = outcome.unobserved if listing.complete else (*outcome.unobserved, "plugin_ids")
+        unseen = tuple(name for name in outcome.unobserved if name != "plugin_ids")
+        if not listing.complete:
+            unseen = (*unseen, "plugin_ids")
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
     async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
