@@ -221,6 +221,39 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
     assert native.addresses() == ["opsconsole_host.a"]
 
 
+@pytest.mark.parametrize("words", [[], ["-destroy"]])
+def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(
+    native: Any, words: list[str]
+) -> None:
+    hosts = {name: {"name": name} for name in ("a", "b")}
+    output = {
+        "of_both": {"value": ["${opsconsole_host.a.id}", "${opsconsole_host.b.id}"]},
+        "of_a": {"value": "${opsconsole_host.a.knowledge}"},
+        "of_data": {"value": "${length(data.opsconsole_specialties.all.specialties)}"},
+        "literal": {"value": "one"},
+    }
+    blocks: dict[str, Any] = {"data": {"opsconsole_specialties": {"all": {}}}, "output": output}
+    hosts["a"]["knowledge"] = "one"
+    native.write({"opsconsole_host": hosts}, **blocks)
+    native.run("apply", "-auto-approve")
+    before = native.state["outputs"]
+
+    hosts["a"]["knowledge"] = "two"
+    output["literal"]["value"] = "two"
+    native.write({"opsconsole_host": hosts}, **blocks)
+    words = [*words, "-target=opsconsole_host.a"]
+    changes = native.plan(*words).get("output_changes", {})
+    changing = {name for name, item in changes.items() if item["actions"] != ["no-op"]}
+    native.run("apply", "-auto-approve", *words)
+
+    after = native.state["outputs"]
+    if "-destroy" in words:
+        assert (changing, after) == (set(), before)
+    else:
+        assert changing == {"of_a"}
+        assert after == before | {"of_a": {"value": "two", "type": "string"}}
+
+
 def checksum_of(native: Any, *words: str) -> str:
     found = re.search(r"Checksum of this plan: (\w+)", native.run("plan", *words).out)
     assert found is not None

@@ -50,6 +50,7 @@ class Applier:
         self._providers = Providers(
             workspace.program, self._evaluator, workspace.environ, workspace.make
         )
+        self._outputs = [item.name for item in plan.outputs]
         self._execution: Execution | None = None
         self._stopping = False
 
@@ -68,7 +69,7 @@ class Applier:
         try:
             self._catch_up()
             if self._plan.mode == "refresh-only":
-                keep_outputs(self._evaluator, self._session.state)
+                keep_outputs(self._evaluator, self._session.state, self._outputs)
                 return Applied()
             keys = {change.provider for change in self._plan.acting() if change.provider}
             lifecycles = {key: self._providers.of(key) for key in keys}
@@ -81,9 +82,9 @@ class Applier:
             applied.diagnostics += self._unguarded()
             if applied.complete:
                 gone = self._plan.mode == "destroy" and not self._values_left()
-                keep_outputs(None if gone else self._evaluator, self._session.state)
+                keep_outputs(None if gone else self._evaluator, self._session.state, self._outputs)
             elif self._plan.mode == "normal":
-                keep_known_outputs(self._evaluator, self._session.state)
+                keep_known_outputs(self._evaluator, self._session.state, self._outputs)
             return applied
         finally:
             self._session.record()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from opsconsole.compare import same
 from opsconsole.errors import UserError
 from opsconsole.reconcile.changes import Action, OutputChange
@@ -13,16 +15,20 @@ from opsconsole.reconcile.state.objects import Output
 from opsconsole.values import holds_unknown
 
 
-def output_changes(evaluator: Evaluator | None, state: State) -> tuple[OutputChange, ...]:
-    """Return the changes of outputs; without an evaluator all of them are removed.
+def output_changes(
+    evaluator: Evaluator | None, state: State, names: Collection[str] | None = None
+) -> tuple[OutputChange, ...]:
+    """Return the changes of outputs, of `names` alone where these are given.
+
+    Without an evaluator all of them are removed.
 
     Raises:
         UserError: an output cannot be evaluated.
     """
     before = state.outputs
-    after = evaluator.outputs() if evaluator is not None else {}
+    after = _evaluated(evaluator, names)
     found = []
-    for name in sorted({*before, *after}):
+    for name in sorted({*before, *after} if names is None else names):
         old, new = before.get(name), after.get(name)
         if new is None:
             assert old is not None
@@ -40,29 +46,40 @@ def output_changes(evaluator: Evaluator | None, state: State) -> tuple[OutputCha
     return tuple(found)
 
 
-def keep_outputs(evaluator: Evaluator | None, state: State) -> None:
-    """Put the outputs into state; one that is not known yet keeps what state holds.
+def _evaluated(
+    evaluator: Evaluator | None, names: Collection[str] | None
+) -> dict[str, OutputValue]:
+    if evaluator is None:
+        return {}
+    if names is None:
+        return evaluator.outputs()
+    declared = evaluator.program.outputs
+    wanted = (name for name in names if name in declared and not declared[name].ephemeral)
+    return {name: evaluator.output(name) for name in wanted}
+
+
+def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[str]) -> None:
+    """Put the outputs `names` into state; one that is not known yet keeps what state holds.
 
     Raises:
         UserError: an output cannot be evaluated.
     """
-    values = evaluator.outputs() if evaluator is not None else {}
-    for name in set(state.outputs) - set(values):
+    values = _evaluated(evaluator, names)
+    for name in {*state.outputs} & {*names} - {*values}:
         state.set_output(name, None)
     for output in values.values():
         _keep(output, state)
 
 
-def keep_known_outputs(evaluator: Evaluator, state: State) -> None:
-    """Put into state the outputs that can be evaluated after a run that left something undone."""
-    for name, output in evaluator.program.outputs.items():
-        if output.ephemeral:
-            continue
+def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
+    """Put into state those of `names` that can be told after a run that left something undone."""
+    for name in names:
         try:
-            value = evaluator.output(name)
+            found = _evaluated(evaluator, [name])
         except UserError:
             continue  # what it refers to was not done
-        _keep(value, state)
+        for value in found.values():
+            _keep(value, state)
 
 
 def _keep(output: OutputValue, state: State) -> None:

@@ -93,6 +93,7 @@ class Planner:
             workspace.program, self.evaluator, workspace.environ, workspace.make
         )
         self._told: Told = []
+        self._wanted_outputs: frozenset[str] | None = None
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -118,6 +119,7 @@ class Planner:
             held_by=prior.depended_on(),
         )
         self._told += (("", item) for item in left_out(prior.moved(), options.targets))
+        self._wanted_outputs = targets.outputs(workspace.graph, destroy=options.mode == "destroy")
         known = await self._refreshed(prior, targets)
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
@@ -206,7 +208,11 @@ class Planner:
             self._values.update(_data_in(state))
         refused = {address for address, item in self._told if has_error((item,))}
         outputs = (
-            () if refused else output_changes(None if mode == "destroy" else self.evaluator, state)
+            ()
+            if refused
+            else output_changes(
+                None if mode == "destroy" else self.evaluator, state, self._wanted_outputs
+            )
         )
         return Plan(
             tuple(change for change in changes if change.address not in refused),

@@ -63,6 +63,21 @@ class Targets:
             or config_address(address) in self._resources
         )
 
+    def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
+        """Return the outputs that come along, those of targets alone; None: all.
+
+        As in core: one that refers to no resource stays as it is, and so does every one of a
+        targeted destruction.
+        """
+        if self.all:
+            return None
+        if destroy:
+            return frozenset()
+        wanted = self._resources | set(map(config_address, self._exact))
+        return frozenset(
+            name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
+        )
+
 
 def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
     found: set[str] = set()
