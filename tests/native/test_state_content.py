@@ -48,3 +48,35 @@ def test_an_output_that_becomes_sensitive_is_changed(native: Any) -> None:
     declare(False)
     change = native.plan()["output_changes"]["secret"]
     assert (change["actions"], change["before_sensitive"]) == (["update"], True)
+
+
+def test_what_is_sensitive_alone_is_a_change_without_a_call(native: Any) -> None:
+    secret = {"s": {"default": "k", "sensitive": True}}
+
+    def declare(value: str) -> None:
+        jump = {"jump_host_ids": ["${sensitive(opsconsole_host.jump.id)}"]}
+        native.write(hosts(jump={}, web={**jump, "knowledge": value}), variable=secret)
+
+    def paths() -> list[Any]:
+        [_, web] = native.state["resources"]
+        return [
+            [step["value"] for step in path]
+            for path in web["instances"][0].get("sensitive_attributes", [])
+        ]
+
+    at_first = {"value": 0, "type": "number"}
+    declare("k")
+    native.run("apply", "-auto-approve")
+    assert paths() == [["jump_host_ids", at_first]]
+    declare("${var.s}")
+    assert native.actions() == {"opsconsole_host.web": ["update"]}
+    native.run("plan", "-out=saved")
+    before = native.console.rows("hosts")
+    native.run("apply", "saved")
+    assert native.console.rows("hosts") == before
+    assert paths() == [["jump_host_ids", at_first], ["knowledge"]]
+    assert native.actions() == {}
+
+    native.write(hosts(jump={}, web={"knowledge": "other"}))
+    planned = native.run("plan").out
+    assert '"k"' not in planned

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
@@ -17,6 +18,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
+from opsconsole.reconcile.declaration import paths_to_state
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.reconcile.state.objects import InstanceObject
@@ -105,7 +107,9 @@ class Worker:
             return await lifecycle.delete([_deletion(step.change) for step in steps])
         requests = await self._settled(lifecycle, leg, steps)
         ready = {
-            index: item for index, item in enumerate(requests) if isinstance(item, ApplyRequest)
+            index: item
+            for index, item in enumerate(requests)
+            if isinstance(item, ApplyRequest) and not _as_it_is(item)
         }
         if leg is Leg.CREATE:
             self.sending.update((step.change.address, step) for step in steps)
@@ -113,7 +117,9 @@ class Worker:
         outcomes = await call(list(ready.values())) if ready else []
         done = dict(zip(ready, outcomes, strict=True))
         return [
-            done[index] if isinstance(item, ApplyRequest) else item
+            done.get(index, Outcome(item.planned, item.private))
+            if isinstance(item, ApplyRequest)
+            else item
             for index, item in enumerate(requests)
         ]
 
@@ -163,15 +169,10 @@ class Worker:
                 private=outcome.private,
                 dependencies=() if step.leg is Leg.READ else change.depends_on,
                 tainted=outcome.failed and step.leg is Leg.CREATE,
-                sensitive_attributes=sensitive_paths(change),
+                sensitive_attributes=paths_to_state(change.sensitive_paths),
                 create_before_destroy=change.create_before_destroy,
             ),
         )
-
-
-def sensitive_paths(change: Change) -> list[Any]:
-    """Return the paths of sensitive attributes, as state writes them."""
-    return [[{"type": "get_attr", "value": name}] for name in sorted(change.sensitive)]
 
 
 def lost_create(request: ApplyRequest, change: Change, said: str) -> dict[str, Any]:
@@ -184,6 +185,11 @@ def lost_create(request: ApplyRequest, change: Change, said: str) -> dict[str, A
         "create_first": change.create_first,
         "instead_of": change.before["id"] if change.create_first and change.before else None,
     }
+
+
+def _as_it_is(request: ApplyRequest) -> bool:
+    """Tell whether an update changes no value, but what is sensitive."""
+    return request.prior is not None and same(request.prior, request.planned)
 
 
 def _deletion(change: Change) -> ApplyRequest:

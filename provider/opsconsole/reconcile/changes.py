@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, Path
 from opsconsole.values import Attributes, Value
 
 
@@ -65,7 +65,8 @@ class Change:
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
         create_before_destroy: Whether any replacement would, for state to say so.
-        sensitive: Names of attributes that must not be shown.
+        sensitive: Names of attributes that must not be shown, before or after.
+        sensitive_paths: What state says is sensitive from then on.
         construct_path: Path of the construct that declares it, from the program's metadata.
         provider: Key of the provider configuration that it belongs to.
         notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
@@ -89,6 +90,7 @@ class Change:
     create_first: bool = False
     create_before_destroy: bool = False
     sensitive: frozenset[str] = frozenset()
+    sensitive_paths: frozenset[Path] = frozenset()
     construct_path: str = ""
     provider: str = ""
     notes: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import PlanOutcome, PlanRequest, Removal, ResourceLifecycle
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Declaration, Known
+from opsconsole.reconcile.declaration import Declaration, Known, leading_names
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
 
@@ -139,7 +139,7 @@ def _decision(
     change = Change(
         declared.address,
         declared.type_name,
-        _action(prior, plan, reason),
+        _action(declared, prior, plan, reason),
         prior.value if prior else None,
         (anew or plan).planned,
         declared.config,
@@ -148,7 +148,8 @@ def _decision(
         (anew or plan).private,
         create_first=declared.create_first and bool(reason),
         create_before_destroy=declared.create_first,
-        sensitive=declared.sensitive,
+        sensitive=leading_names(declared.sensitive) | (prior.sensitive if prior else frozenset()),
+        sensitive_paths=declared.sensitive,
         construct_path=declared.construct_path,
         provider=declared.provider,
         import_id=declared.import_id,
@@ -172,12 +173,14 @@ def _released(declared: Declaration, prior: Known | None) -> tuple[str, ...]:
     return tuple(name for name in prior.held.dependencies if name not in declared.dependencies)
 
 
-def _action(prior: Known | None, plan: PlanOutcome, reason: str) -> Action:
+def _action(declared: Declaration, prior: Known | None, plan: PlanOutcome, reason: str) -> Action:
     if prior is None:
         return Action.CREATE
     if reason:
         return Action.REPLACE
-    return Action.NO_OP if same(prior.value, plan.planned) else Action.UPDATE
+    # As in core, what becomes sensitive or is so no more is a change, though nothing is called.
+    stays = same(prior.value, plan.planned) and declared.sensitive == prior.sensitive_paths
+    return Action.NO_OP if stays else Action.UPDATE
 
 
 async def decide_removals(

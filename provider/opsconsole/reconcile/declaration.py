@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from opsconsole.compare import normalise_set
 from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.state.objects import InstanceObject
@@ -31,7 +32,7 @@ class Declaration:
         ignored: Attributes of `ignore_changes`.
         triggered: Whether `replace_triggered_by` asks for a replacement.
         construct_path: Path of the construct.
-        sensitive: Attributes whose declared value is sensitive.
+        sensitive: Paths of what is sensitive in the declared values.
         import_id: Id that an `import` block gives.
         pending: Whether something that it explicitly depends on has a change planned.
     """
@@ -46,7 +47,7 @@ class Declaration:
     ignored: frozenset[str] = frozenset()
     triggered: bool = False
     construct_path: str = ""
-    sensitive: frozenset[str] = frozenset()
+    sensitive: frozenset[Path] = frozenset()
     import_id: str = ""
     pending: bool = False
 
@@ -90,22 +91,51 @@ class Known:
         return sensitive_names(self.held.sensitive_attributes)
 
     @property
+    def sensitive_paths(self) -> frozenset[Path]:
+        """The paths of what was sensitive when state was written."""
+        return paths_from_state(self.held.sensitive_attributes)
+
+    @property
     def private(self) -> bytes:
         """The private bytes beside `value`."""
         return self.held.private if self.read is None else self.read.private
 
 
-def sensitive_names(paths: Sequence[Any] | None) -> frozenset[str]:
-    """Return the attributes that lead the paths of `sensitive_attributes`.
+def leading_names(paths: Iterable[Path]) -> frozenset[str]:
+    """Return the attributes that lead paths."""
+    return frozenset(str(path[0]) for path in paths if path)
 
-    A path is a list of steps, `{"type": "get_attr", "value": NAME}` first (state version 4).
-    """
-    names = set()
-    for path in paths or ():
-        step = path[0] if isinstance(path, list) and path else None
-        if isinstance(step, dict) and isinstance(step.get("value"), str):
-            names.add(step["value"])
-    return frozenset(names)
+
+def sensitive_names(written: Sequence[Any] | None) -> frozenset[str]:
+    """Return the attributes that lead the paths of `sensitive_attributes`."""
+    return leading_names(paths_from_state(written))
+
+
+def paths_from_state(written: Sequence[Any] | None) -> frozenset[Path]:
+    """Return the paths that state writes as `sensitive_attributes` (state version 4)."""
+    return frozenset(tuple(_steps(path)) for path in written or () if isinstance(path, list))
+
+
+def _steps(path: Sequence[Any]) -> Iterator[str | int]:
+    """Yield the steps of a path; what follows one of another form is not told apart."""
+    for step in path:
+        found = step.get("value") if isinstance(step, dict) else None
+        if isinstance(found, dict):
+            found = found.get("value")
+        if not isinstance(found, str | int):
+            return
+        yield found
+
+
+def paths_to_state(paths: Iterable[Path]) -> list[Any]:
+    """Return paths as state writes them."""
+    return [[_written(step) for step in path] for path in sorted(paths, key=str)]
+
+
+def _written(step: str | int) -> dict[str, Any]:
+    if isinstance(step, str):
+        return {"type": "get_attr", "value": step}
+    return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
 def from_state(

@@ -162,7 +162,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, frozenset):
-        return sorted(value)
+        return [_plain(item) for item in sorted(value, key=str)]
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -216,6 +216,7 @@ def _change(content: dict[str, Any]) -> Change:
     read = {name: _value(item) for name, item in content.items()}
     for name in ("replace_paths", "notes", "depends_on", "released"):
         read[name] = tuple(read[name])
+    read["sensitive_paths"] = frozenset(map(tuple, read["sensitive_paths"]))
     read["private"] = base64.b64decode(content["private"])
     read["action"] = Action(content["action"])
     read["sensitive"] = frozenset(content["sensitive"])

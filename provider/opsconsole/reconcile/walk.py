@@ -160,7 +160,7 @@ class Walk:
             ignored_names(block),
             triggered,
             block.origin.path,
-            frozenset(str(path[0]) for path in evaluated.sensitive if path),
+            frozenset(path for path in evaluated.sensitive if path),
             self.imports.get(instance.address, ""),
         )
 
