@@ -221,6 +221,24 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
     assert native.addresses() == ["opsconsole_host.a"]
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("opsconsole_host.web", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.web[7]", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.other", "The program declares no such instance"),
+    ],
+)
+def test_a_replacement_of_nothing_is_told_of(
+    native: Any, fleet: Fleet, address: str, said: str
+) -> None:
+    native.write(fleet(2, agents=False))
+    native.run("apply", "-auto-approve")
+    result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
+    assert f"-replace={address} replaces nothing" in result.text
+    assert said in result.text
+
+
 @pytest.mark.parametrize("words", [[], ["-destroy"]])
 def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(
     native: Any, words: list[str]

@@ -31,7 +31,7 @@ from opsconsole.reconcile.providers import MakeLifecycle, Providers
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.targets import Targets
+from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.walk import Walk, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.values import Attributes
@@ -138,6 +138,8 @@ class Planner:
         )
         if options.mode == "normal":
             await walk.run()
+            nothing = replacing_nothing(options.replace, walk.declared)
+            self._told += (("", item) for item in nothing)
             self._told += undeclared_imports(prior, targets, walk.declared)
         self._told += (("", item) for item in still_declared(workspace.program, walk.declared))
         await decide_removals_of(walk, destroy=options.mode == "destroy")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import UserError
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.program.graph import Graph
 from opsconsole.reconcile.state.addresses import Address
+
+_SHOWN = 10
 
 
 class Targets:
@@ -77,6 +80,22 @@ class Targets:
         return frozenset(
             name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
         )
+
+
+def replacing_nothing(requested: Iterable[str], declared: Collection[str]) -> Iterator[Diagnostic]:
+    """Warn of each `-replace` that names no declared instance."""
+    for address in requested:
+        if address in declared:
+            continue
+        config = config_address(str(Address.parse(address)))
+        like = [item for item in declared if config_address(item) == config]
+        like.sort(key=lambda item: (len(item), item))
+        remedy = "The program declares no such instance."
+        if like:
+            shown = "".join(f"\n  -replace='{item}'" for item in like[:_SHOWN])
+            more = f"\n  and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
+            remedy = f"{remedy} It declares:{shown}{more}"
+        yield warning(f"-replace={address} replaces nothing", remedy)
 
 
 def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
