@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import Seen
 
 
 @pytest.fixture
@@ -79,3 +81,18 @@ async def test_an_agent_that_is_listed_is_not_gone_where_attaching_again_fails(
 
     assert read.state == created.state
     assert "name" in read.unobserved
+
+
+async def test_an_agent_that_a_write_showed_archived_is_gone(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agents = steps_of("agent")
+    created = await agents.create(**declared)
+    text = json.dumps(created.state | {"status": "archived", "plugin_ids": None})
+    console.fault(method="POST", path="/plugins$", status=200, text=text)
+
+    updated = await agents.change(created, **declared, plugin_ids=["plg_disk"])
+    read = await agents.read(updated)
+
+    assert read.state is None
+    assert read.seen is Seen.ARCHIVED

@@ -109,6 +109,9 @@ class AgentLifecycle(OneByOne):
         listing = await self.session.plugins(agent_id)
         reattached = await self._reattached(agent_id, listing)
         if reattached is None:
+            if prior.get("status") == "archived":
+                # So a write has answered; nothing is shown that leads back from there.
+                return Outcome(None, seen=Seen.ARCHIVED)
             unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
             return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
         if reattached.get("status") == "archived":
