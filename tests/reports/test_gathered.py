@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.reports import diagnostics_text
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reports import diagnostics_text, plan_markdown
 from opsconsole.reports.gathered import FEWEST, gathered
+from opsconsole.reports.html import plan_page
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
@@ -30,6 +32,14 @@ def test_many_are_told_once_and_named() -> None:
     assert lines[1] == "  with opsconsole_host.h0"
     assert lines[-1] == "  and 15 more"
     assert diagnostics_text.render([refused(number) for number in range(25)]).count("Error:") == 1
+
+
+def test_pages_say_once_what_is_said_of_many() -> None:
+    """What changes must not stand behind thousands of messages."""
+    told = Plan((), diagnostics=tuple(refused(number) for number in range(4000)))
+    assert len(plan_page.page_of(told).diagnostics) == 1
+    assert plan_page.render(told).count("no such thing") == 1
+    assert plan_markdown.render(told).count("no such thing") == 1
 
 
 def test_what_differs_stays_apart() -> None:

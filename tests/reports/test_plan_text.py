@@ -88,9 +88,9 @@ def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("normal", "No changes. The console matches the program."),
+        ("normal", "No changes. What was read of the console matches the program."),
         ("destroy", "No changes. There is nothing to destroy."),
-        ("refresh-only", "No changes. State matches the console."),
+        ("refresh-only", "No changes. State matches what was read of the console."),
     ],
 )
 def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:

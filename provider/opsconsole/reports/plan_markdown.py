@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
+from opsconsole.reports.gathered import gathered
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.reports.wording import heading, plan_summary, plural, symbol
@@ -31,7 +32,7 @@ def _head(plan: Plan) -> str:
     if has_error(plan.diagnostics):
         return "## ❌ Planning failed\n\n"
     if plan.empty and plan.mode != "refresh-only":
-        return "## ✅ No changes\n\nThe console matches the program.\n"
+        return "## ✅ No changes\n\nWhat was read of the console matches the program.\n"
     summary = plan_summary(plan.counts, plan.changes)
     counts = plan.counts
     mark = "⚠️" if counts.destroy else "📋"
@@ -44,7 +45,7 @@ def _sections(plan: Plan) -> Iterator[Section]:
             f"- **{item.severity.value.capitalize()}:** {plain(item.summary)}"
             + (f" {plain(' '.join(item.detail.split()))}" if item.detail else "")
             + "\n"
-            for item in plan.diagnostics
+            for item in gathered(plan.diagnostics)
         ]
         yield Section("\n### Messages\n\n", items, "message")
     shown = displayed(plan)

@@ -176,8 +176,8 @@ def _nothing(plan: Plan, pen: Pen) -> str:
         return pen.paint("Planning failed.", "bold", "red") + "\n"
     words = {
         "destroy": "There is nothing to destroy.",
-        "refresh-only": "State matches the console.",
-    }.get(plan.mode, "The console matches the program.")
+        "refresh-only": "State matches what was read of the console.",
+    }.get(plan.mode, "What was read of the console matches the program.")
     headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
     if plan.drift and plan.mode != "refresh-only":
         headline += "\nApplying only brings state up to date with the changes above.\n"

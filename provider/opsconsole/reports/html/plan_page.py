@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
+from opsconsole.reports.gathered import gathered
 from opsconsole.reports.html.collapse import collapse
 from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
@@ -53,7 +54,7 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
         lede=lede,
         mood=mood,
         facts=tuple(_facts(plan, timestamp)),
-        diagnostics=plan.diagnostics,
+        diagnostics=tuple(gathered(plan.diagnostics)),
         sections=tuple(_sections(plan, anchors)),
         extra=(("Outputs", spans(lines)),) if lines else (),
         notes=(),
@@ -69,7 +70,7 @@ def _headline(plan: Plan) -> tuple[str, str, str]:
         found = plural(len(plan.drift), "object")
         return f"{found} changed outside", "Applying only brings state up to date.", "info"
     if plan.empty:
-        return "No changes", "The console matches the program.", "add"
+        return "No changes", "What was read of the console matches the program.", "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
     gravest = min((tone_of_change(change) for change in plan.changes), key=_rank, default=SAME)
     return first.removesuffix("."), rest, gravest.name
