@@ -1,0 +1,68 @@
+"""The provider's `org_id`: of created hosts and agents that name none, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.handle import Emulator
+
+
+@pytest.fixture
+def declared(console: Emulator) -> dict[str, dict[str, Any]]:
+    host = console.create("hosts", name="there", org_id="org_lab")
+    return {
+        "host": {"name": "web"},
+        "agent": {"name": "a", "host_id": host["id"], "specialty_id": "spc_linux"},
+    }
+
+
+@pytest.mark.parametrize("name", ["host", "agent"])
+@pytest.mark.parametrize(("named", "kept"), [(None, "org_lab"), ("org_main", "org_main")])
+async def test_what_names_no_org_is_created_in_the_providers(
+    steps_of: Callable[..., Any],
+    console: Emulator,
+    declared: dict[str, dict[str, Any]],
+    name: str,
+    named: str | None,
+    kept: str,
+) -> None:
+    config = declared[name] | {"org_id": named}
+
+    created = await steps_of(name, org_id="org_lab").create(**config)
+
+    assert created.diagnostics == ()
+    assert created.state["org_id"] == kept
+    assert console.row(f"{name}s", created.state["id"])["org_id"] == kept
+
+
+@pytest.mark.parametrize("name", ["host", "agent"])
+async def test_another_org_of_the_provider_is_no_difference(
+    steps_of: Callable[..., Any], declared: dict[str, dict[str, Any]], name: str
+) -> None:
+    created = await steps_of(name, org_id="org_lab").create(**declared[name])
+    elsewhere = steps_of(name, org_id="org_main")
+
+    read = await elsewhere.read(created)
+    plan = await elsewhere.plan(read, elsewhere.config(**declared[name]))
+
+    assert plan.planned == read.state == created.state
+    assert plan.replace == ()
+    assert plan.diagnostics == ()
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_blacklisted_commands_take_no_org_of_the_provider(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    wide = console.create("blacklists", pattern="rm", org_id=None)
+    rows = steps_of("blacklisted_command", org_id="org_lab")
+    console.reset_log()
+
+    adopted = await rows.create(id=wide["id"], pattern="halt")
+    made = await rows.create(pattern="reboot", tenant_wide=True)
+
+    assert adopted.state["org_id"] is made.state["org_id"] is None
+    assert console.row("blacklists", wide["id"]).get("org_id") is None
