@@ -248,6 +248,18 @@ def test_no_lock_is_asked_for(ground: Any) -> None:
         assert ground.drift().code == 0
 
 
+def test_drift_under_a_lock_may_be_the_work_of_a_run(ground: Any) -> None:
+    """It changes the console first and writes its state then."""
+    ground.apply(HOST)
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
+    path = ground.folder / "terraform.tfstate"
+    with open_state(LocalBackend(path, "apply")):
+        found = ground.drift()
+    assert found.code == 2
+    assert "its state is locked by" in found.told and "opsconsole apply" in found.told
+    assert "locked" not in ground.drift().told
+
+
 def test_a_state_written_meanwhile_is_no_drift(ground: Any) -> None:
     """An apply at work changes the console first and the state after it."""
     ground.apply(HOST)

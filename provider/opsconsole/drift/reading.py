@@ -14,6 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.stack import Held, Stack, read_held
 from opsconsole.errors import UserError
 from opsconsole.reconcile.state.local import LocalBackend
+from opsconsole.reconcile.state.lock import LockInfo, info_file
 from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.state.opening import read_state
 
@@ -84,10 +85,24 @@ def rewritten(found: Read) -> list[Diagnostic]:
     except UserError as problem:
         return [error(f"{found.stack.name}: its state was not read again", str(problem))]
     if state.digest() == found.digest:
-        return []
+        return _locked(found)
     return [
         error(
             f"{found.stack.name}: its state was written while it was checked",
             "What looks like drift may be the work of that run. Check again.",
+        )
+    ]
+
+
+def _locked(found: Read) -> list[Diagnostic]:
+    """Tell of a run that has not written yet; a crash may have left its note, so it is no error."""
+    backend = found.stack.backend
+    holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
+    if holder is None:
+        return []
+    return [
+        warning(
+            f"{found.stack.name}: its state is locked by {holder}",
+            "If that run is still going on, what looks like drift may be its work.",
         )
     ]
