@@ -101,20 +101,6 @@ async def test_a_bad_row_fails_alone_whatever_passing_rows_are_called(
     assert taken.state is None
 
 
-async def test_a_row_that_cannot_even_be_written_fails_alone(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    hosts = steps_of("host")
-    configs = [hosts.config(name=name) for name in ("one", "half \ud800", "two")]
-
-    one, half, two = await hosts.create_all(*configs)
-
-    assert errors(one) == errors(two) == []
-    assert half.state is None
-    assert "half a character" in half.diagnostics[0].detail
-    assert len(console.rows("hosts")) == 2
-
-
 async def test_an_existing_host_is_adopted_where_that_is_asked_for(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:
@@ -126,19 +112,6 @@ async def test_an_existing_host_is_adopted_where_that_is_asked_for(
     assert adopted.state["id"] == there["id"]
     assert errors(adopted) == []
     assert console.row("hosts", there["id"])["knowledge"] == "after"
-
-
-@pytest.mark.parametrize("profile", ["stingy", "strict"], indirect=True)
-async def test_a_chunk_that_is_too_large_is_halved(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    hosts = steps_of("host")
-    configs = [hosts.config(name=f"h{number}") for number in range(60)]
-
-    outcomes = await hosts.create_all(*configs)
-
-    assert [errors(outcome) for outcome in outcomes] == [[]] * 60
-    assert len({outcome.state["id"] for outcome in outcomes}) == 60
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, TooLarge, UserError
+from opsconsole.errors import ConsoleError, OpsconsoleError, TooLarge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_matching import match_by_name
 from opsconsole.lifecycle.host_refusals import (
+    blames_the_rows,
     created_all_the_same,
     not_created,
     shared_id,
@@ -80,11 +81,8 @@ class HostCreation:
             return
         try:
             result = await self._send(rows, dry_run=True)
-        except (BadRequest, TooLarge, UserError) as problem:
+        except OpsconsoleError as problem:
             await self._refused(rows, problem, self._guarded)
-            return
-        except ConsoleError as problem:
-            self._fail_all(rows, problem)
             return
         if not result.dry_run:
             await self._unguarded(rows, result)
@@ -102,11 +100,9 @@ class HostCreation:
         await self._session.before_create([row.request for row in rows], said)
         try:
             result = await self._send(rows, dry_run=False)
-        except (BadRequest, TooLarge) as problem:
-            await self._refused(rows, problem, self._for_real)
         except ConsoleError as problem:
             if problem.safe_to_repeat:
-                self._fail_all(rows, problem)
+                await self._refused(rows, problem, self._for_real)
             else:
                 await self._settle(rows, problem)
         else:
@@ -121,14 +117,11 @@ class HostCreation:
     async def _refused(
         self,
         rows: Sequence[Row],
-        problem: BadRequest | TooLarge | UserError,
+        problem: OpsconsoleError,
         step: Callable[[Sequence[Row]], Awaitable[None]],
     ) -> None:
-        """Halve a chunk that was refused as a whole, until the culprits stand alone.
-
-        A row that cannot be written as JSON is refused before anything is sent.
-        """
-        if len(rows) == 1:
+        """Halve a chunk that was refused for what it holds, until the culprits stand alone."""
+        if len(rows) == 1 or not blames_the_rows(problem):
             self._fail_all(rows, problem)
             return
         half = (len(rows) + 1) // 2

@@ -1,0 +1,57 @@
+"""Imports that are refused as a whole: for their size, or for a row in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+
+
+def errors(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("profile", ["stingy", "strict"], indirect=True)
+async def test_a_chunk_that_is_too_large_is_halved(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    configs = [hosts.config(name=f"h{number}") for number in range(60)]
+
+    outcomes = await hosts.create_all(*configs)
+
+    assert [errors(outcome) for outcome in outcomes] == [[]] * 60
+    assert len({outcome.state["id"] for outcome in outcomes}) == 60
+
+
+@pytest.mark.parametrize("skip", [0, 1], ids=["dry run", "real import"])
+@pytest.mark.parametrize("status", [400, 413])
+async def test_a_chunk_that_is_refused_by_a_page_is_halved(
+    steps_of: Callable[..., Any], console: Emulator, status: int, skip: int
+) -> None:
+    hosts = steps_of("host")
+    page = {"text": "<html>too large", "content_type": "text/html"}
+    console.fault(method="POST", path="/hosts/batch", status=status, skip=skip, **page)
+
+    outcomes = await hosts.create_all(*(hosts.config(name=f"h{number}") for number in range(4)))
+
+    assert [errors(outcome) for outcome in outcomes] == [[]] * 4
+    assert len(console.rows("hosts")) == 4
+
+
+async def test_a_row_that_cannot_even_be_written_fails_alone(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    configs = [hosts.config(name=name) for name in ("one", "half \ud800", "two")]
+
+    one, half, two = await hosts.create_all(*configs)
+
+    assert errors(one) == errors(two) == []
+    assert half.state is None
+    assert "half a character" in half.diagnostics[0].detail
+    assert len(console.rows("hosts")) == 2
