@@ -42,7 +42,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
                 lifecycle={
                     "prevent_destroy": True,
                     "create_before_destroy": False,
-                    "ignore_changes": ["name", "credential_config[0].order"],
+                    "ignore_changes": ["name", "jump_host_ids[0]"],
                     "replace_triggered_by": ["${opsconsole_host.b}"],
                 },
             ),
@@ -59,7 +59,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
     assert block.lifecycle == Lifecycle(
         prevent_destroy=True,
         create_before_destroy=False,
-        ignore_changes=(("name",), ("credential_config", 0, "order")),
+        ignore_changes=(("name",), ("jump_host_ids", 0)),
         replace_triggered_by=("opsconsole_host.b",),
     )
     assert set(program.providers) == {"opsconsole", "opsconsole.two"}

@@ -24,7 +24,7 @@ from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.state.addresses import Address
 from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.reconcile.state.writer import StateSession
-from opsconsole.reconcile.walk import ignored_names
+from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
 from opsconsole.values import Attributes
 
@@ -186,7 +186,7 @@ class Applier:
         block = self._workspace.program.blocks[config_address(address)]
         instance = self._evaluator.instances(block)[Address.parse(address).key]
         values = self._evaluator.config(instance).values
-        ignored = ignored_names(block)
+        ignored = ignored_paths(block)
         if not ignored or step.change.before is None:
             return values
         declared = Declaration(address, block.type_name, values, block.provider, ignored=ignored)

@@ -14,7 +14,7 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.values import Attributes
 
-EVERYTHING = frozenset({"*"})
+EVERYTHING: frozenset[Path] = frozenset({("*",)})
 """The `ignored` of a declaration whose `ignore_changes` is `all`."""
 
 
@@ -29,7 +29,7 @@ class Declaration:
         provider: Key of the provider configuration.
         dependencies: Configuration addresses of the managed resources it depends on, sorted.
         prevent_destroy, create_first: As in `lifecycle`.
-        ignored: Attributes of `ignore_changes`.
+        ignored: Paths of `ignore_changes`.
         triggered: Whether `replace_triggered_by` asks for a replacement.
         construct_path: Path of the construct.
         sensitive: Paths of what is sensitive in the declared values.
@@ -44,7 +44,7 @@ class Declaration:
     dependencies: tuple[str, ...] = ()
     prevent_destroy: bool = False
     create_first: bool = False
-    ignored: frozenset[str] = frozenset()
+    ignored: frozenset[Path] = frozenset()
     triggered: bool = False
     construct_path: str = ""
     sensitive: frozenset[Path] = frozenset()
@@ -52,12 +52,30 @@ class Declaration:
     pending: bool = False
 
     def against(self, prior: Attributes) -> Declaration:
-        """Return the declaration with ignored attributes taken from `prior`."""
+        """Return the declaration with what it ignores taken from `prior`, where both have it."""
         if not self.ignored:
             return self
-        names = self.config if self.ignored == EVERYTHING else self.ignored
-        kept = {name: prior[name] for name in names if name in self.config and name in prior}
-        return replace(self, config=self.config | kept)
+        if self.ignored == EVERYTHING:
+            kept = {name: prior[name] for name in self.config if name in prior}
+            return replace(self, config=self.config | kept)
+        config: Any = self.config
+        for path in sorted(self.ignored, key=str):
+            config = _taken_over(config, prior, path)
+        return replace(self, config=config)
+
+
+def _taken_over(value: Any, prior: Any, path: Path) -> Any:
+    """Return `value` with what stands at `path` in `prior`, where there is something in both."""
+    if not path:
+        return prior
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
+        return value | {step: _taken_over(value[step], prior[step], rest)}
+    if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
+        return value
+    if step >= min(len(value), len(prior)):
+        return value
+    return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, Path, warning
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_hosts
 from opsconsole.reconcile.changes import Action, Change, DataRead
@@ -43,11 +43,11 @@ def levels(graph: Graph) -> list[list[str]]:
     return found
 
 
-def ignored_names(block: Block) -> frozenset[str]:
-    """Return the attributes that `ignore_changes` names."""
+def ignored_paths(block: Block) -> frozenset[Path]:
+    """Return the paths that `ignore_changes` names."""
     if block.lifecycle.ignore_all:
         return EVERYTHING
-    return frozenset(str(path[0]) for path in block.lifecycle.ignore_changes)
+    return frozenset(block.lifecycle.ignore_changes)
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Walk:
             dependencies,
             lifecycle.prevent_destroy,
             block.address in self._create_first,
-            ignored_names(block),
+            ignored_paths(block),
             triggered,
             block.origin.path,
             frozenset(path for path in evaluated.sensitive if path),

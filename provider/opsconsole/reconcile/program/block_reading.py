@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opsconsole.definition import DataSourceDefinition, ResourceDefinition
+from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.reconcile.program.documents import COMMENT, flag, literal_text, origin_of, single
@@ -58,7 +58,7 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
     if "count" in body and "for_each" in body:
         raise UserError(f"{_title(origin, address)}: count and for_each exclude each other.")
     where = _title(origin, address)
-    return Block(
+    found = Block(
         mode=mode,
         type_name=type_name,
         name=name,
@@ -72,6 +72,20 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
         counted="count" in body,
         repeated="for_each" in body,
     )
+    for path in found.lifecycle.ignore_changes:
+        _check_ignored(path, definition_of(found), where)
+    return found
+
+
+def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str) -> None:
+    attribute = next((item for item in definition if item.name == path[0]), None)
+    if attribute is None:
+        raise UserError(f'{where}: ignore_changes: there is no attribute "{path[0]}".')
+    if attribute.kind is Kind.STRING_SET and len(path) > 1:
+        raise UserError(
+            f"{where}: ignore_changes: {path[0]} is a set, whose elements have no index.",
+            f"Ignore all of {path[0]}.",
+        )
 
 
 def _title(origin: Origin, address: str) -> str:
