@@ -146,3 +146,20 @@ async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one
     await hosts.lifecycle.close()
 
     assert [outcome.state["id"] for outcome in outcomes if outcome.state] == [there["id"]]
+
+
+@pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
+async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
+    steps_of: Callable[..., Any], console: Emulator, name: str
+) -> None:
+    there = console.create("hosts", name="old", knowledge="before", **{name: "one"})
+    hosts = steps_of("host", on_existing_host="adopt")
+
+    refused = await hosts.create(name="old", knowledge="after", **{name: "two"})
+
+    assert refused.state is None
+    [problem] = refused.diagnostics
+    assert problem.severity is Severity.ERROR
+    assert problem.path == (name,)
+    assert "'one' there and 'two' here" in problem.detail
+    assert console.row("hosts", there["id"])["knowledge"] == "before"

@@ -9,6 +9,7 @@ import pytest
 
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profile import Profile
 
 
 def errors(outcome: Any) -> list[str]:
@@ -55,3 +56,20 @@ async def test_a_row_that_cannot_even_be_written_fails_alone(
     assert half.state is None
     assert "half a character" in half.diagnostics[0].detail
     assert len(console.rows("hosts")) == 2
+
+
+@pytest.mark.parametrize(
+    "profile", [Profile(name="small", summary="Two rows.", max_rows=2)], indirect=True
+)
+async def test_a_size_that_was_refused_is_not_tried_again(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host", import_chunk_size=4)
+    hosts.lifecycle = hosts.open()
+    await hosts.create_all(*(hosts.config(name=f"a{number}") for number in range(4)))
+    console.reset_log()
+
+    await hosts.create_all(*(hosts.config(name=f"b{number}") for number in range(4)))
+    await hosts.lifecycle.close()
+
+    assert console.request_counts()["host_import"] == 2 * 2
