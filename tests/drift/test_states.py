@@ -180,13 +180,14 @@ def test_a_state_that_cannot_be_read_hides_no_other(ground: Any) -> None:
     assert "b: its state was not read" in found.told
 
 
-def test_an_empty_state_has_no_drift(ground: Any) -> None:
+def test_of_an_empty_file_nothing_can_be_told(ground: Any) -> None:
+    """A write that a full disk cut short leaves one; a state without resources is no such file."""
     (ground.folder / "empty.tfstate").write_text("")
     found = ground.drift("empty.tfstate")
-    assert found.code == 0
+    assert found.code == 1
     assert found.findings == []
     assert found.document["calls"] == {}
-    assert "empty: there is no state, so nothing of it was checked" in found.told
+    assert "empty: its state is empty, so nothing of it was checked" in found.told
 
 
 def test_a_state_that_is_emptied_and_written_anew_is_waited_for(ground: Any) -> None:

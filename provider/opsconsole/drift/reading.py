@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -52,12 +53,19 @@ def _state_of(stack: Stack) -> State:
     """Read a state; Terraform empties its file before it writes it anew, which is waited for."""
     state = read_state(stack.backend)
     for _ in range(_EMPTY_TRIES):
-        path = stack.backend.path if isinstance(stack.backend, LocalBackend) else None
-        if path is None or not _is_absent(state) or not path.exists():
+        if not _is_absent(state) or not _empty_file(stack):
             break
         time.sleep(0.05)
         state = read_state(stack.backend)
     return state
+
+
+def _empty_file(stack: Stack) -> Path | None:
+    """Return the file of a state that is there and holds nothing."""
+    backend = stack.backend
+    if isinstance(backend, LocalBackend) and backend.path.exists() and not backend.read().strip():
+        return backend.path
+    return None
 
 
 def _is_absent(state: State) -> bool:
@@ -66,8 +74,18 @@ def _is_absent(state: State) -> bool:
 
 
 def absent(read: Sequence[Read]) -> Iterator[Diagnostic]:
-    """Tell of states that are not there; where a program has none at all, nothing can be told."""
-    stacks = [found.stack for found in read if found.absent]
+    """Tell of states that are not there; where a program has none at all, nothing can be told.
+
+    Nor can anything be told of an empty file: a write that a full disk cut short leaves one.
+    """
+    for found in read:
+        if found.absent and (file := _empty_file(found.stack)):
+            yield error(
+                f"{found.stack.name}: its state is empty, so nothing of it was checked",
+                f"{file} holds nothing: either nothing was ever applied, or a write was cut short. "
+                "Restore it from its backup, or remove it.",
+            )
+    stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
     nothing = len(stacks) == len(read) and all(
         stack.program is not None and not stack.pending for stack in stacks
     )
