@@ -1,0 +1,104 @@
+"""Verdicts of a real import that leave something open, after a dry run that passed every row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.sentinel import is_sentinel
+
+
+def errors(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+
+
+@pytest.fixture
+def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[..., Any]:
+    """Import the hosts `a` and `b` on a console that answers with these verdicts."""
+
+    async def run(*results: dict[str, Any]) -> list[Any]:
+        passed = [{"index": index, "status": "created"} for index in range(2)]
+        for dry_run, verdicts in ((True, passed), (False, list(results))):
+            answer = {"object": "import_result", "dry_run": dry_run, "results": verdicts}
+            text = json.dumps(answer)
+            console.fault(method="POST", path="/hosts/batch$", status=200, text=text)
+        hosts = steps_of("host")
+        return await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+
+    return run
+
+
+async def test_one_id_for_two_rows_is_an_error_on_both(
+    console: Emulator, import_saying: Callable[..., Any]
+) -> None:
+    made = console.create("hosts", name="a")["id"]
+
+    outcomes = await import_saying(
+        {"index": 0, "status": "created", "id": made},
+        {"index": 1, "status": "created", "id": made},
+    )
+
+    for outcome in outcomes:
+        assert outcome.state is None
+        assert "an id that another host holds" in errors(outcome)[0]
+
+
+async def test_created_hosts_without_an_index_are_matched_by_name(
+    console: Emulator, import_saying: Callable[..., Any]
+) -> None:
+    made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
+
+    outcomes = await import_saying(*({"status": "created", "id": item} for item in made.values()))
+
+    assert [outcome.state["id"] for outcome in outcomes] == [made["a"], made["b"]]
+    assert [errors(outcome) for outcome in outcomes] == [[], []]
+
+
+async def test_created_hosts_that_match_no_row_are_of_unknown_outcome(
+    console: Emulator, import_saying: Callable[..., Any]
+) -> None:
+    made = console.create("hosts", name="a")["id"]
+    other = console.create("hosts", name="c")["id"]
+
+    one, two = await import_saying(
+        {"status": "created", "id": other}, {"status": "created", "id": made}
+    )
+
+    assert one.state["id"] == made
+    assert two.uncertain
+    assert is_sentinel(two.state["id"])
+
+
+async def test_a_created_host_without_an_id_is_of_unknown_outcome(
+    console: Emulator, import_saying: Callable[..., Any]
+) -> None:
+    made = console.create("hosts", name="a")["id"]
+
+    one, two = await import_saying(
+        {"index": 1, "status": "created", "id": made}, {"index": 2, "status": "created", "id": None}
+    )
+
+    assert one.state["id"] == made
+    assert two.uncertain
+    assert is_sentinel(two.state["id"])
+    assert "Nobody knows" in errors(two)[0]
+
+
+async def test_a_row_that_fails_after_all_leaves_nothing_in_state(
+    console: Emulator, import_saying: Callable[..., Any]
+) -> None:
+    made = console.create("hosts", name="a")["id"]
+
+    one, two = await import_saying(
+        {"index": 0, "status": "created", "id": made},
+        {"index": 1, "status": "failed", "error": "no such subnet"},
+    )
+
+    assert one.state["id"] == made
+    assert two.state is None
+    assert "no such subnet" in two.diagnostics[0].detail
