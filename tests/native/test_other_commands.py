@@ -91,6 +91,7 @@ def test_csv_is_sent_as_it_is(native: Any) -> None:
         ("h.json", "{", "is no JSON"),
         ("h.json", '{"rows": 1}', "holds no list of rows"),
         ("h.json", "[]", "holds no rows"),
+        ("h.csv", "\n", "holds no rows"),
         ("none.json", None, "Cannot read"),
     ],
 )

@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     """Import a file; return the exit code."""
     text = _text(args.file)
     is_csv = args.file.suffix.lower() == ".csv"
+    if is_csv and not text.strip():
+        raise UserError(f"{args.file} holds no rows.")
     rows = [] if is_csv else _rows(args.file, text)
     found, _ = settings.settings_of(args)
     work = _import_csv(args, found, text) if is_csv else _import_rows(args, found, rows)
