@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from opsconsole.diagnostics import Diagnostic, Path, warning
 from opsconsole.lifecycle.sentinel import is_sentinel
@@ -19,7 +20,7 @@ from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.program.block_reading import definition_of
 from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.graph import Graph
+from opsconsole.reconcile.program.graph import Graph, named_resources
 from opsconsole.reconcile.program.instances import Instance
 from opsconsole.reconcile.program.model import Block
 from opsconsole.reconcile.program.results import Evaluated
@@ -201,10 +202,7 @@ class Walk:
         if any(map(holds_unknown, values.values())):
             self._put_off(block, address, values, "read_because_config_unknown")
             return
-        pending = any(
-            change.acts for item in block.depends_on for change in self._of_block.get(item, ())
-        )
-        if pending:
+        if any(map(self._is_pending, named_resources(block))):
             self._put_off(block, address, values, "read_because_dependency_pending")
             return
         outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
@@ -212,6 +210,24 @@ class Walk:
         if outcome.state is not None:
             self.values[address] = outcome.state
             self.data.append(DataRead(address, block.type_name, block.provider, outcome.state))
+
+    def _is_pending(self, resource: str) -> bool:
+        """Tell whether any instance of a resource changes, or is declared no more."""
+        if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
+            return True
+        return any(
+            item.value is not None
+            and item.address in self.targets
+            and item.address not in self.declared
+            for item in self._known_of_block.get(resource, ())
+        )
+
+    @cached_property
+    def _known_of_block(self) -> dict[str, list[Known]]:
+        found: dict[str, list[Known]] = {}
+        for item in self.known.values():
+            found.setdefault(config_address(item.address), []).append(item)
+        return found
 
     def _put_off(self, block: Block, address: str, values: Attributes, reason: str) -> None:
         after = {

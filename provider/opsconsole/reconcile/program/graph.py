@@ -96,6 +96,20 @@ def build_graph(program: Program) -> Graph:
     return Graph(direct, _ordered(program, direct), outputs)
 
 
+def named_resources(block: Block) -> frozenset[str]:
+    """Return the resources that a block names itself: by `depends_on`, or in an argument.
+
+    What it reaches through a local value is left out, as in core.
+    """
+    values = (dict(block.arguments), block.count, block.for_each)
+    found = {block_address(item.steps) for value in values for item in references_in(value)}
+    return frozenset(
+        address
+        for address in (*found, *block.depends_on)
+        if address and address.split(".")[0] not in _NEVER_BLOCKS and address[:5] != "data."
+    )
+
+
 class _Finder:
     """Finds what values depend on; local values and providers are looked through once."""
 

@@ -1,0 +1,60 @@
+"""Data sources that are read during apply: what they name is about to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+HOST = {"web": {"name": "web"}}
+AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "a"}
+PLUGINS = "data.opsconsole_agent_plugins.now"
+OUTPUT = {"now": {"value": f"${{[for item in {PLUGINS}.plugins: item.id]}}"}}
+
+
+def declare(native: Any, plugins: list[str], **reading: Any) -> None:
+    native.write(
+        {
+            "opsconsole_host": HOST,
+            "opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}},
+        },
+        data={"opsconsole_agent_plugins": {"now": reading}},
+        output=OUTPUT,
+    )
+
+
+def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native: Any) -> None:
+    reading = {"agent_id": "${opsconsole_agent.a.id}"}
+    declare(native, ["plg_disk"], **reading)
+    native.run("apply", "-auto-approve")
+    declare(native, ["plg_disk", "plg_logs"], **reading)
+    [read] = [item for item in native.plan()["resource_changes"] if item["address"] == PLUGINS]
+    assert read["action_reason"] == "read_because_dependency_pending"
+    native.run("apply", "-auto-approve")
+    assert len(native.state["outputs"]["now"]["value"]) == 2
+    native.run("plan", "-detailed-exitcode")
+
+
+@pytest.mark.parametrize("count", [1, 0])
+def test_what_is_declared_no_more_is_about_to_change(native: Any, count: int) -> None:
+    def write(many: int) -> None:
+        waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
+        hosts = {"many": {"count": many, "name": "h${count.index}"}}
+        native.write({"opsconsole_host": hosts}, data={"opsconsole_specialties": waiting})
+
+    write(2)
+    native.run("apply", "-auto-approve")
+    write(count)
+    assert native.actions()["data.opsconsole_specialties.s"] == ["read"]
+
+
+def test_a_move_changes_nothing(native: Any) -> None:
+    waiting = {"opsconsole_specialties": {"s": {"depends_on": ["opsconsole_host.b"]}}}
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    native.run("apply", "-auto-approve")
+    native.write(
+        {"opsconsole_host": {"b": {"name": "a"}}},
+        data=waiting,
+        moved=[{"from": "opsconsole_host.a", "to": "opsconsole_host.b"}],
+    )
+    assert native.actions() == {}
