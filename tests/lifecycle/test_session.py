@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from opsconsole.emulator.handle import Emulator
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.session import Once
 
@@ -32,3 +34,22 @@ async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
     gc.collect()
 
     assert printed == []
+
+
+async def test_nothing_is_sent_once_a_run_has_ended(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host", max_retries=3)
+    hosts.lifecycle = hosts.open()
+    console.fault(method="POST", path="/hosts/batch$", delay=0.3)
+    creating = asyncio.create_task(hosts.create(name="web"))
+    await asyncio.sleep(0.15)
+
+    await hosts.lifecycle.close()
+    outcome = await creating
+
+    assert outcome.state is None
+    assert "run has ended" in outcome.diagnostics[0].detail
+    await asyncio.sleep(0.5)
+    assert console.rows("hosts") == []
+    assert console.request_counts().get("host_import", 0) <= 1

@@ -68,4 +68,4 @@ class Lifecycle:
         No call is made afterwards.
         """
         await self.session.stop()
-        await self._client.aclose()
+        await self._client.end()

@@ -22,7 +22,7 @@ from opsconsole.v1.answers import Reply, decoded, unexpected
 from opsconsole.v1.auth import Redaction, authorization
 from opsconsole.v1.operations import Operation
 from opsconsole.v1.redirects import MOST_HOPS, next_url
-from opsconsole.v1.retry import Retry, retry_after
+from opsconsole.v1.retry import NotReachable, Retry, retry_after
 from opsconsole.v1.settings import Settings
 from opsconsole.v1.shapes import WrongShape
 from opsconsole.v1.standing import Standing
@@ -78,6 +78,7 @@ class Client:
             **authorization(settings),
         }
         self._transport: Transport | None = None
+        self._ended = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,6 +96,11 @@ class Client:
         if self._transport is not None:
             await self._transport.aclose()
             self._transport = None
+
+    async def end(self) -> None:
+        """Close every connection, and let no call begin or be tried again."""
+        self._ended = True
+        await self.aclose()
 
     async def call(
         self,
@@ -200,6 +206,8 @@ class Client:
                 f"{operation} was not sent: this run is read only.",
                 "Only GET leaves this process. Leave out --read-only to allow others.",
             )
+        if self._ended:
+            raise NotReachable(f"{operation} was not sent: the run has ended.")
         self.calls[operation.name] += 1
         started = self._clock()
         reply = await self._opened().send(operation.method, url, headers, content)
