@@ -247,3 +247,43 @@ async def test_a_cancelled_checkpoint_ends_before_the_next_begins(
             await writing
         assert len(stored(state_path)) == 300
     assert len(stored(state_path)) == 301
+
+
+async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
+    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+
+    async def late(work: Callable[..., None], *arguments: object) -> None:
+        await gate.wait()
+        work(*arguments)
+
+    opened = session()
+    opened.state.put(WEB, host(1))
+    opened.record()
+    monkeypatch.setattr(asyncio, "to_thread", late)
+    writing = asyncio.create_task(opened.checkpoint())
+    await asyncio.sleep(0)
+    opened.abandon()
+    before = {path.name: path.read_bytes() for path in state_path.parent.iterdir()}
+    gate.set()
+    await writing
+    assert {path.name: path.read_bytes() for path in state_path.parent.iterdir()} == before
+    with session() as again:
+        assert ids(again.state) == {WEB: "hst_0001"}
+
+
+async def test_what_is_recorded_after_the_end_is_written_nowhere(
+    session: Open, state_path: Path, host: Host, tmp_path: Path
+) -> None:
+    opened = session()
+    opened.state.put(WEB, host(1))
+    opened.record()
+    opened.abandon()
+    # It gets the number that the journal had, most likely.
+    with (tmp_path / "other").open("w+b") as other:
+        opened.state.put(WEB, host(2))
+        opened.intend(WEB, "POST /api/v1/agents", {})
+        with pytest.raises(UserError):
+            await opened.flush()
+        assert other.read() == b""

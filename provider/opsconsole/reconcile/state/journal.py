@@ -158,9 +158,11 @@ class Journal:
                 raise
 
     def close(self) -> None:
-        """Leave the journal where it is."""
+        """Leave the journal where it is; nothing more is written to it."""
         with self._file_lock:
-            os.close(self._descriptor)
+            # Another file may get this number next: whoever comes late must not write there.
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
 
     def remove(self) -> None:
         """Remove the journal: state holds everything.

@@ -60,6 +60,7 @@ class StateSession:
         self._last_cost = 0.0
         self._backed_up = False
         self._closed = False
+        self._released = False
         self._writing = asyncio.Lock()
         self._disk = threading.Lock()
         state.on_change = self._pending.append
@@ -216,6 +217,9 @@ class StateSession:
 
     def _write(self, draft: _Draft) -> None:
         with self._disk:
+            if self._released:
+                # It was begun and its turn came too late: the lock is no longer held.
+                return
             begun = time.monotonic()
             try:
                 draft.journal.flush_now()
@@ -256,6 +260,7 @@ class StateSession:
     def _release(self) -> None:
         self.state.on_change = None
         with self._disk:
+            self._released = True
             if self._journal is not None:
                 self._journal.close()
             self._backend.close()
