@@ -96,3 +96,18 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(
 
     assert read.state is None
     assert read.seen is Seen.ARCHIVED
+
+
+async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agent = await steps_of("agent").create(**declared)
+    text = json.dumps({"id": agent.state["id"], "status": "idle"})
+    console.fault(method="POST", path="/plugins$", status=200, text=text)
+    attachments = steps_of("agent_plugin")
+
+    lost = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+
+    assert lost.state is None
+    assert [item.severity for item in lost.diagnostics] == [Severity.ERROR]
+    assert "is not attached" in lost.diagnostics[0].summary
