@@ -111,3 +111,21 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
     assert lost.state is None
     assert [item.severity for item in lost.diagnostics] == [Severity.ERROR]
     assert "is not attached" in lost.diagnostics[0].summary
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agent = await steps_of("agent").create(**declared)
+    for name in ("disk", "logs", "metrics", "packages", "backup"):
+        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
+        console.create("attachments", **row)
+    attachments = steps_of("agent_plugin")
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_legacy")
+    console.fault(method="DELETE", path="/plugins/", status=404, code="NOT_FOUND")
+
+    kept = await attachments.delete(made)
+
+    assert kept.state == made.state
+    assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
