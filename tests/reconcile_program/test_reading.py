@@ -124,7 +124,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ({"data": {"terraform_remote_state": {"a": {}}}}, ("Terraform can run it",)),
         ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
         ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),
-        ({"variable": {"v": {"validation": {}}}}, ("var.v", "validation", "Terraform can run it")),
+        ({"variable": {"v": {"validation": {}}}}, ("variable.v.validation", "condition")),
         ({"variable": {"v": {"type": "strin"}}}, ('"strin" is no type constraint',)),
         ({"output": {"o": {}}}, ("it has no value",)),
         ({"output": {"o": {"value": 1, "precondition": {}}}}, ("Terraform can run it",)),

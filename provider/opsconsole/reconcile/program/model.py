@@ -99,12 +99,21 @@ class ProviderBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Validation:
+    """A `validation` block of a variable; neither template is evaluated."""
+
+    condition: Json
+    error_message: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """An input variable.
 
     Attributes:
         default: What it is where nothing is given; it counts only if `optional`.
         textual: Whether a text on the command line is the value itself, not an expression.
+        validations: What its value must fulfil.
     """
 
     name: str
@@ -117,6 +126,7 @@ class Variable:
     nullable: bool = True
     textual: bool = False
     description: str = ""
+    validations: tuple[Validation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

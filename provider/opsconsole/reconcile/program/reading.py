@@ -32,6 +32,7 @@ from opsconsole.reconcile.program.model import (
     Program,
     ProviderBlock,
     Removed,
+    Validation,
     Variable,
 )
 from opsconsole.reconcile.program.unsupported import refused
@@ -267,8 +268,6 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
     where = f"{file}: variable.{name}"
     body = single(value, where)
     origin = origin_of(body, file)
-    if "validation" in body:
-        raise refused("validation of variables", origin, f"var.{name}")
     wanted = body.get("type")
     try:
         constraint = ANY if wanted is None else parse_constraint(literal_text(wanted, where))
@@ -285,4 +284,15 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
         nullable=flag(body.get("nullable", True), f"{where}.nullable"),
         textual=wanted is None or constraint.type in PRIMITIVES,
         description=literal_text(body.get("description") or "", where),
+        validations=tuple(
+            _read_validation(rule, f"{where}.validation")
+            for rule in bodies(body.get("validation"), f"{where}.validation")
+        ),
     )
+
+
+def _read_validation(body: dict[str, Json], where: str) -> Validation:
+    for name in ("condition", "error_message"):
+        if name not in body:
+            raise UserError(f"{where}: {name} is required.", "Declare it.")
+    return Validation(body["condition"], body["error_message"])

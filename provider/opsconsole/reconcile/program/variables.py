@@ -16,6 +16,7 @@ from opsconsole.reconcile.program.model import Program, Variable
 from opsconsole.reconcile.program.parsing import parse_expression
 from opsconsole.reconcile.program.suggestions import did_you_mean
 from opsconsole.reconcile.program.tfvars import read_tfvars
+from opsconsole.reconcile.program.validations import check_variables
 
 PREFIX: Final = "TF_VAR_"
 
@@ -54,8 +55,9 @@ def resolve_variables(
             line.
 
     Raises:
-        UserError: A variable without default has no value, a value does not fit its type, or a
-            value on the command line is for a variable that there is not.
+        UserError: A variable without default has no value, a value does not fit its type or
+            breaks a validation rule, or a value on the command line is for a variable that there
+            is not.
     """
     given = _from_environment(program, environment)
     for path in _automatic_files(directory):
@@ -71,7 +73,11 @@ def resolve_variables(
                     did_you_mean(name, program.variables),
                 )
             given[name] = Given(value, f"-var {name}", textual=True)
-    return {name: _value(variable, given.get(name)) for name, variable in program.variables.items()}
+    values = {
+        name: _value(variable, given.get(name)) for name, variable in program.variables.items()
+    }
+    check_variables(program, values)
+    return values
 
 
 def _from_environment(program: Program, environment: Mapping[str, str]) -> dict[str, Given]:
