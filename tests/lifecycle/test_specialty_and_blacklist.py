@@ -108,6 +108,23 @@ async def test_two_matches_are_an_error(steps_of: Callable[..., Any], console: E
     assert "2 specialties" in errors(plan)[0]
 
 
+async def test_another_specialty_than_was_planned_is_not_adopted(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    specialties = steps_of("specialty")
+    config = specialties.config(key="identity")
+    plan = await specialties.plan(None, config)
+    console.delete("specialties", plan.planned["id"])
+    other = console.create("specialties", key="identity", name="Other")
+    request = ApplyRequest(None, config, plan.planned, plan.private)
+
+    [refused] = await specialties._run(lambda steps: steps.create([request]))
+
+    assert refused.state is None
+    assert plan.planned["id"] in refused.diagnostics[0].detail
+    assert other["id"] in refused.diagnostics[0].detail
+
+
 async def test_a_carried_specialty_stays(steps_of: Callable[..., Any], console: Emulator) -> None:
     host = console.create("hosts", name="web")
     console.create("agents", name="a", host_id=host["id"], specialty_id="spc_identity")
