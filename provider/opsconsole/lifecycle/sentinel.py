@@ -45,7 +45,7 @@ def still_unsettled(name: str, import_id: str, address: str) -> Diagnostic:
     """Say at plan time that an earlier create is still unsettled."""
     return warning(
         f"Nobody knows whether the {name} was created",
-        "An earlier run sent its create and lost the answer; applying refuses to touch it. "
+        "An earlier run ended before it knew; applying refuses to touch it. "
         + _remedy(import_id, address),
     )
 
@@ -54,6 +54,6 @@ def replacement_refused(name: str, import_id: str, address: str) -> Diagnostic:
     """Refuse to replace what may exist already."""
     return error(
         f"The {name} may exist already",
-        "An earlier run sent its create and lost the answer, so a second one would perhaps stand "
-        "beside it. " + _remedy(import_id, address),
+        "An earlier run ended before it knew, so a second one would perhaps stand beside it. "
+        + _remedy(import_id, address),
     )

@@ -147,15 +147,12 @@ class Walk:
             self.evaluator,
             lambda address: self._of_block.get(address, []),
         )
-        dependencies = tuple(
-            item for item in self.graph.ancestors(block.address) if not item.startswith("data.")
-        )
         return Declaration(
             instance.address,
             block.type_name,
             evaluated.values,
             block.provider,
-            dependencies,
+            self.graph.ancestors(block.address),
             lifecycle.prevent_destroy,
             block.address in self._create_first,
             ignored_paths(block),
@@ -258,8 +255,8 @@ def unsettled_warnings(known: Iterable[Known]) -> list[tuple[str, Diagnostic]]:
             item.address,
             warning(
                 f"Nobody knows whether {item.address} was created",
-                "An earlier run sent its create and lost the answer; it is left alone. Look it up "
-                f"in the console. If it was never created: `opsconsole state rm '{item.address}'`. "
+                "An earlier run ended before it knew; it is left alone. Look it up in the "
+                f"console. If it was never created: `opsconsole state rm '{item.address}'`. "
                 f"If it was: `opsconsole import '{item.address}' ID`.",
             ),
         )
