@@ -58,3 +58,38 @@ def test_a_move_changes_nothing(native: Any) -> None:
         moved=[{"from": "opsconsole_host.a", "to": "opsconsole_host.b"}],
     )
     assert native.actions() == {}
+
+
+def test_what_needs_a_late_read_waits_for_it(native: Any) -> None:
+    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
+    native.write(
+        {
+            "opsconsole_host": {
+                "a": {"name": "a", "knowledge": "linux-server"},
+                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+            }
+        },
+        data={"opsconsole_specialty": key},
+    )
+    native.run("apply", "-auto-approve")
+    assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
+    [b] = [item for item in native.state["resources"] if item["name"] == "b"]
+    needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
+    assert b["instances"][0]["dependencies"] == needs
+    native.run("plan", "-detailed-exitcode")
+
+
+def test_what_needs_a_read_that_fails_is_skipped(native: Any) -> None:
+    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
+    native.write(
+        {
+            "opsconsole_host": {
+                "a": {"name": "a", "knowledge": "no such key"},
+                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+            }
+        },
+        data={"opsconsole_specialty": key},
+    )
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "opsconsole_host.b: Skipped, as data.opsconsole_specialty.x failed" in result.text
+    assert native.addresses() == ["opsconsole_host.a"]

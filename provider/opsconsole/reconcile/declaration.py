@@ -27,7 +27,7 @@ class Declaration:
         type_name: Terraform type name.
         config: The declared values, null where omitted, UNKNOWN where not yet settled.
         provider: Key of the provider configuration.
-        dependencies: Configuration addresses of the managed resources it depends on, sorted.
+        dependencies: Configuration addresses of all that it depends on, sorted.
         prevent_destroy, create_first: As in `lifecycle`.
         ignored: Paths of `ignore_changes`.
         triggered: Whether `replace_triggered_by` asks for a replacement.

@@ -37,13 +37,12 @@ async def import_instance(
         await providers.close()
     if item is None or has_error(told):
         return told
-    ancestors = workspace.graph.ancestors(block.address)
     assert item.value is not None
     kept = InstanceObject(
         item.held.provider,
         item.value,
         private=item.private,
-        dependencies=[name for name in ancestors if not name.startswith("data.")],
+        dependencies=workspace.graph.ancestors(block.address),
     )
     session.state.put(address, kept)
     session.record()
