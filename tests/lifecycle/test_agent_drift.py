@@ -129,3 +129,21 @@ async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
 
     assert kept.state == made.state
     assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
+
+
+async def test_nothing_is_detached_from_an_agent_that_is_gone(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agents, attachments = steps_of("agent"), steps_of("agent_plugin")
+    agent = await agents.create(**declared)
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    console.delete("hosts", declared["host_id"])
+    agents.lifecycle = attachments.lifecycle = agents.open()
+    assert (await agents.read(agent)).state is None
+    console.reset_log()
+
+    removed = await attachments.delete(made)
+    await agents.lifecycle.close()
+
+    assert (removed.state, removed.diagnostics) == (None, ())
+    assert console.traffic()["total"] == 0
