@@ -137,7 +137,7 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(
     agents, attachments = steps_of("agent"), steps_of("agent_plugin")
     agent = await agents.create(**declared)
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
-    console.delete("hosts", declared["host_id"])
+    console.delete("agents", agent.state["id"])
     agents.lifecycle = attachments.lifecycle = agents.open()
     assert (await agents.read(agent)).state is None
     console.reset_log()
