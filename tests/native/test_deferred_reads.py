@@ -93,3 +93,11 @@ def test_what_needs_a_read_that_fails_is_skipped(native: Any) -> None:
     result = native.run("apply", "-auto-approve", expect=1)
     assert "opsconsole_host.b: Skipped, as data.opsconsole_specialty.x failed" in result.text
     assert native.addresses() == ["opsconsole_host.a"]
+
+
+def test_what_was_read_is_in_the_prior_state_of_a_plan(native: Any) -> None:
+    read_now = {"x": {"key": "linux-server"}}
+    native.write({"opsconsole_host": HOST}, data={"opsconsole_specialty": read_now})
+    [found] = native.plan()["prior_state"]["values"]["root_module"]["resources"]
+    assert (found["address"], found["mode"]) == ("data.opsconsole_specialty.x", "data")
+    assert found["values"]["id"] == "spc_linux"

@@ -36,12 +36,9 @@ class Move:
         """Whether it takes a resource and not one instance."""
         return not self.implied and self.source.key is None and self.target.key is None
 
-    def destination(self, address: Address) -> Address | None:
-        """Return where it takes an instance, or None."""
-        if self.whole:
-            resource = address.resource == self.source
-            return replace(self.target, key=address.key) if resource else None
-        return self.target if address == self.source else None
+    def destination(self, address: Address) -> Address:
+        """Return where it takes one of the instances that it is about."""
+        return replace(self.target, key=address.key) if self.whole else self.target
 
 
 def moved(
@@ -59,11 +56,10 @@ def moved(
     blocked: list[tuple[str, str]] = []
     for move in _ordered([*_explicit(program.moved), *_implied(of_resource, program)]):
         occupied = move.whole and of_resource.get(str(move.target))
-        for text in list(of_resource.get(move.source.config, ())):
-            target = move.destination(Address.parse(text))
-            if target is None:
-                continue
-            new = str(target)
+        held = of_resource.get(move.source.config, {})
+        single = str(move.source)
+        for text in list(held) if move.whole else [single] if single in held else ():
+            new = str(move.destination(Address.parse(text)))
             if occupied or new in found:
                 if not move.implied:
                     blocked.append((text, new))

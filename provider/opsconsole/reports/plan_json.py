@@ -12,7 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from opsconsole.diagnostics import has_error
-from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.changes import (
+    Action,
+    Change,
+    DataRead,
+    Drift,
+    OutputChange,
+    Plan,
+)
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reports.addresses import kinds_of, natural, parsed, sensitive_of
 from opsconsole.reports.json_values import after_unknown, known, sensitive, type_of
@@ -56,7 +63,7 @@ def document(
         found["resource_changes"] = [resource_change(item, provider_name) for item in changes]
     if outputs:
         found["output_changes"] = {item.name: _output_change(item) for item in outputs}
-    prior = _prior_state(changes, outputs, provider_name)
+    prior = _prior_state(changes, outputs, sorted(plan.data, key=_order), provider_name)
     if prior:
         found["prior_state"] = prior
     found["configuration"] = _configuration(changes, provider_name)
@@ -69,7 +76,7 @@ def document(
     return found
 
 
-def _order(item: Change | Drift) -> tuple[Any, ...]:
+def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     place = parsed(item.address, item.type_name)
     return natural(place.module), place.mode != "data", natural(str(place))
 
@@ -97,7 +104,7 @@ def resource_change(change: Change, provider_name: str = PROVIDER_NAME) -> dict[
     return found
 
 
-def kinds_of_change(change: Change | Drift) -> Mapping[str, Any]:
+def kinds_of_change(change: Change | Drift | DataRead) -> Mapping[str, Any]:
     """Return the kinds of the attributes of a changed resource."""
     return kinds_of(change.address, change.type_name)
 
@@ -119,7 +126,7 @@ def _drift(drift: Drift, provider_name: str) -> dict[str, Any]:
     return found
 
 
-def _identity(item: Change | Drift, provider_name: str) -> dict[str, Any]:
+def _identity(item: Change | Drift | DataRead, provider_name: str) -> dict[str, Any]:
     place = parsed(item.address, item.type_name)
     address, deposed = instance_and_key(item.address)
     found: dict[str, Any] = {"address": address}
@@ -191,19 +198,25 @@ def _output(value: Any, marked: bool) -> dict[str, Any]:
     return {"sensitive": marked, "type": type_of(value), "value": value}
 
 
-def _resource(change: Change, values: Attributes, provider_name: str) -> dict[str, Any]:
-    names = sensitive_of(change.address, change.type_name, change.sensitive)
-    found = _identity(change, provider_name)
+def _resource(item: Change | DataRead, values: Attributes, provider_name: str) -> dict[str, Any]:
+    marked = item.sensitive if isinstance(item, Change) else frozenset()
+    names = sensitive_of(item.address, item.type_name, marked)
+    found = _identity(item, provider_name)
     found["schema_version"] = SCHEMA_VERSION
-    found["values"] = known(values)
-    found["sensitive_values"] = sensitive(values, names, kinds_of_change(change))
+    settled = known(values)
+    if settled:
+        found["values"] = settled
+    found["sensitive_values"] = sensitive(values, names, kinds_of_change(item))
     return found
 
 
 def _prior_state(
-    changes: Iterable[Change], outputs: Iterable[OutputChange], provider_name: str
+    changes: Iterable[Change],
+    outputs: Iterable[OutputChange],
+    data: Iterable[DataRead],
+    provider_name: str,
 ) -> dict[str, Any]:
-    resources = []
+    resources = [_resource(item, item.value, provider_name) for item in data]
     for change in changes:
         if change.before is not None and not change.import_id:
             resource = _resource(change, change.before, provider_name)
