@@ -132,6 +132,21 @@ def test_targets_and_replacements(native: Any) -> None:
     )
 
 
+def test_a_target_comes_before_what_depends_on_its_outcome(native: Any) -> None:
+    count = "${length(opsconsole_host.a.id) > 3 ? 1 : 0}"
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": count, "name": "b"}}},
+        output={"many": {"value": "${length(opsconsole_host.b)}"}},
+    )
+    refused = native.run("plan", expect=1)
+    assert "apply what it depends on first" in refused.err
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b[0]"]
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    assert native.state["outputs"]["many"]["value"] == 1
+
+
 def test_refresh_is_done_as_asked(native: Any) -> None:
     native.write({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
     native.run("apply", "-auto-approve")

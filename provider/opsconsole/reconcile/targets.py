@@ -38,6 +38,7 @@ class Targets:
             UserError: a target is no address, or names nothing.
         """
         self._exact: set[str] = set()
+        self._of_exact: set[str] = set()
         self._resources: set[str] = set()
         self.all = not wanted
         for text in wanted:
@@ -54,6 +55,7 @@ class Targets:
                 self._resources.add(config)
             else:
                 self._exact.add(address)
+                self._of_exact.add(config)
             if destroy:
                 self._resources |= _reached(config, held_by)
             elif config in graph.direct:
@@ -66,6 +68,10 @@ class Targets:
             or config_address(address) in self._resources
         )
 
+    def reach(self, config: str) -> bool:
+        """Tell whether the plan is about any instance of a configuration address."""
+        return self.all or config in self._resources or config in self._of_exact
+
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
         """Return the outputs that come along, those of targets alone; None: all.
 
@@ -76,7 +82,7 @@ class Targets:
             return None
         if destroy:
             return frozenset()
-        wanted = self._resources | set(map(config_address, self._exact))
+        wanted = self._resources | self._of_exact
         return frozenset(
             name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
         )

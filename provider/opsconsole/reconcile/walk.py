@@ -92,6 +92,10 @@ class Walk:
             groups: dict[tuple[str, str], list[Wish]] = {}
             for address in level:
                 block = self.evaluator.program.blocks[address]
+                if not self.targets.reach(address):
+                    # Perhaps nobody can tell yet how many instances it has.
+                    self._leave_block(address)
+                    continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
                     if instance.address not in self.targets:
@@ -110,6 +114,11 @@ class Walk:
         blocks = self.evaluator.program.blocks
         own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
         return frozenset(own).union(*(self.graph.ancestors(address) for address in own))
+
+    def _leave_block(self, address: str) -> None:
+        for item in self._known_of_block.get(address, ()):
+            self.declared.add(item.address)
+            self._leave(item.address)
 
     def _leave(self, address: str) -> None:
         item = self.known.get(address)
