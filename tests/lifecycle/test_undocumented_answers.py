@@ -11,6 +11,7 @@ import pytest
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.lifecycle import Lifecycle
 
 
 def errors(outcome: Any) -> list[str]:
@@ -124,7 +125,7 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
 
 
 async def test_a_row_whose_scope_is_not_shown_is_never_called_tenant_wide(
-    steps_of: Callable[..., Any], console: Emulator
+    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Lifecycle]
 ) -> None:
     rows = steps_of("blacklisted_command")
     created = await rows.create(id="blk_shutdown", org_id="org_main")
@@ -134,9 +135,8 @@ async def test_a_row_whose_scope_is_not_shown_is_never_called_tenant_wide(
 
     read = await rows.read(created)
     plan = await rows.plan(None, rows.config(id="blk_shutdown"))
-    data = await rows._run(
-        lambda _: rows.open().read_data("opsconsole_blacklisted_command", {"id": "blk_shutdown"})
-    )
+    run = one_run()
+    data = await run.read_data("opsconsole_blacklisted_command", {"id": "blk_shutdown"})
 
     assert read.state == created.state
     for outcome in (read, plan, data):
