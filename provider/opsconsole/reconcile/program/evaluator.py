@@ -27,6 +27,12 @@ from opsconsole.reconcile.program.instances import (
 )
 from opsconsole.reconcile.program.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.reconcile.program.model import Block, Import, Program
+from opsconsole.reconcile.program.null_types import (
+    by_example,
+    example_lookup,
+    example_variables,
+    holds_null,
+)
 from opsconsole.reconcile.program.parsing import parse_template
 from opsconsole.reconcile.program.results import Evaluated, OutputValue
 from opsconsole.reconcile.program.scopes import EntryScope, ProgramScope, TemplateScope
@@ -38,7 +44,7 @@ from opsconsole.reconcile.program.targets import (
     trigger,
 )
 from opsconsole.reconcile.program.unsupported import REMEDY
-from opsconsole.reconcile.program.value_types import STRING, type_of
+from opsconsole.reconcile.program.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.reconcile.program.wire import declared, to_wire
 from opsconsole.reconcile.program.world import Lookup, World
 from opsconsole.reconcile.state.addresses import InstanceKey
@@ -80,6 +86,15 @@ class Evaluator:
             render=self._render,
         )
         self.program = program
+        self._exemplary: Evaluator | None = None
+        self._without_nulls: Callable[[], Evaluator] = lambda: Evaluator(
+            program,
+            example_variables(program, variables),
+            example_lookup(program, lookup),
+            settled=settled,
+            workspace=workspace,
+            planned_at=planned_at,
+        )
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[Path, ...]] = {}
         self._sensitive_in_state = sensitive
@@ -173,9 +188,17 @@ class Evaluator:
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
         if SENSITIVE in marks and not output.sensitive:
             raise UserError(f"{title}: its value is sensitive.", "Declare the output `sensitive`.")
-        return OutputValue(
-            name, to_wire(value), type_of(value), output.sensitive, output.description
-        )
+        kind = type_of(value)
+        if holds_null(value):
+            kind = by_example(kind, self._example_type(title, output.value))
+        return OutputValue(name, to_wire(value), kind, output.sensitive, output.description)
+
+    def _example_type(self, title: str, raw: Any) -> Type:
+        self._exemplary = self._exemplary or self._without_nulls()
+        try:
+            return type_of(evaluated(title, "value", raw, self._exemplary.scope()))
+        except UserError:
+            return DYNAMIC
 
     def imports(self) -> list[ImportTarget]:
         """Return what `import` blocks ask for, one entry an instance.
