@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -80,12 +81,11 @@ def require(program: str) -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say once for each missing program how many tests were skipped."""
-    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
-    for _, missing in NEEDS.values():
-        count = sum(missing in reason for reason in reasons)
-        if count:
-            terminalreporter.write_line(f"{count} tests were skipped: {missing}", yellow=True)
+    """Say once for each reason how many tests were skipped: none goes without a word."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} tests were skipped: {reason}", yellow=True)
 
 
 @pytest.fixture(scope="session")
