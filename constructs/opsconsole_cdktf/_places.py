@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 
 _OURS = Path(__file__).parent
 
@@ -17,12 +18,12 @@ def place() -> str | None:
     what is synthesised is the same on every machine. None if there is no such caller.
     """
     folder = str(Path.cwd())
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         relative = _relative(frame.f_code.co_filename, folder)
         if relative is not None:
             return f"{relative}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
+        frame = frame.f_back
     return None
 
 

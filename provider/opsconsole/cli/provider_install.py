@@ -92,5 +92,5 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
             if "provider_installation" in file.read_text():
                 return file
         except OSError:
-            continue
+            continue  # a file that Terraform cannot read either says nothing
     return None

@@ -255,7 +255,7 @@ class AgentLifecycle(OneByOne):
                 answer = await self.session.console.delete_agent(prior["id"])
                 confirm_deleted(self.definition, self.name(prior), answer)
             except NotFound:
-                pass
+                pass  # gone already, which is what was asked for
             self.session.gone_agents.add(prior["id"])
             return Outcome(None)
         if not memory.kept:
