@@ -11,7 +11,7 @@ import pytest
 
 from crash_scene import Scene
 from engines import Terraform
-from opsconsole.reconcile.state.lock import LockInfo, info_file
+from opsconsole.state.lock import LockInfo, info_file
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.declared import place_of
-from opsconsole.reconcile.program.model import Origin
+from opsconsole.language.model import Origin
 
 World = Callable[..., dict[str, Any]]
 

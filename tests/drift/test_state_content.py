@@ -13,11 +13,11 @@ from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
 from opsconsole.lifecycle.memory import Memory
-from opsconsole.reconcile.state.local import LocalBackend
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.opening import open_state
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import Outcome, judge
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.model import State
+from opsconsole.state.opening import open_state
 
 LINUX = "opsconsole_specialty.linux"
 ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}

@@ -160,7 +160,7 @@ def test_a_lock_that_another_holds(native: Any) -> None:
 _HOLDER = """
 import sys
 from pathlib import Path
-from opsconsole.reconcile.state.opening import backend_for, open_state
+from opsconsole.state.opening import backend_for, open_state
 with open_state(backend_for(Path("."), None, "apply", None, Path(sys.argv[1]))):
     print("held", flush=True)
     sys.stdin.readline()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from opsconsole.journal_files import unresolved_of
-from opsconsole.reconcile.state.records import Intent
-from opsconsole.reconcile.state.unresolved import read_unresolved, write_unresolved
+from opsconsole.state.records import Intent
+from opsconsole.state.unresolved import read_unresolved, write_unresolved
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}

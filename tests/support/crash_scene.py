@@ -18,18 +18,18 @@ import killed_run
 from crash_story import AGENTS, HOSTS, SETTINGS, first, second
 from engines import Terraform
 from opsconsole.emulator.running import serve
+from opsconsole.language.sources import load_directory
+from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.applier import Applier
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.program.sources import load_directory
-from opsconsole.reconcile.program.variables import resolve_variables
 from opsconsole.reconcile.runs import make_plan
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.opening import backend_for, open_state
-from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.state.addresses import Address
+from opsconsole.state.opening import backend_for, open_state
+from opsconsole.state.writer import StateSession
 from worlds import Silent
 
 KILLED = -9

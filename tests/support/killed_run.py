@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from opsconsole.cli.main import main
-from opsconsole.reconcile.state import opening
-from opsconsole.reconcile.state.cadence import Cadence
+from opsconsole.state import opening
+from opsconsole.state.cadence import Cadence
 from opsconsole.v1.transport import Reply, Transport
 
 _OPERATIONS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")

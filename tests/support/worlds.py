@@ -12,16 +12,16 @@ from typing import Any
 
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
+from opsconsole.language.sources import load_directory
+from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.applier import Applier
 from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import Step as Leg
 from opsconsole.reconcile.planner import Planner, Workspace
-from opsconsole.reconcile.program.sources import load_directory
-from opsconsole.reconcile.program.variables import resolve_variables
-from opsconsole.reconcile.state.opening import backend_for, open_state
-from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.state.opening import backend_for, open_state
+from opsconsole.state.writer import StateSession
 
 
 class Silent:

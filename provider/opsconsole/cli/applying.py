@@ -22,8 +22,8 @@ from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace, located
 from opsconsole.reconcile.runs import counted
 from opsconsole.reconcile.saved import checksum
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.reports import apply_text, messages
+from opsconsole.state.writer import StateSession
 
 FAILED, INTERRUPTED = 1, 130
 _SHOWN = 20

@@ -16,13 +16,13 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
-from opsconsole.reconcile.program.model import Program
-from opsconsole.reconcile.program.sources import load_directory, load_stack, stacks_of
-from opsconsole.reconcile.program.suggestions import did_you_mean
-from opsconsole.reconcile.program.synthesis import read_app, synthesise
-from opsconsole.reconcile.program.variables import resolve_variables
-from opsconsole.reconcile.state.local import LocalBackend, workspace_of
-from opsconsole.reconcile.state.opening import backend_for
+from opsconsole.language.model import Program
+from opsconsole.language.sources import load_directory, load_stack, stacks_of
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.synthesis import read_app, synthesise
+from opsconsole.language.variables import resolve_variables
+from opsconsole.state.local import LocalBackend, workspace_of
+from opsconsole.state.opening import backend_for
 
 
 @dataclass(frozen=True)

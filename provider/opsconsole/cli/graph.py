@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening
-from opsconsole.reconcile.program.graph import build_graph
+from opsconsole.language.graph import build_graph
 from opsconsole.reports import graph_text
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.opening import open_state
+from opsconsole.state.addresses import Address
+from opsconsole.state.opening import open_state
 
 FAILED = 1
 

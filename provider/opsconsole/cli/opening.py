@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.reconcile.program.model import Program
-from opsconsole.reconcile.program.sources import load_program
-from opsconsole.reconcile.program.synthesis import read_app
-from opsconsole.reconcile.program.variables import resolve_variables
-from opsconsole.reconcile.state.backend import Backend
-from opsconsole.reconcile.state.local import data_directory
-from opsconsole.reconcile.state.lock import LockInfo
-from opsconsole.reconcile.state.opening import Locking, backend_for
+from opsconsole.language.model import Program
+from opsconsole.language.sources import load_program
+from opsconsole.language.synthesis import read_app
+from opsconsole.language.variables import resolve_variables
+from opsconsole.state.backend import Backend
+from opsconsole.state.local import data_directory
+from opsconsole.state.lock import LockInfo
+from opsconsole.state.opening import Locking, backend_for
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:

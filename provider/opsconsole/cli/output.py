@@ -9,10 +9,10 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.errors import UserError
-from opsconsole.reconcile.state.objects import Output
-from opsconsole.reconcile.state.opening import read_state
 from opsconsole.reports import state_json, state_text
 from opsconsole.reports.value_diff import whole
+from opsconsole.state.objects import Output
+from opsconsole.state.opening import read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

@@ -13,7 +13,7 @@ from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
-from opsconsole.reconcile.state.opening import open_state
+from opsconsole.state.opening import open_state
 
 FAILED, CHANGES = 1, 2
 

@@ -17,15 +17,15 @@ from opsconsole.cli.event_loop import finish
 from opsconsole.cli.progress import waiting
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.errors import UserError
+from opsconsole.language.model import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Planner, Workspace
-from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.runs import Guard, make_plan
 from opsconsole.reconcile.saved import checksum
-from opsconsole.reconcile.state.local import workspace_of
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.reports import diagnostics_text, plan_text
+from opsconsole.state.local import workspace_of
+from opsconsole.state.writer import StateSession
 from opsconsole.v1.settings import Settings
 
 

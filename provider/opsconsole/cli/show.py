@@ -9,7 +9,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.reconcile.saved import read_plan
-from opsconsole.reconcile.state.opening import read_state
+from opsconsole.state.opening import read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

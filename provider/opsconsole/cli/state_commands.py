@@ -10,9 +10,9 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.errors import UserError
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.opening import open_state, read_state
+from opsconsole.state.addresses import Address
+from opsconsole.state.model import State
+from opsconsole.state.opening import open_state, read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

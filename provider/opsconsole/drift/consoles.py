@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.language.evaluator import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes

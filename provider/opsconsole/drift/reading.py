@@ -14,10 +14,10 @@ from typing import Final
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.stack import Held, Stack, read_held
 from opsconsole.errors import UserError
-from opsconsole.reconcile.state.local import LocalBackend
-from opsconsole.reconcile.state.lock import LockInfo, info_file
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.opening import read_state
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.lock import LockInfo, info_file
+from opsconsole.state.model import State
+from opsconsole.state.opening import read_state
 
 _EMPTY_TRIES: Final = 10
 

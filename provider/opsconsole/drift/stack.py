@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.language.model import Program
 from opsconsole.reconcile.declaration import Known, from_state, sensitive_names
-from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.providers import LOCAL_NAME
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.backend import Backend
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.resources import RESOURCES
+from opsconsole.state.addresses import Address
+from opsconsole.state.backend import Backend
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject
 
 _OURS = f"{LOCAL_NAME}_"
 _NEWER = "a newer release of opsconsole wrote it: use that release"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.language.evaluator import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.reconcile.batches import Worker
@@ -18,14 +19,13 @@ from opsconsole.reconcile.order import Step, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior
-from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.objects import InstanceObject
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
+from opsconsole.state.addresses import Address
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.writer import StateSession
 from opsconsole.values import Attributes
 
 

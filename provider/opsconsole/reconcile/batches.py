@@ -21,9 +21,9 @@ from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.declaration import paths_to_state
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import Leg, Step
-from opsconsole.reconcile.state.objects import InstanceObject
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.resources import RESOURCES
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.writer import StateSession
 from opsconsole.values import Attributes, holds_unknown
 
 

@@ -11,7 +11,7 @@ from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.state.objects import InstanceObject
+from opsconsole.state.objects import InstanceObject
 from opsconsole.values import Attributes
 
 EVERYTHING: frozenset[Path] = frozenset({("*",)})

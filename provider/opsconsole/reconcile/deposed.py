@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 
 from opsconsole.reconcile.declaration import Known, from_state
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.model import State
 from opsconsole.resources import RESOURCES
+from opsconsole.state.addresses import Address
+from opsconsole.state.model import State
 
 _NAMED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 

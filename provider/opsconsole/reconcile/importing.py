@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.model import Block
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.model import Block
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.objects import InstanceObject
-from opsconsole.reconcile.state.writer import StateSession
+from opsconsole.state.addresses import Address
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.writer import StateSession
 
 
 async def import_instance(

@@ -5,18 +5,18 @@ from __future__ import annotations
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.program.evaluator import Evaluator
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.saved import SavedPlan
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.objects import InstanceObject
 from opsconsole.resources import RESOURCES
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject
 
 _SHOWN = 20
 

@@ -12,11 +12,11 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
+from opsconsole.language.model import Moved, Program
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.order import config_address
-from opsconsole.reconcile.program.model import Moved, Program
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.model import State
+from opsconsole.state.addresses import Address
+from opsconsole.state.model import State
 
 
 @dataclass(frozen=True, slots=True)

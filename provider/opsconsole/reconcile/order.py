@@ -16,8 +16,8 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.reconcile.cascade import leaves_hosts
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.deposed import instance_and_key
-from opsconsole.reconcile.state.addresses import Address
 from opsconsole.resources import SPECIALTY
+from opsconsole.state.addresses import Address
 
 
 class Leg(Enum):

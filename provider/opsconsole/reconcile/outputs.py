@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from opsconsole.compare import same
 from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.results import OutputValue
+from opsconsole.language.value_types import type_to_json
 from opsconsole.reconcile.changes import Action, OutputChange
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.results import OutputValue
-from opsconsole.reconcile.program.value_types import type_to_json
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.objects import Output
+from opsconsole.state.model import State
+from opsconsole.state.objects import Output
 from opsconsole.values import holds_unknown
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import Graph, build_graph
+from opsconsole.language.model import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import carried_specialties, explained
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
@@ -24,16 +27,13 @@ from opsconsole.reconcile.prior import (
     take_imports,
     undeclared_imports,
 )
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.graph import Graph, build_graph
-from opsconsole.reconcile.program.model import Program
 from opsconsole.reconcile.providers import MakeLifecycle, Providers
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.removals import decide_removals_of
-from opsconsole.reconcile.state.model import State
 from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.walk import Walk, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.state.model import State
 from opsconsole.values import Attributes
 
 Told = list[tuple[str, Diagnostic]]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.model import Program
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.model import Program
 from opsconsole.v1.settings import Settings
 from opsconsole.values import holds_unknown
 

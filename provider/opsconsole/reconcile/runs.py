@@ -16,8 +16,8 @@ from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import Leg
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.preflight import with_preflight
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.reconcile.unknown_outcomes import settle_unknown
+from opsconsole.state.writer import StateSession
 
 
 @dataclass(frozen=True, slots=True)

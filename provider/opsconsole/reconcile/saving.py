@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.marks import EPHEMERAL, unmark_deep
+from opsconsole.language.model import Program
+from opsconsole.language.reading import read_program
+from opsconsole.language.variables import resolve_variables
+from opsconsole.language.wire import to_wire
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.marks import EPHEMERAL, unmark_deep
-from opsconsole.reconcile.program.model import Program
-from opsconsole.reconcile.program.reading import read_program
-from opsconsole.reconcile.program.variables import resolve_variables
-from opsconsole.reconcile.program.wire import to_wire
 from opsconsole.reconcile.saved import SavedPlan, write_plan
 from opsconsole.values import UNKNOWN
 

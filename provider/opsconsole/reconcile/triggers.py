@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Path
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.instances import Instance
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.instances import Instance
 
 _CHANGING = (Action.UPDATE, Action.REPLACE)
 

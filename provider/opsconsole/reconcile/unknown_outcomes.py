@@ -18,11 +18,11 @@ from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.objects import InstanceObject
-from opsconsole.reconcile.state.records import Intent
-from opsconsole.reconcile.state.writer import StateSession
 from opsconsole.resources import HOST, RESOURCES
+from opsconsole.state.addresses import Address
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.records import Intent
+from opsconsole.state.writer import StateSession
 from opsconsole.values import UNKNOWN, Attributes
 
 

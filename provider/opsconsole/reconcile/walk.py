@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from opsconsole.diagnostics import Diagnostic, Path, warning
+from opsconsole.language.block_reading import definition_of
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import Graph, named_resources
+from opsconsole.language.instances import Instance
+from opsconsole.language.model import Block
+from opsconsole.language.results import Evaluated
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_hosts
 from opsconsole.reconcile.changes import Action, Change, DataRead
@@ -18,12 +24,6 @@ from opsconsole.reconcile.decisions import Decision, Wish, decide
 from opsconsole.reconcile.declaration import EVERYTHING, Declaration, Known
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
-from opsconsole.reconcile.program.block_reading import definition_of
-from opsconsole.reconcile.program.evaluator import Evaluator
-from opsconsole.reconcile.program.graph import Graph, named_resources
-from opsconsole.reconcile.program.instances import Instance
-from opsconsole.reconcile.program.model import Block
-from opsconsole.reconcile.program.results import Evaluated
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.targets import Targets
 from opsconsole.reconcile.triggers import is_triggered

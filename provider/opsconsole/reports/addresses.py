@@ -11,8 +11,8 @@ from functools import lru_cache
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
 from opsconsole.reconcile.deposed import instance_of
-from opsconsole.reconcile.state.addresses import Address
 from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.state.addresses import Address
 
 _DIGITS = re.compile(r"(\d+)")
 

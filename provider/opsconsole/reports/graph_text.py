@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from opsconsole.reconcile.program.graph import Graph
-from opsconsole.reconcile.program.model import Block, Program
+from opsconsole.language.graph import Graph
+from opsconsole.language.model import Block, Program
 from opsconsole.reports.literals import printable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 

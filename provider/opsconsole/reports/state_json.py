@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.objects import InstanceObject, Output
 from opsconsole.reports.addresses import kinds_of, sensitive_of
 from opsconsole.reports.json_values import sensitive
 from opsconsole.reports.modules import module_tree
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
+from opsconsole.state.addresses import Address
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
 
 
 def render(state: State) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.reconcile.state.addresses import Address
-from opsconsole.reconcile.state.model import State
-from opsconsole.reconcile.state.objects import InstanceObject, Output
 from opsconsole.reports.addresses import sensitive_of
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.state_json import marked
 from opsconsole.reports.value_diff import whole
+from opsconsole.state.addresses import Address
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
 
 _INDENT = 4
 

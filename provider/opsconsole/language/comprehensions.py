@@ -1,0 +1,196 @@
+"""`for` expressions and the template directives `%{ for }` and `%{ if }`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from opsconsole.language.conversion import convert, to_text
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
+from opsconsole.language.nodes import bound_references
+from opsconsole.language.syntax import Composite, Node, Reference, Scope
+from opsconsole.language.value_types import BOOL, STRING, SetValue, describe, type_of
+from opsconsole.values import UNKNOWN
+
+
+class _For(Node):
+    """What both forms share: the names, the collection, the results and the condition."""
+
+    __slots__ = ("collection", "condition", "names", "results")
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        collection: Node,
+        results: Sequence[Node],
+        condition: Node | None,
+    ) -> None:
+        self.names = tuple(names)
+        self.collection = collection
+        self.results = tuple(results)
+        self.condition = condition
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        yield from self.collection.references(bound)
+        inner = bound | frozenset(self.names)
+        yield from bound_references(self.children()[1:], inner)
+
+    def children(self) -> Sequence[Node]:
+        extra = () if self.condition is None else (self.condition,)
+        return (self.collection, *self.results, *extra)
+
+    def rounds(self, source: Any, scope: Scope) -> Iterator[tuple[Scope, Marks] | None]:
+        """Yield the scope of each round that passes the condition; None for one not settled.
+
+        The condition is tried beforehand, so that a wrong one fails without any round, too.
+        """
+        if self.condition is not None:
+            trial, _ = unmark(
+                self.condition.evaluate(scope.within(dict.fromkeys(self.names, UNKNOWN)))
+            )
+            convert(trial, BOOL)
+        for key, value in _entries(source):
+            bound = (key, value)[-len(self.names) :]
+            inner = scope.within(dict(zip(self.names, bound, strict=True)))
+            if self.condition is None:
+                yield inner, NO_MARKS
+                continue
+            verdict, marks = unmark(self.condition.evaluate(inner))
+            if verdict is None:
+                raise EvaluationError("the condition of a for expression is null")
+            if verdict is UNKNOWN:
+                yield None
+            elif convert(verdict, BOOL):
+                yield inner, marks
+
+    def source(self, scope: Scope) -> tuple[Any, Marks]:
+        """Return the collection and its marks."""
+        source, marks = unmark(self.collection.evaluate(scope))
+        if source is None:
+            raise EvaluationError("a for expression cannot go over null")
+        if source is not UNKNOWN and not isinstance(source, list | dict):
+            raise EvaluationError(f"a for expression cannot go over a {describe(type_of(source))}")
+        return (UNKNOWN if _unsettled_set(source) else source), marks
+
+
+def _unsettled_set(source: Any) -> bool:
+    return isinstance(source, SetValue) and any(item is UNKNOWN for item in source)
+
+
+def _entries(source: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(source, dict):
+        for key in sorted(source):
+            yield key, source[key]
+    elif isinstance(source, SetValue):
+        for item in source:
+            yield item, item
+    else:
+        yield from enumerate(source)
+
+
+class ForTuple(_For):
+    """`[for key, value in collection : result if condition]`."""
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Any:
+        source, marks = self.source(scope)
+        if source is UNKNOWN:
+            return mark(UNKNOWN, marks)
+        items = []
+        unsettled = False
+        for entry in self.rounds(source, scope):
+            if entry is None:
+                unsettled = True
+                continue
+            inner, found = entry
+            marks |= found
+            items.append(self.results[0].evaluate(inner))
+        return mark(UNKNOWN if unsettled else items, marks)
+
+
+class ForObject(_For):
+    """`{for key, value in collection : new_key => result... if condition}`."""
+
+    __slots__ = ("grouped",)
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        collection: Node,
+        results: Sequence[Node],
+        condition: Node | None,
+        *,
+        grouped: bool,
+    ) -> None:
+        super().__init__(names, collection, results, condition)
+        self.grouped = grouped
+
+    def evaluate(self, scope: Scope) -> Any:
+        source, marks = self.source(scope)
+        if source is UNKNOWN:
+            return mark(UNKNOWN, marks)
+        values: dict[str, Any] = {}
+        unsettled = False
+        for entry in self.rounds(source, scope):
+            if entry is None:
+                unsettled = True
+                continue
+            inner, found = entry
+            key, key_marks = unmark(self.results[0].evaluate(inner))
+            marks |= found | key_marks
+            if key is UNKNOWN:
+                unsettled = True
+                continue
+            self._add(values, key, self.results[1].evaluate(inner))
+        return mark(UNKNOWN if unsettled else values, marks)
+
+    def _add(self, values: dict[str, Any], key: Any, value: Any) -> None:
+        if key is None:
+            raise EvaluationError("null is no key of an object")
+        name = convert(key, STRING)
+        if self.grouped:
+            values.setdefault(name, []).append(value)
+        elif name in values:
+            raise EvaluationError(f'two elements have the key "{name}": group them with ...')
+        else:
+            values[name] = value
+
+
+class ForTemplate(_For):
+    """`%{ for key, value in collection }text%{ endfor }`."""
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Any:
+        source, marks = self.source(scope)
+        if source is UNKNOWN:
+            return mark(UNKNOWN, marks)
+        pieces = []
+        unsettled = False
+        for entry in self.rounds(source, scope):
+            if entry is None:
+                raise EvaluationError("a template directive has no condition")
+            value, found = unmark(self.results[0].evaluate(entry[0]))
+            marks |= found
+            if value is UNKNOWN:
+                unsettled = True
+            else:
+                pieces.append(to_text(value))
+        return mark(UNKNOWN if unsettled else "".join(pieces), marks)
+
+
+class IfTemplate(Composite):
+    """`%{ if condition }text%{ else }text%{ endif }`."""
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Any:
+        verdict, marks = unmark(self.operands[0].evaluate(scope))
+        if verdict is None:
+            raise EvaluationError("the condition of a template directive is null")
+        if verdict is UNKNOWN:
+            return mark(UNKNOWN, marks)
+        chosen = self.operands[1 if convert(verdict, BOOL) else 2]
+        return mark(chosen.evaluate(scope), marks)

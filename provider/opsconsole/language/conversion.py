@@ -1,0 +1,167 @@
+"""Conversion of values to types, as Terraform does it for arguments, variables and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.marks import NO_MARKS, Marked, mark, unmark_deep
+from opsconsole.language.numeric import format_number, parse_number
+from opsconsole.language.set_order import ordered_set
+from opsconsole.language.unification import unify
+from opsconsole.language.value_types import (
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    STRING,
+    ListValue,
+    MapValue,
+    SetValue,
+    Type,
+    describe,
+    kind_of,
+    type_of,
+)
+from opsconsole.values import UNKNOWN
+
+
+def convert(value: Any, wanted: Type) -> Any:
+    """Return `value` converted to the type `wanted`; null, unknown and marks pass through.
+
+    Raises:
+        EvaluationError: There is no such conversion, or not for this value.
+    """
+    if value is None or value is UNKNOWN or wanted == DYNAMIC:
+        return value
+    if isinstance(value, Marked):
+        return mark(convert(value.value, wanted), value.marks)
+    return _BY_KIND[kind_of(wanted)](value, wanted)
+
+
+def to_text(value: Any) -> str:
+    """Return a known, unmarked primitive as string."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | Fraction):
+        return format_number(value)
+    raise EvaluationError(f"string required, but this is {_named(value)}")
+
+
+def _string(value: Any, _: Type) -> str:
+    return to_text(value)
+
+
+def _number(value: Any, _: Type) -> Any:
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        number = parse_number(value)
+        if number is None:
+            raise EvaluationError("a number is required")
+        return number
+    raise EvaluationError(f"number required, but this is {_named(value)}")
+
+
+_BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _bool(value: Any, _: Type) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _BOOLEANS:
+        return _BOOLEANS[value]
+    if isinstance(value, str):
+        raise EvaluationError("a bool is required")
+    raise EvaluationError(f"bool required, but this is {_named(value)}")
+
+
+def common_element(items: Iterable[Any], what: str) -> Type:
+    """Return the one type that all `items` convert to.
+
+    Raises:
+        EvaluationError: There is none; the message calls the collection `what`.
+    """
+    element = unify([type_of(item) for item in items])
+    if element is None:
+        raise EvaluationError(f"all {what} elements must have the same type")
+    return element
+
+
+def _elements(value: Any, element: Type, what: str) -> tuple[list[Any], Type]:
+    if not isinstance(value, list):
+        raise EvaluationError(f"{what} required, but this is {_named(value)}")
+    if getattr(value, "element", None) == element:
+        return list(value), element
+    if element == DYNAMIC:
+        inner = getattr(value, "element", DYNAMIC)
+        element = inner if inner != DYNAMIC else common_element(value, what)
+    return [convert(item, element) for item in value], element
+
+
+def _list(value: Any, wanted: Type) -> ListValue:
+    return ListValue(*_elements(value, wanted[1], "list"))
+
+
+def _set(value: Any, wanted: Type) -> Any:
+    if isinstance(value, SetValue) and value.element == wanted[1]:
+        return value
+    items, element = _elements(value, wanted[1], "set")
+    return make_set(items, element)
+
+
+def make_set(items: Iterable[Any], element: Type) -> Any:
+    """Return a set of `items`; marks of elements become marks of the set, as in go-cty."""
+    marks = NO_MARKS
+    plain = []
+    for item in items:
+        bare, found = unmark_deep(item)
+        marks |= found
+        plain.append(bare)
+    return mark(SetValue(ordered_set(plain), element), marks)
+
+
+def _map(value: Any, wanted: Type) -> MapValue:
+    if not isinstance(value, dict):
+        raise EvaluationError(f"map required, but this is {_named(value)}")
+    element = wanted[1]
+    if element == DYNAMIC:
+        inner = getattr(value, "element", DYNAMIC)
+        element = inner if inner != DYNAMIC else common_element(value.values(), "map")
+    return MapValue({key: convert(value[key], element) for key in sorted(value)}, element)
+
+
+def _object(value: Any, wanted: Type) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise EvaluationError(f"object required, but this is {_named(value)}")
+    missing = [name for name, _ in wanted[1] if name not in value]
+    if missing:
+        raise EvaluationError(f"attribute {missing[0]!r} is required")
+    return {name: convert(value[name], inner) for name, inner in wanted[1]}
+
+
+def _tuple(value: Any, wanted: Type) -> list[Any]:
+    if not isinstance(value, list) or isinstance(value, SetValue):
+        raise EvaluationError(f"tuple required, but this is {_named(value)}")
+    if len(value) != len(wanted[1]):
+        raise EvaluationError(f"{len(wanted[1])} elements required, but there are {len(value)}")
+    return [convert(item, inner) for item, inner in zip(value, wanted[1], strict=True)]
+
+
+_BY_KIND: Final[Mapping[str, Callable[[Any, Type], Any]]] = {
+    STRING: _string,
+    NUMBER: _number,
+    BOOL: _bool,
+    "list": _list,
+    "set": _set,
+    "map": _map,
+    "object": _object,
+    "tuple": _tuple,
+}
+
+
+def _named(value: Any) -> str:
+    return describe(type_of(value))

@@ -1,0 +1,300 @@
+"""Evaluates a program: instances, their configurations, provider settings and outputs.
+
+One Evaluator serves one phase (a plan, or an apply): what it has evaluated once it keeps. What
+resources hold it asks from the engine, address by address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from opsconsole.definition import Attribute, ProviderDefinition
+from opsconsole.diagnostics import Path
+from opsconsole.errors import UserError
+from opsconsole.language.block_reading import BlockDefinition, definition_of
+from opsconsole.language.conversion import convert
+from opsconsole.language.explaining import evaluated, guarded
+from opsconsole.language.functions import Surroundings
+from opsconsole.language.instances import (
+    Instance,
+    counted_instances,
+    each_entries,
+    repeated_instances,
+    single_instance,
+)
+from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
+from opsconsole.language.model import Block, Import, Program
+from opsconsole.language.null_types import (
+    by_example,
+    example_lookup,
+    example_variables,
+    holds_null,
+)
+from opsconsole.language.parsing import parse_template
+from opsconsole.language.results import Evaluated, OutputValue
+from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.targets import (
+    ImportTarget,
+    Trigger,
+    instance_address,
+    trigger,
+)
+from opsconsole.language.unsupported import REMEDY
+from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
+from opsconsole.language.wire import declared, to_wire
+from opsconsole.language.world import Lookup, World
+from opsconsole.resources import PROVIDER
+from opsconsole.state.addresses import InstanceKey
+from opsconsole.values import Attributes
+
+Definition = BlockDefinition | ProviderDefinition
+
+
+class Evaluator:
+    """Evaluates one program for one phase."""
+
+    def __init__(
+        self,
+        program: Program,
+        variables: Mapping[str, Any],
+        lookup: Lookup,
+        *,
+        sensitive: Callable[[str], Iterable[Path]] | None = None,
+        settled: bool = False,
+        workspace: str = "default",
+        planned_at: datetime | None = None,
+    ) -> None:
+        """Make an evaluator.
+
+        Args:
+            variables: Values of all variables, as `variables.resolve_variables` returns them.
+            lookup: Returns what an instance holds by its full address: a wire value, or None
+                (or UNKNOWN) where that is not known yet.
+            sensitive: Returns the sensitive paths of an instance that this evaluator has not
+                evaluated itself, from state.
+            settled: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
+            planned_at: The time of the plan, for `plantimestamp()`.
+        """
+        surroundings = Surroundings(
+            root=program.root,
+            settled=settled,
+            planned_at=planned_at or datetime.now(UTC),
+            render=self._render,
+        )
+        self.program = program
+        self._exemplary: Evaluator | None = None
+        self._without_nulls: Callable[[], Evaluator] = lambda: Evaluator(
+            program,
+            example_variables(program, variables),
+            example_lookup(program, lookup),
+            settled=settled,
+            workspace=workspace,
+            planned_at=planned_at,
+        )
+        self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
+        self._sensitive: dict[str, tuple[Path, ...]] = {}
+        self._sensitive_in_state = sensitive
+        self._world = World(
+            program=program,
+            variables=variables,
+            lookup=lookup,
+            expand=self.instances,
+            sensitive=self._sensitive_paths,
+            surroundings=surroundings,
+            workspace=workspace,
+        )
+
+    def instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        """Return the instances of a block by key, in order.
+
+        Raises:
+            UserError: count or for_each is wrong, or not known yet.
+        """
+        found = self._expanded.get(block.address)
+        if found is None:
+            found = self._expanded[block.address] = self._expand(block)
+        return found
+
+    def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        if not block.counted and not block.repeated:
+            return {None: single_instance(block)}
+        name = "count" if block.counted else "for_each"
+        raw = block.count if block.counted else block.for_each
+        expand = counted_instances if block.counted else repeated_instances
+        scope = ProgramScope(self._world)
+        found: Mapping[InstanceKey, Instance] = evaluated(
+            block.title, name, raw, scope, partial(expand, block)
+        )
+        return found
+
+    def config(self, instance: Instance) -> Evaluated:
+        """Return the configuration of an instance.
+
+        Raises:
+            UserError: It names an attribute that there is not, lacks a required one, or an
+                expression cannot be evaluated.
+        """
+        block = instance.block
+        definition = definition_of(block)
+        configured = self._evaluated(
+            block.title, block.arguments, definition, ProgramScope(self._world, instance)
+        )
+        for attribute in definition.attributes:
+            if attribute.required and configured.values[attribute.name] is None:
+                raise UserError(
+                    f"{block.title}: {attribute.name} is required.",
+                    "Declare it, and not as null.",
+                )
+        self._sensitive[instance.address] = configured.sensitive
+        return configured
+
+    def provider_config(self, key: str = "opsconsole") -> Evaluated:
+        """Return the settings of a provider block; one that is not declared sets nothing.
+
+        Raises:
+            UserError: As `config`.
+        """
+        block = self.program.providers.get(key)
+        if block is None:
+            return Evaluated(PROVIDER.empty())
+        title = block.origin.path or f"provider {key}"
+        return self._evaluated(
+            title, block.arguments, PROVIDER, ProgramScope(self._world), ephemeral=True
+        )
+
+    def outputs(self) -> dict[str, OutputValue]:
+        """Return the outputs by name; ephemeral ones are left out.
+
+        Raises:
+            UserError: One cannot be evaluated, or holds a sensitive value without saying so.
+        """
+        return {
+            name: self.output(name)
+            for name, output in self.program.outputs.items()
+            if not output.ephemeral
+        }
+
+    def output(self, name: str) -> OutputValue:
+        """Return one output; raises as `outputs`."""
+        output = self.program.outputs[name]
+        title = f"{output.origin.path} (output.{name})" if output.origin.path else f"output.{name}"
+        scope = ProgramScope(self._world)
+        value, marks = unmark_deep(evaluated(title, "value", output.value, scope))
+        if EPHEMERAL in marks:
+            raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
+        if SENSITIVE in marks and not output.sensitive:
+            raise UserError(f"{title}: its value is sensitive.", "Declare the output `sensitive`.")
+        kind = type_of(value)
+        if holds_null(value):
+            kind = by_example(kind, self._example_type(title, output.value))
+        return OutputValue(name, to_wire(value), kind, output.sensitive, output.description)
+
+    def _example_type(self, title: str, raw: Any) -> Type:
+        self._exemplary = self._exemplary or self._without_nulls()
+        try:
+            return type_of(evaluated(title, "value", raw, self._exemplary.scope()))
+        except UserError:
+            return DYNAMIC
+
+    def imports(self) -> list[ImportTarget]:
+        """Return what `import` blocks ask for, one entry an instance.
+
+        Raises:
+            UserError: An id is null, empty or not known yet, or `to` names no instance.
+        """
+        found = []
+        for block in self.program.imports:
+            title = f"{block.origin.path or block.origin.file}: import of {block.to}"
+            if not block.repeated:
+                found.append(self._import(title, block, ProgramScope(self._world)))
+                continue
+            source = evaluated(title, "for_each", block.for_each, ProgramScope(self._world))
+            for key, value in guarded(title, "for_each", each_entries, source).items():
+                found.append(self._import(title, block, EntryScope(self._world, key, value)))
+        return found
+
+    def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
+        target = guarded(title, "to", instance_address, block.to, scope)
+        if target.module:
+            raise UserError(f"{title}: it names a module.", REMEDY)
+        identifier, marks = unmark_deep(evaluated(title, "id", block.id, scope))
+        identifier = guarded(title, "id", convert, identifier, STRING)
+        if not isinstance(identifier, str) or not identifier or marks:
+            raise UserError(
+                f"{title}: the id must be a known text that is neither empty nor sensitive.",
+                "Write it out.",
+            )
+        return ImportTarget(target, identifier, block.provider, title)
+
+    def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
+        """Return what `replace_triggered_by` of an instance's block names.
+
+        Raises:
+            UserError: A reference cannot be evaluated, or names no resource.
+        """
+        scope = ProgramScope(self._world, instance)
+        return tuple(
+            guarded(
+                instance.block.title,
+                "replace_triggered_by",
+                trigger,
+                text,
+                scope,
+            )
+            for text in instance.block.lifecycle.replace_triggered_by
+        )
+
+    def _evaluated(
+        self,
+        title: str,
+        arguments: Mapping[str, Any],
+        definition: Definition,
+        scope: ProgramScope,
+        *,
+        ephemeral: bool = False,
+    ) -> Evaluated:
+        values: Attributes = definition.empty()
+        sensitive: list[Path] = []
+        for name, raw in arguments.items():
+            attribute = definition.by_name.get(name)
+            if attribute is None or not attribute.settable:
+                raise _no_argument(title, name, attribute, definition)
+            value = evaluated(title, name, raw, scope, partial(declared, attribute))
+            paths = marked_paths(value, SENSITIVE, (name,))
+            if type(value) is not str:
+                sensitive.extend(paths)
+                value, marks = unmark_deep(value)
+                if EPHEMERAL in marks and not ephemeral:
+                    raise UserError(
+                        f"{title}: {name}: an ephemeral value cannot be kept in state.",
+                        "Use it in provider settings only.",
+                    )
+                value = to_wire(value)
+            values[name] = value
+        return Evaluated(values, tuple(sensitive))
+
+    def _sensitive_paths(self, address: str) -> Iterable[Path]:
+        known = self._sensitive.get(address)
+        if known is not None:
+            return known
+        return () if self._sensitive_in_state is None else self._sensitive_in_state(address)
+
+    def _render(self, text: str, names: dict[str, Any]) -> Any:
+        return parse_template(text).evaluate(TemplateScope(names, self._world.surroundings))
+
+    def scope(self, instance: Instance | None = None) -> ProgramScope:
+        """Return the scope of an instance, or of what stands outside of all resources."""
+        return ProgramScope(self._world, instance)
+
+
+def _no_argument(
+    title: str, name: str, attribute: Attribute | None, definition: Definition
+) -> UserError:
+    if attribute is not None:
+        return UserError(f"{title}: {name} is read only.", "Leave it out: the console supplies it.")
+    settable = [item.name for item in definition.attributes if item.settable]
+    return UserError(f'{title}: there is no argument "{name}".', did_you_mean(name, settable))

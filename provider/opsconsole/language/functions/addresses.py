@@ -1,0 +1,92 @@
+"""Functions on address ranges."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.registry import Signature
+from opsconsole.language.numeric import Number
+from opsconsole.language.value_types import NUMBER, STRING, ListValue
+
+Network = IPv4Network | IPv6Network
+
+
+def _network(text: str) -> Network:
+    if "/" not in text:
+        raise EvaluationError(f'"{text}" is no address range')
+    address, _, length = text.partition("/")
+    try:
+        plain = (
+            ".".join(str(int(part)) for part in address.split("."))
+            if ("." in address and ":" not in address)
+            else address
+        )
+        if not length.isdigit():
+            raise ValueError(length)
+        return ip_network(f"{plain}/{length}", strict=False)
+    except ValueError as error:
+        raise EvaluationError(f'"{text}" is no address range') from error
+
+
+def _subnet(network: Network, bits: int, number: int) -> Network:
+    length = network.prefixlen + bits
+    if bits < 0:
+        raise UnsupportedExpression("a subnet with a shorter prefix")
+    if length > network.max_prefixlen:
+        raise EvaluationError(f"the prefix cannot be extended by {bits} bits")
+    if not 0 <= number < 2**bits:
+        raise EvaluationError(f"{bits} bits cannot hold the subnet number {number}")
+    start = int(network.network_address) + (number << (network.max_prefixlen - length))
+    return type(network)((start, length))
+
+
+@Signature("cidrhost", (STRING, NUMBER))
+def _cidrhost(prefix: str, number: Number) -> str:
+    network = _network(prefix)
+    position = whole(number)
+    size = network.num_addresses
+    if not -size <= position < size:
+        raise EvaluationError(f"the range has no host number {position}")
+    offset = position + size if position < 0 else position
+    start = int(network.network_address) + offset
+    return str(type(network.network_address)(start))
+
+
+@Signature("cidrnetmask", (STRING,))
+def _cidrnetmask(prefix: str) -> str:
+    network = _network(prefix)
+    if network.version != 4:
+        raise EvaluationError("only IPv4 has netmasks")
+    return str(network.netmask)
+
+
+@Signature("cidrsubnet", (STRING, NUMBER, NUMBER))
+def _cidrsubnet(prefix: str, bits: Number, number: Number) -> str:
+    return str(_subnet(_network(prefix), whole(bits), whole(number)))
+
+
+@Signature("cidrsubnets", (STRING,), rest=NUMBER)
+def _cidrsubnets(prefix: str, *bits: Number) -> Any:
+    network = _network(prefix)
+    position = int(network.network_address)
+    subnets = []
+    for extra in map(whole, bits):
+        length = network.prefixlen + extra
+        if extra < 1 or length > network.max_prefixlen:
+            raise EvaluationError(f"the prefix cannot be extended by {extra} bits")
+        size = 1 << (network.max_prefixlen - length)
+        position = -(-position // size) * size
+        if position + size > int(network.network_address) + network.num_addresses:
+            raise EvaluationError("there is not enough address space left")
+        subnets.append(
+            f"{ip_address(position) if network.version == 4 else _six(position)}/{length}"
+        )
+        position += size
+    return ListValue(subnets, STRING)
+
+
+def _six(number: int) -> str:
+    return str(IPv6Network((number, 128)).network_address)

@@ -1,0 +1,193 @@
+"""`format` and `formatlist`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from opsconsole.language.conversion import convert, to_text
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.encoding import to_json
+from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.text import character_count, clusters
+from opsconsole.language.numeric import Number, format_number
+from opsconsole.language.value_types import (
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    STRING,
+    ListValue,
+)
+from opsconsole.values import UNKNOWN, holds_unknown
+
+_VERB = re.compile(
+    r"%(?:(?P<percent>%)|(?P<flags>[-+ #0]*)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d*))?"
+    r"(?:\[(?P<index>[1-9]\d*)\])?(?P<mode>[A-Za-z]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verb:
+    raw: str
+    flags: str
+    width: int
+    precision: int | None
+    mode: str
+
+    def padded(self, text: str) -> str:
+        """Pad with zeros or spaces up to the width, counted as users see characters."""
+        missing = max(self.width - character_count(text), 0)
+        filling = ("0" if "0" in self.flags else " ") * missing
+        return text + filling if "-" in self.flags else filling + text
+
+
+@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+def _format(pattern: Any, *arguments: Any) -> Any:
+    if pattern is None:
+        raise EvaluationError("an argument must not be null")
+    if pattern is UNKNOWN or any(map(holds_unknown, arguments)):
+        return UNKNOWN
+    return formatted(pattern, arguments)
+
+
+@Signature("formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+def _formatlist(pattern: Any, *arguments: Any) -> Any:
+    if pattern is UNKNOWN or any(argument is UNKNOWN for argument in arguments):
+        return UNKNOWN
+    if not arguments:
+        return ListValue([formatted(pattern, ())], STRING)
+    lengths = {len(argument) for argument in arguments if isinstance(argument, list)}
+    if len(lengths) > 1:
+        raise EvaluationError("the lists must be of one length")
+    results: list[Any] = []
+    for round_ in range(lengths.pop() if lengths else 1):
+        row = [
+            argument[round_] if isinstance(argument, list) else argument for argument in arguments
+        ]
+        results.append(UNKNOWN if any(map(holds_unknown, row)) else formatted(pattern, row))
+    return ListValue(results, STRING)
+
+
+def formatted(pattern: str, arguments: Any) -> str:
+    """Return `pattern` with its verbs replaced by `arguments`."""
+    pieces: list[str] = []
+    position = following = highest = 0
+    indexed = False
+    while (start := pattern.find("%", position)) >= 0:
+        pieces.append(pattern[position:start])
+        match = _VERB.match(pattern, start)
+        if match is None:
+            raise EvaluationError(f"unrecognized format verb at position {start}")
+        position = match.end()
+        if match["percent"]:
+            pieces.append("%")
+            continue
+        indexed = indexed or match["index"] is not None
+        following = int(match["index"]) if match["index"] else following + 1
+        highest = max(highest, following)
+        if following > len(arguments):
+            raise EvaluationError(f'there is no argument {following} for "{match[0]}"')
+        pieces.append(_one(_verb(match), arguments[following - 1]))
+    if highest < len(arguments) and not indexed:
+        raise EvaluationError(f"{len(arguments)} arguments are given, but {highest} are used")
+    return "".join([*pieces, pattern[position:]])
+
+
+def _verb(match: re.Match[str]) -> _Verb:
+    precision = match["precision"]
+    return _Verb(
+        raw=match[0],
+        flags=match["flags"],
+        width=int(match["width"] or 0),
+        precision=None if precision is None else int(precision or 0),
+        mode=match["mode"],
+    )
+
+
+def _one(verb: _Verb, value: Any) -> str:
+    if verb.mode == "v":
+        return _as_is(verb, value)
+    if value is None:
+        raise EvaluationError(f'null cannot be formatted with "{verb.raw}"')
+    if verb.mode == "t":
+        return to_text(convert(value, BOOL))
+    if verb.mode in "sq":
+        text = convert(value, STRING)
+        if verb.precision:
+            text = "".join(clusters(text)[: verb.precision])
+        return verb.padded(to_json(text) if verb.mode == "q" else text)
+    if verb.mode in "bdoxX":
+        return _integer(verb, whole(convert(value, NUMBER)))
+    if verb.mode in "eEfgG":
+        return _floating(verb, convert(value, NUMBER))
+    raise EvaluationError(f'there is no format verb "{verb.raw}"')
+
+
+def _as_is(verb: _Verb, value: Any) -> str:
+    if "#" not in verb.flags:
+        if isinstance(value, str):
+            return verb.padded(value)
+        if isinstance(value, int | Fraction) and not isinstance(value, bool):
+            return verb.padded(_general(value))
+    return verb.padded(to_json(value))
+
+
+def _general(value: Number) -> str:
+    """Go's shortest form: an exponent from seven digits before the point, or four zeros after."""
+    text = format_number(value if value >= 0 else -value)
+    sign = "-" if value < 0 else ""
+    before, _, after = text.partition(".")
+    digits = (before + after).strip("0") or "0"
+    if before != "0":
+        exponent = len(before) - 1
+    else:
+        exponent = -(len(after) - len(after.lstrip("0")) + 1) if value else 0
+    if -4 <= exponent < 6:
+        return sign + text
+    mantissa = digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "")
+    return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def _integer(verb: _Verb, number: int) -> str:
+    if verb.precision is not None:
+        raise UnsupportedExpression(f'the format "{verb.raw}"')
+    digits = format(abs(number), verb.mode)
+    if "#" in verb.flags:
+        digits = {"b": "0b", "o": "0", "x": "0x", "X": "0X"}.get(verb.mode, "") + digits
+    return _signed(verb, digits, negative=number < 0)
+
+
+def _floating(verb: _Verb, number: Number) -> str:
+    if "#" in verb.flags or (verb.mode in "gG" and verb.precision is not None):
+        raise UnsupportedExpression(f'the format "{verb.raw}"')
+    if verb.mode in "eEgG":
+        size = -number if number < 0 else number
+        text = _general(size) if verb.mode in "gG" else _scientific(size, verb.precision)
+        return _signed(verb, text.upper() if verb.mode.isupper() else text, negative=number < 0)
+    places = 6 if verb.precision is None else verb.precision
+    scaled = str(round(abs(Fraction(number)) * 10**places)).rjust(places + 1, "0")
+    digits = f"{scaled[:-places]}.{scaled[-places:]}" if places else scaled
+    return _signed(verb, digits, negative=number < 0)
+
+
+def _scientific(size: Number, precision: int | None) -> str:
+    fraction = Fraction(size)
+    with localcontext(prec=400):
+        exact = Decimal(fraction.numerator) / Decimal(fraction.denominator)
+        text = f"{exact:.{6 if precision is None else precision}e}"
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
+
+
+def _signed(verb: _Verb, digits: str, *, negative: bool) -> str:
+    sign = "-" if negative else "+" if "+" in verb.flags else " " if " " in verb.flags else ""
+    missing = max(verb.width - len(sign) - len(digits), 0)
+    if "-" in verb.flags:
+        return sign + digits + " " * missing
+    if "0" in verb.flags:
+        return sign + "0" * missing + digits
+    return " " * missing + sign + digits

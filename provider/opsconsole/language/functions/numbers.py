@@ -1,0 +1,97 @@
+"""Functions on numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.registry import Signature
+from opsconsole.language.numeric import Number, from_float
+from opsconsole.language.value_types import NUMBER, STRING
+
+
+@Signature("abs", (NUMBER,))
+def _abs(number: Number) -> Number:
+    return number if number >= 0 else -number
+
+
+@Signature("ceil", (NUMBER,))
+def _ceil(number: Number) -> Number:
+    return -(-number // 1)
+
+
+@Signature("floor", (NUMBER,))
+def _floor(number: Number) -> Number:
+    return number // 1
+
+
+@Signature("signum", (NUMBER,))
+def _signum(number: Number) -> Number:
+    value = whole(number)
+    return (value > 0) - (value < 0)
+
+
+@Signature("max", (NUMBER,), rest=NUMBER)
+def _max(*numbers: Number) -> Number:
+    return max(numbers)
+
+
+@Signature("min", (NUMBER,), rest=NUMBER)
+def _min(*numbers: Number) -> Number:
+    return min(numbers)
+
+
+@Signature("pow", (NUMBER, NUMBER))
+def _pow(base: Number, exponent: Number) -> Number:
+    return _float_result(lambda: math.pow(base, exponent))
+
+
+@Signature("log", (NUMBER, NUMBER))
+def _log(number: Number, base: Number) -> Number:
+    return _float_result(lambda: math.log(number) / math.log(base))
+
+
+def _float_result(compute: Callable[[], float]) -> Number:
+    """These two work in double precision in Terraform, too."""
+    try:
+        result = compute()
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise EvaluationError(f"there is no result: {error}") from error
+    exact = Fraction(result)
+    return exact.numerator if exact.denominator == 1 else from_float(result)
+
+
+@Signature("parseint", (STRING, NUMBER))
+def _parseint(text: str, base: Number) -> Number:
+    radix = whole(base)
+    if not 2 <= radix <= 62:
+        raise EvaluationError("the base must be 2 to 62")
+    digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+    value = 0
+    for digit in digits:
+        worth = _digit(digit, radix)
+        if worth is None:
+            break
+        value = value * radix + worth
+    else:
+        if digits:
+            return -value if text.startswith("-") else value
+    raise EvaluationError(f'cannot parse "{text}" as a base {radix} integer')
+
+
+def _digit(character: str, radix: int) -> int | None:
+    """Up to base 36 letters count alike; above it small ones come before capitals."""
+    if not (character.isascii() and character.isalnum()):
+        return None
+    if character.isdigit():
+        worth = int(character)
+    elif radix <= 36:
+        worth = ord(character.lower()) - ord("a") + 10
+    elif character.islower():
+        worth = ord(character) - ord("a") + 10
+    else:
+        worth = ord(character) - ord("A") + 36
+    return worth if worth < radix else None

@@ -1,0 +1,70 @@
+"""Functions on sets, and the product of collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+from opsconsole.language.conversion import convert, make_set
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.functions.collections import element_type, require_sequence
+from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.set_order import fingerprint
+from opsconsole.language.unification import unify
+from opsconsole.language.value_types import DYNAMIC, ListValue, SetValue, Type
+from opsconsole.values import UNKNOWN, holds_unknown
+
+SET_OF_ANY = ("set", DYNAMIC)
+
+
+def _aligned(sets: Sequence[Any]) -> tuple[list[Any], Type]:
+    """Return the sets with elements of one type, and that type."""
+    element = unify([value.element for value in sets])
+    if element is None:
+        raise EvaluationError("the sets must have elements of one type")
+    return [convert(value, ("set", element)) for value in sets], element
+
+
+def _reduced(sets: Sequence[Any], step: Callable[[set[str], set[str]], set[str]]) -> Any:
+    aligned, element = _aligned(sets)
+    items = {fingerprint(item): item for value in aligned for item in value}
+    kept, *others = ({fingerprint(item) for item in value} for value in aligned)
+    for other in others:
+        kept = step(kept, other)
+    return make_set([items[key] for key in kept], element)
+
+
+@Signature("setunion", (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)
+def _union(*sets: Any) -> Any:
+    return _reduced(sets, set.union)
+
+
+@Signature("setintersection", (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)
+def _intersection(*sets: Any) -> Any:
+    return _reduced(sets, set.intersection)
+
+
+@Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)
+def _subtract(left: Any, right: Any) -> Any:
+    return _reduced((left, right), set.difference)
+
+
+@Signature("setproduct", rest=DYNAMIC)
+def _product(*parts: Any) -> Any:
+    if len(parts) < 2:
+        raise EvaluationError("at least two arguments are required")
+    columns = []
+    kinds = []
+    for part in parts:
+        require_sequence(part)
+        if isinstance(part, SetValue) and holds_unknown(part):
+            return UNKNOWN
+        kind = element_type(part)
+        kinds.append(kind)
+        columns.append([convert(item, kind) for item in part])
+    rows = [list(row) for row in product(*columns)]
+    element = ("tuple", tuple(kinds))
+    if any(isinstance(part, SetValue) for part in parts):
+        return make_set(rows, element)
+    return ListValue(rows, element)

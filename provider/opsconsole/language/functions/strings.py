@@ -1,0 +1,139 @@
+"""Functions on strings, but formatting and regular expressions."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
+from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.functions.text import clusters
+from opsconsole.language.numeric import Number
+from opsconsole.language.value_types import NUMBER, STRING, ListValue
+from opsconsole.values import UNKNOWN, holds_unknown
+
+_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_OUTER_SPACE = re.compile(rf"\A[{_SPACE}]+|[{_SPACE}]+\Z")
+
+
+def _cased(text: str, case: str) -> str:
+    """Change case rune by rune, as Go does: what would become two letters stays."""
+    return "".join(
+        changed if len(changed := getattr(letter, case)()) == 1 else letter for letter in text
+    )
+
+
+@Signature("upper", (STRING,))
+def _upper(text: str) -> str:
+    return _cased(text, "upper")
+
+
+@Signature("lower", (STRING,))
+def _lower(text: str) -> str:
+    return _cased(text, "lower")
+
+
+@Signature("title", (STRING,))
+def _title(text: str) -> str:
+    letters = []
+    before = " "
+    for letter in text:
+        letters.append(_cased(letter, "title") if _separates(before) else letter)
+        before = letter
+    return "".join(letters)
+
+
+def _separates(letter: str) -> bool:
+    if letter.isascii():
+        return not (letter.isalnum() or letter == "_")
+    if unicodedata.category(letter)[0] == "L" or letter.isdigit():
+        return False
+    return letter.isspace()
+
+
+@Signature("strrev", (STRING,))
+def _strrev(text: str) -> str:
+    return "".join(reversed(clusters(text)))
+
+
+@Signature("substr", (STRING, NUMBER, NUMBER))
+def _substr(text: str, offset: Number, length: Number) -> str:
+    letters = clusters(text)
+    start, size = whole(offset), whole(length)
+    if start < 0:
+        start = max(start + len(letters), 0)
+        size = size or -1  # counted from the end, a length of 0 means the rest, as in go-cty
+    return "".join(letters[start:] if size < 0 else letters[start : start + size])
+
+
+@Signature("chomp", (STRING,))
+def _chomp(text: str) -> str:
+    return re.sub(r"(?:\r\n?|\n)*\Z", "", text)
+
+
+@Signature("indent", (NUMBER, STRING))
+def _indent(spaces: Number, text: str) -> str:
+    return text.replace("\n", "\n" + " " * whole(spaces))
+
+
+@Signature("trim", (STRING, STRING))
+def _trim(text: str, letters: str) -> str:
+    return text.strip(letters) if letters else text
+
+
+@Signature("trimprefix", (STRING, STRING))
+def _trimprefix(text: str, prefix: str) -> str:
+    return text.removeprefix(prefix)
+
+
+@Signature("trimsuffix", (STRING, STRING))
+def _trimsuffix(text: str, suffix: str) -> str:
+    return text.removesuffix(suffix)
+
+
+@Signature("trimspace", (STRING,))
+def _trimspace(text: str) -> str:
+    return _OUTER_SPACE.sub("", text)
+
+
+@Signature("startswith", (STRING, STRING))
+def _startswith(text: str, prefix: str) -> bool:
+    return text.startswith(prefix)
+
+
+@Signature("endswith", (STRING, STRING))
+def _endswith(text: str, suffix: str) -> bool:
+    return text.endswith(suffix)
+
+
+@Signature("strcontains", (STRING, STRING))
+def _strcontains(text: str, part: str) -> bool:
+    return part in text
+
+
+@Signature("split", (STRING, STRING))
+def _split(separator: str, text: str) -> ListValue:
+    return ListValue(text.split(separator) if separator else list(text), STRING)
+
+
+@Signature("join", (STRING,), rest=LIST_OF_TEXT)
+def _join(separator: str, *lists: Any) -> Any:
+    if not lists:
+        raise EvaluationError("at least two arguments are required")
+    if any(map(holds_unknown, lists)):
+        return UNKNOWN
+    items = [item for part in lists for item in part]
+    if None in items:
+        raise EvaluationError("an element is null")
+    return separator.join(items)
+
+
+@Signature("replace", (STRING, STRING, STRING), unknowns=Unknowns.OUTER)
+def _replace(text: str, old: str, new: str) -> str:
+    from opsconsole.language.functions.regular_expressions import replace_all
+
+    if len(old) > 1 and old.startswith("/") and old.endswith("/"):
+        return replace_all(text, old[1:-1], new)
+    return text.replace(old, new)

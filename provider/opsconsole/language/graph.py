@@ -1,0 +1,271 @@
+"""Dependencies between the blocks of a program, and the order that they ask for.
+
+A block depends on what its arguments refer to (through local values too), on what `depends_on`
+and `replace_triggered_by` name, and on what its provider's settings refer to.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from opsconsole.errors import UserError
+from opsconsole.language.block_reading import block_address
+from opsconsole.language.explaining import explanation
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.model import Block, Json, Program
+from opsconsole.language.parsing import parse_expression
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.syntax import Reference
+from opsconsole.language.templated import references_in
+from opsconsole.language.unsupported import REMEDY
+
+_NEVER_BLOCKS = frozenset(("var", "local", "each", "count", "self", "path", "terraform", "module"))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The blocks of a program and what each depends on.
+
+    Attributes:
+        direct: Address to the addresses that the block depends on itself, in order of mention.
+        order: All addresses; each stands after everything that it depends on. Blocks that do not
+            depend on each other stand in the order of reading.
+        outputs: Name of an output to the addresses that it depends on.
+    """
+
+    direct: Mapping[str, tuple[str, ...]]
+    order: tuple[str, ...]
+    outputs: Mapping[str, tuple[str, ...]]
+    _ancestors: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _dependants: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    def ancestors(self, address: str) -> tuple[str, ...]:
+        """Return everything that a block depends on, directly or not, sorted.
+
+        This is what Terraform's state lists as `dependencies`.
+        """
+        return tuple(sorted(self._all_before(address)))
+
+    def _all_before(self, address: str) -> frozenset[str]:
+        known = self._ancestors
+        waiting = [address]
+        while waiting:
+            current = waiting[-1]
+            missing = [item for item in self.direct[current] if item not in known]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if current not in known:
+                direct = self.direct[current]
+                known[current] = frozenset(direct).union(*(known[item] for item in direct))
+        return known[address]
+
+    def dependants(self, address: str) -> tuple[str, ...]:
+        """Return the blocks that directly depend on a block, in order."""
+        if not self._dependants:
+            found: dict[str, list[str]] = {item: [] for item in self.order}
+            for item in self.order:
+                for dependency in self.direct[item]:
+                    found[dependency].append(item)
+            self._dependants.update({item: tuple(users) for item, users in found.items()})
+        return self._dependants[address]
+
+
+def build_graph(program: Program) -> Graph:
+    """Return the graph of a program; every reference in it is checked.
+
+    Raises:
+        UserError: Something refers to what there is not, or blocks depend on each other in a
+            cycle; the message names all concerned.
+    """
+    finder = _Finder(program)
+    direct = {address: finder.of_block(block) for address, block in program.blocks.items()}
+    outputs = {
+        name: finder.of(
+            f"{output.origin.path or f'output.{name}'}: value", output.value, output.depends_on
+        )
+        for name, output in program.outputs.items()
+    }
+    for name in program.locals:
+        finder.of_local(name, f"local.{name}")
+    for key in program.providers:
+        finder.of_provider(key)
+    return Graph(direct, _ordered(program, direct), outputs)
+
+
+def named_resources(block: Block) -> frozenset[str]:
+    """Return the resources that a block names itself: by `depends_on`, or in an argument.
+
+    What it reaches through a local value is left out, as in core.
+    """
+    values = (dict(block.arguments), block.count, block.for_each)
+    found = {block_address(item.steps) for value in values for item in references_in(value)}
+    return frozenset(
+        address
+        for address in (*found, *block.depends_on)
+        if address and address.split(".")[0] not in _NEVER_BLOCKS and address[:5] != "data."
+    )
+
+
+class _Finder:
+    """Finds what values depend on; local values and providers are looked through once."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._locals: dict[str, tuple[str, ...]] = {}
+        self._providers: dict[str, tuple[str, ...]] = {}
+        self._open: list[str] = []
+
+    def of_block(self, block: Block) -> tuple[str, ...]:
+        """Return what a block depends on."""
+        title = block.title
+        found: dict[str, None] = {}
+        for name, value in block.arguments.items():
+            self._collect(value, title, name, found)
+        self._collect(block.count, title, "count", found)
+        self._collect(block.for_each, title, "for_each", found)
+        for text in block.lifecycle.replace_triggered_by:
+            self._triggers(text, title, found)
+        found.update(dict.fromkeys(self._named(block.depends_on, title)))
+        found.update(dict.fromkeys(self.of_provider(block.provider)))
+        if block.address in found:
+            raise UserError(
+                f"{title} refers to itself.", "Leave the reference out, or use a local value."
+            )
+        return tuple(found)
+
+    def of(self, title: str, value: Json, depends_on: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return what a value depends on."""
+        found: dict[str, None] = {}
+        self._collect(value, title, "", found)
+        found.update(dict.fromkeys(self._named(depends_on, title)))
+        return tuple(found)
+
+    def of_provider(self, key: str) -> tuple[str, ...]:
+        """Return what the settings of a provider depend on."""
+        if key not in self._providers:
+            block = self._program.providers.get(key)
+            if block is None and "." in key:
+                raise UserError(
+                    f'There is no provider configuration "{key}".',
+                    did_you_mean(key, self._program.providers),
+                )
+            self._providers[key] = (
+                () if block is None else self.of(f"provider {key}", dict(block.arguments))
+            )
+        return self._providers[key]
+
+    def of_local(self, name: str, user: str) -> tuple[str, ...]:
+        """Return what a local value depends on."""
+        known = self._locals.get(name)
+        if known is not None:
+            return known
+        if name not in self._program.locals:
+            raise UserError(
+                f"{user}: there is no local value {name}.",
+                did_you_mean(name, self._program.locals),
+            )
+        if name in self._open:
+            cycle = [*self._open[self._open.index(name) :], name]
+            raise UserError(
+                f"Local values refer to each other in a cycle: {' → '.join(cycle)}.",
+                "Take one of these references out.",
+            )
+        self._open.append(name)
+        try:
+            found = self.of(f"local.{name}", self._program.locals[name])
+        finally:
+            self._open.pop()
+        self._locals[name] = found
+        return found
+
+    def _collect(self, value: Json, title: str, name: str, found: dict[str, None]) -> None:
+        where = f"{title}: {name}" if name else title
+        try:
+            references = list(references_in(value))
+        except (EvaluationError, UnsupportedExpression) as error:
+            raise explanation(title, name, value, error) from error
+        for reference in references:
+            found.update(dict.fromkeys(self._targets(reference, where)))
+
+    def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
+        root = reference.steps[0]
+        if root == "local" and len(reference.steps) > 1:
+            return self.of_local(str(reference.steps[1]), where)
+        if root == "var" and len(reference.steps) > 1:
+            name = str(reference.steps[1])
+            if name not in self._program.variables:
+                raise UserError(
+                    f"{where}: there is no variable {name}.",
+                    did_you_mean(name, self._program.variables),
+                )
+        if root == "module":
+            raise UserError(f"{where}: {reference.written()} uses modules.", REMEDY)
+        if root in _NEVER_BLOCKS:
+            return ()
+        return (self._block(block_address(reference.steps), reference.written(), where),)
+
+    def _block(self, address: str | None, written: str, where: str) -> str:
+        if address is None or address not in self._program.blocks:
+            raise UserError(
+                f"{where} refers to {written}, but there is no {address or written}.",
+                did_you_mean(address or written, self._program.blocks),
+            )
+        return address
+
+    def _named(self, addresses: Iterable[str], title: str) -> Iterator[str]:
+        for address in addresses:
+            if address.split(".")[0] in _NEVER_BLOCKS:
+                if address.startswith("module."):
+                    raise UserError(f"{title}: depends_on names {address}.", REMEDY)
+                continue
+            yield self._block(address, address, f"{title}: depends_on")
+
+    def _triggers(self, text: str, title: str, found: dict[str, None]) -> None:
+        where = f"{title}: replace_triggered_by"
+        try:
+            references = list(parse_expression(text).references())
+        except (EvaluationError, UnsupportedExpression) as error:
+            raise explanation(title, "replace_triggered_by", text, error) from error
+        for reference in references:
+            found.update(dict.fromkeys(self._targets(reference, where)))
+
+
+def _ordered(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    rank = {address: place for place, address in enumerate(program.blocks)}
+    addresses = tuple(program.blocks)
+    missing = {address: len(dependencies) for address, dependencies in direct.items()}
+    users: dict[str, list[str]] = {}
+    for address, dependencies in direct.items():
+        for dependency in dependencies:
+            users.setdefault(dependency, []).append(address)
+    ready = [rank[address] for address, count in missing.items() if not count]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        address = addresses[heapq.heappop(ready)]
+        order.append(address)
+        for user in users.get(address, ()):
+            missing[user] -= 1
+            if not missing[user]:
+                heapq.heappush(ready, rank[user])
+    if len(order) < len(addresses):
+        raise _cycle(program, direct, set(addresses) - set(order))
+    return tuple(order)
+
+
+def _cycle(program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[str]) -> UserError:
+    """Follow dependencies among what could not be ordered until one is met again."""
+    path: list[str] = []
+    current = min(stuck, key=list(program.blocks).index)
+    while current not in path:
+        path.append(current)
+        current = next(item for item in direct[current] if item in stuck)
+    members = [*path[path.index(current) :], current]
+    named = " → ".join(program.blocks[member].title for member in members)
+    return UserError(
+        f"These depend on each other in a cycle: {named}.", "Take one of these references out."
+    )

@@ -1,0 +1,233 @@
+"""Trees of expressions, made from python-hcl2's.
+
+Importing this costs a tenth of a second for hcl2 and its grammar; `parsing` does so only when an
+expression is more than a plain reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import hcl2
+from lark import Token, Tree
+from lark.exceptions import LarkError
+
+from opsconsole.language.comprehensions import ForObject, ForTuple
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    GetAttribute,
+    Index,
+    Item,
+    Object,
+    Splat,
+    Tuple,
+    Unary,
+)
+from opsconsole.language.numeric import parse_number
+from opsconsole.language.syntax import Literal, Node, Quoted, Reference
+
+LITERALS: Final = {"true": True, "false": False, "null": None}
+
+
+def parse(text: str, strings: Sequence[Node]) -> Node:
+    """Return the tree of an expression; `strings` are what its placeholders stand for.
+
+    Raises:
+        EvaluationError: It is no expression.
+        UnsupportedExpression: It is one that only Terraform reads.
+    """
+    try:
+        document = hcl2.parses_to_tree(f"x = {text}")
+    except LarkError as error:
+        raise EvaluationError(f"this is no expression: {_first_line(error)}") from error
+    body = document.children[0]
+    attributes = [child for child in body.children if isinstance(child, Tree)]
+    attributes = [child for child in attributes if child.data == "attribute"]
+    if len(attributes) != 1:
+        raise EvaluationError("this is no expression")
+    return _Builder(strings).node(attributes[0].children[-1])
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+class _Builder:
+    """Turns hcl2's tree into nodes; `strings` are what placeholders stand for."""
+
+    def __init__(self, strings: Sequence[Node]) -> None:
+        self.strings = strings
+
+    def node(self, tree: Any) -> Node:
+        """Return the node of one tree of hcl2."""
+        maker = _MAKERS.get(tree.data)
+        if maker is None:
+            raise UnsupportedExpression(f"the syntax {tree.data}")
+        return maker(self, tree)
+
+    def expr_term(self, tree: Any) -> Node:
+        return self.node(_trees(tree)[0])
+
+    def identifier(self, tree: Any) -> Node:
+        return Reference((str(tree.children[0]),))
+
+    def literal_value(self, tree: Any) -> Node:
+        return Literal(LITERALS[str(tree.children[0])])
+
+    def number(self, tree: Any) -> Node:
+        return Literal(parse_number(str(tree.children[0])))
+
+    def string(self, tree: Any) -> Node:
+        placeholder = "".join(
+            str(token) for token in tree.scan_values(lambda token: isinstance(token, Token))
+        )
+        return self.strings[int(placeholder.strip('"#'))]
+
+    def get_attr(self, tree: Any) -> Node:
+        source, getter = _trees(tree)
+        return self.stepped(self.node(source), getter)
+
+    def index(self, tree: Any) -> Node:
+        source, index = _trees(tree)
+        return self.stepped(self.node(source), index)
+
+    def stepped(self, source: Node, step: Any) -> Node:
+        """Return `source` followed by one attribute or index."""
+        if step.data == "get_attr":
+            name = str(_trees(step)[0].children[0])
+            if isinstance(source, Reference):
+                return Reference((*source.steps, name))
+            return GetAttribute(source, name)
+        if step.data == "short_index":
+            key: Node = Literal(int(step.children[-1]))
+        else:
+            key = self.node(_trees(step)[0])
+        if isinstance(source, Reference) and isinstance(key, Literal):
+            written = key.value
+            if isinstance(written, str | int) and not isinstance(written, bool):
+                step_made = Quoted(written) if isinstance(written, str) else written
+                return Reference((*source.steps, step_made))
+        return Index(source, key)
+
+    def attr_splat(self, tree: Any) -> Node:
+        """`source.*.a.b[0]`: an index in brackets applies to the result, not to each element."""
+        source, rest = _trees(tree)
+        steps = _trees(rest)
+        inside = next(
+            (at for at, step in enumerate(steps) if step.data == "braces_index"), len(steps)
+        )
+        node = self._splat(source, steps[:inside])
+        for step in steps[inside:]:
+            node = self.stepped(node, step)
+        return node
+
+    def full_splat(self, tree: Any) -> Node:
+        source, rest = _trees(tree)
+        return self._splat(source, _trees(rest))
+
+    def _splat(self, source: Any, steps: Sequence[Any]) -> Node:
+        item = Item()
+        each: Node = item
+        for step in steps:
+            each = self.stepped(each, step)
+        return Splat(self.node(source), item, each)
+
+    def conditional(self, tree: Any) -> Node:
+        return Conditional(*(self.node(part) for part in _trees(tree)))
+
+    def binary_op(self, tree: Any) -> Node:
+        left, term = _trees(tree)
+        operator, right = _trees(term)
+        return Binary(str(operator.children[0]).strip(), self.node(left), self.node(right))
+
+    def unary_op(self, tree: Any) -> Node:
+        return Unary(str(tree.children[0]), self.node(_trees(tree)[0]))
+
+    def sequence(self, tree: Any) -> Node:
+        return Tuple(*(self.node(part) for part in _trees(tree)))
+
+    def mapping(self, tree: Any) -> Node:
+        operands: list[Node] = []
+        for element in _trees(tree):
+            key, value = _trees(element)
+            operands += [self.object_key(key), self.node(value)]
+        return Object(*operands)
+
+    def object_key(self, tree: Any) -> Node:
+        """A bare name as a key is a string; in parentheses it is a reference."""
+        inner = _trees(tree)[0]
+        while inner.data == "expr_term" and not _parenthesised(inner):
+            inner = _trees(inner)[0]
+        if inner.data in ("identifier", "keyword", "literal_value"):
+            return Literal(str(inner.children[0]))
+        return self.node(inner)
+
+    def function_call(self, tree: Any) -> Node:
+        parts = _trees(tree)
+        name = "::".join(str(part.children[0]) for part in parts if part.data == "identifier")
+        arguments = next((part for part in parts if part.data == "arguments"), None)
+        if arguments is None:
+            return Call(name, (), spread=False)
+        spread = any(token == "..." for token in arguments.children)
+        return Call(name, [self.node(part) for part in _trees(arguments)], spread=spread)
+
+    def for_tuple(self, tree: Any) -> Node:
+        names, collection, results, condition, _ = self._for(tree)
+        return ForTuple(names, collection, results, condition)
+
+    def for_object(self, tree: Any) -> Node:
+        names, collection, results, condition, grouped = self._for(tree)
+        return ForObject(names, collection, results, condition, grouped=grouped)
+
+    def _for(self, tree: Any) -> tuple[list[str], Node, list[Node], Node | None, bool]:
+        intro, *rest = _trees(tree)
+        *names, collection = _trees(intro)
+        condition = None
+        if rest[-1].data == "for_cond":
+            condition = self.node(_trees(rest.pop())[0])
+        return (
+            [str(name.children[0]) for name in names],
+            self.node(collection),
+            [self.node(part) for part in rest],
+            condition,
+            any(token == "..." for token in tree.children),
+        )
+
+
+def _trees(tree: Any) -> list[Any]:
+    """Return the children that are trees, newlines and comments left out."""
+    return [
+        child
+        for child in tree.children
+        if isinstance(child, Tree) and child.data != "new_line_or_comment"
+    ]
+
+
+def _parenthesised(tree: Any) -> bool:
+    return any(isinstance(child, Token) and child.type == "LPAR" for child in tree.children)
+
+
+_MAKERS: Final[Mapping[str, Callable[[_Builder, Any], Node]]] = {
+    "expr_term": _Builder.expr_term,
+    "identifier": _Builder.identifier,
+    "literal_value": _Builder.literal_value,
+    "int_lit": _Builder.number,
+    "float_lit": _Builder.number,
+    "string": _Builder.string,
+    "get_attr_expr_term": _Builder.get_attr,
+    "index_expr_term": _Builder.index,
+    "attr_splat_expr_term": _Builder.attr_splat,
+    "full_splat_expr_term": _Builder.full_splat,
+    "conditional": _Builder.conditional,
+    "binary_op": _Builder.binary_op,
+    "unary_op": _Builder.unary_op,
+    "tuple": _Builder.sequence,
+    "object": _Builder.mapping,
+    "function_call": _Builder.function_call,
+    "for_tuple_expr": _Builder.for_tuple,
+    "for_object_expr": _Builder.for_object,
+}

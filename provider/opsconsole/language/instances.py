@@ -1,0 +1,102 @@
+"""From blocks to instances: what `count` and `for_each` make of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from opsconsole.language.conversion import convert
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.marks import unmark
+from opsconsole.language.model import Block
+from opsconsole.language.value_types import (
+    NUMBER,
+    STRING,
+    SetValue,
+    describe,
+    type_of,
+)
+from opsconsole.state.addresses import InstanceKey, print_key
+from opsconsole.values import UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of a block.
+
+    Attributes:
+        address: Full address, key included.
+        key: An int with count, a str with for_each, else None.
+        each: The value of `each.value`.
+    """
+
+    block: Block
+    address: str
+    key: InstanceKey = None
+    each: Any = None
+
+
+def single_instance(block: Block) -> Instance:
+    """Return the only instance of a block without count and for_each."""
+    return Instance(block, block.address)
+
+
+def counted_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance]:
+    """Return the instances that `count = value` makes, by key.
+
+    Raises:
+        EvaluationError: The value is unknown, null, sensitive, or no whole number from 0 on.
+    """
+    number, marks = unmark(value)
+    if marks:
+        raise EvaluationError("count must not be sensitive")
+    if number is UNKNOWN:
+        raise EvaluationError(
+            "count depends on values that only apply settles; apply what it depends on first"
+        )
+    if number is None:
+        raise EvaluationError("count must not be null")
+    number = convert(number, NUMBER)
+    if isinstance(number, Fraction) or number < 0:
+        raise EvaluationError("count must be a whole number from 0 on")
+    return {index: Instance(block, f"{block.address}[{index}]", index) for index in range(number)}
+
+
+def repeated_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance]:
+    """Return the instances that `for_each = value` makes, by key, sorted.
+
+    Raises:
+        EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
+            strings.
+    """
+    return {
+        key: Instance(block, f"{block.address}{print_key(key)}", key, each)
+        for key, each in each_entries(value).items()
+    }
+
+
+def each_entries(value: Any) -> dict[str, Any]:
+    """Return keys and values of what `for_each` goes over; raises as `repeated_instances`."""
+    source, marks = unmark(value)
+    if marks:
+        raise EvaluationError("for_each must not be sensitive: its keys would be shown")
+    if source is UNKNOWN:
+        raise EvaluationError(
+            "for_each depends on values that only apply settles; apply what it depends on first"
+        )
+    if isinstance(source, dict):
+        return {key: source[key] for key in sorted(source)}
+    if not isinstance(source, SetValue):
+        kind = "null" if source is None else f"a {describe(type_of(source))}"
+        raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
+    if any(item is UNKNOWN for item in source):
+        raise EvaluationError("for_each holds a value that only apply settles")
+    if None in source:
+        raise EvaluationError("for_each must not hold null")
+    if source and source.element != STRING:
+        raise EvaluationError(
+            f"for_each must be a map or a set of strings, not a {describe(type_of(source))}"
+        )
+    return {item: item for item in source}

@@ -1,0 +1,212 @@
+"""A program as it was read: blocks and what each says, not yet evaluated.
+
+Values inside are JSON's, strings still templates. Reading is in `reading`, evaluating in
+`evaluator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.language.constraints import Constraint
+from opsconsole.state.addresses import Address
+
+Json = Any
+"""A value of JSON, in which strings are templates unless said otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a block comes from, for messages and reports.
+
+    Attributes:
+        file: The file that holds it.
+        path: The construct's path from the metadata, `stack/fleet/web`, or empty.
+        trace: Where the construct was made, as `file:line` texts, where the metadata says so.
+    """
+
+    file: str
+    path: str = ""
+    trace: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """The `lifecycle` block of a resource.
+
+    Attributes:
+        ignore_changes: Paths of attributes whose changes are ignored.
+        ignore_all: All changes are.
+        replace_triggered_by: References, as written.
+        create_before_destroy: None where nothing is said.
+    """
+
+    prevent_destroy: bool = False
+    create_before_destroy: bool | None = None
+    ignore_changes: tuple[AttributePath, ...] = ()
+    ignore_all: bool = False
+    replace_triggered_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A resource or a data source.
+
+    Attributes:
+        mode: `managed` or `data`.
+        arguments: What is declared, meta-arguments left out.
+        provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
+        depends_on: Addresses of blocks, keys left out.
+        counted: Whether `count` is set; `repeated`: whether `for_each` is.
+    """
+
+    mode: str
+    type_name: str
+    name: str
+    arguments: Mapping[str, Json]
+    origin: Origin
+    provider: str
+    depends_on: tuple[str, ...] = ()
+    lifecycle: Lifecycle = Lifecycle()
+    count: Json = None
+    for_each: Json = None
+    counted: bool = False
+    repeated: bool = False
+
+    @property
+    def address(self) -> str:
+        """The address of the block: `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
+        prefix = "data." if self.mode == "data" else ""
+        return f"{prefix}{self.type_name}.{self.name}"
+
+    @property
+    def title(self) -> str:
+        """How messages call it: the construct's path and the address."""
+        return f"{self.origin.path} ({self.address})" if self.origin.path else self.address
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderBlock:
+    """A provider configuration; `key` is `opsconsole` or `opsconsole.alias`."""
+
+    key: str
+    arguments: Mapping[str, Json]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A `validation` block of a variable; neither template is evaluated."""
+
+    condition: Json
+    error_message: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An input variable.
+
+    Attributes:
+        default: What it is where nothing is given; it counts only if `optional`.
+        textual: Whether a text on the command line is the value itself, not an expression.
+        validations: What its value must fulfil.
+    """
+
+    name: str
+    constraint: Constraint
+    origin: Origin
+    default: Json = None
+    optional: bool = False
+    sensitive: bool = False
+    ephemeral: bool = False
+    nullable: bool = True
+    textual: bool = False
+    description: str = ""
+    validations: tuple[Validation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output. `value` is not evaluated."""
+
+    name: str
+    value: Json
+    origin: Origin
+    sensitive: bool = False
+    ephemeral: bool = False
+    description: str = ""
+    depends_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An `import` block: `to` is an address that may hold expressions, `id` a template."""
+
+    to: str
+    id: Json
+    origin: Origin
+    provider: str = ""
+    for_each: Json = None
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A `moved` block: addresses of resources or of instances."""
+
+    source: Address
+    target: Address
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A `removed` block; `destroy` false: the object leaves the state and stays."""
+
+    source: Address
+    destroy: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class BackendBlock:
+    """Where state is kept: the type of the backend and its settings."""
+
+    type: str
+    settings: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program (one stack, one directory of files).
+
+    Attributes:
+        root: The directory that relative paths start at.
+        blocks: Resources and data sources by address, in the order of reading.
+        providers: Provider blocks by key; a key that a block names without one is left out.
+        required_version: Terraform's version constraint, or empty.
+        required_providers: Local name to what is required of it.
+    """
+
+    root: Path
+    blocks: Mapping[str, Block] = field(default_factory=dict)
+    providers: Mapping[str, ProviderBlock] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    locals: Mapping[str, Json] = field(default_factory=dict)
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    imports: tuple[Import, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    backend: BackendBlock | None = None
+    required_version: str = ""
+    required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    stack: str = ""
+
+    @property
+    def resources(self) -> tuple[Block, ...]:
+        """The blocks that are resources, in the order of reading."""
+        return tuple(block for block in self.blocks.values() if block.mode == "managed")

@@ -1,0 +1,111 @@
+"""Operators of the expression language on values; marks travel, unknown operands give UNKNOWN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from opsconsole.language.conversion import convert
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.marks import mark, unmark, unmark_deep
+from opsconsole.language.numeric import quotient, remainder, rounded
+from opsconsole.language.set_order import equal
+from opsconsole.language.unification import unify
+from opsconsole.language.value_types import BOOL, DYNAMIC, NUMBER, describe, type_of
+from opsconsole.values import UNKNOWN
+
+
+def binary(operator: str, left: Any, right: Any) -> Any:
+    """Return `left operator right`.
+
+    Raises:
+        EvaluationError: The operands do not fit the operator.
+        UnsupportedExpression: The result is infinite.
+    """
+    left, left_marks = unmark_deep(left)
+    right, right_marks = unmark_deep(right)
+    if operator in _EQUALITY:
+        verdict = equal(left, right)
+        result = verdict if verdict is UNKNOWN or operator == "==" else not verdict
+    elif operator in _LOGIC:
+        result = _logic(operator, _operand(left, BOOL), _operand(right, BOOL))
+    else:
+        result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
+    return mark(result, left_marks | right_marks)
+
+
+def unary(operator: str, operand: Any) -> Any:
+    """Return `-operand` or `!operand`."""
+    value, marks = unmark(operand)
+    value = _operand(value, NUMBER if operator == "-" else BOOL)
+    if value is UNKNOWN:
+        return mark(UNKNOWN, marks)
+    return mark(-value if operator == "-" else not value, marks)
+
+
+def _operand(value: Any, kind: str) -> Any:
+    if value is None:
+        raise EvaluationError("an operand is null")
+    try:
+        return convert(value, kind)
+    except EvaluationError as error:
+        raise EvaluationError(f"unsuitable operand: {error}") from error
+
+
+_EQUALITY: Final = frozenset(("==", "!="))
+_LOGIC: Final = frozenset(("&&", "||"))
+
+
+def _logic(operator: str, left: Any, right: Any) -> Any:
+    """An operand that decides alone does so even if the other one is unknown."""
+    deciding = operator == "||"
+    if left is deciding or right is deciding:
+        return deciding
+    return UNKNOWN if left is UNKNOWN or right is UNKNOWN else not deciding
+
+
+def _numeric(operator: str, left: Any, right: Any) -> Any:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    if operator in "/%" and right == 0:
+        raise UnsupportedExpression("a division by zero, which comes to infinity,")
+    return _NUMERIC[operator](left, right)
+
+
+_NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": lambda left, right: rounded(left + right),
+    "-": lambda left, right: rounded(left - right),
+    "*": lambda left, right: rounded(left * right),
+    "/": quotient,
+    "%": remainder,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+def conditional(condition: Any, when_true: Any, when_false: Any) -> Any:
+    """Return one of two values, converted to the type that both can have.
+
+    Raises:
+        EvaluationError: The condition is null or no bool, or the two have no type in common.
+    """
+    kinds = type_of(when_true), type_of(when_false)
+    wanted = DYNAMIC if DYNAMIC in kinds and None not in (when_true, when_false) else unify(kinds)
+    if wanted is None:
+        raise EvaluationError(
+            f"the results of a conditional must have one type, not {describe(kinds[0])} "
+            f"and {describe(kinds[1])}"
+        )
+    condition, marks = unmark(condition)
+    when_true, true_marks = unmark(when_true)
+    when_false, false_marks = unmark(when_false)
+    marks |= true_marks | false_marks
+    if condition is None:
+        raise EvaluationError("the condition is null")
+    if condition is UNKNOWN:
+        both_null = when_true is None and when_false is None
+        return mark(None if both_null else UNKNOWN, marks)
+    chosen = when_true if convert(condition, BOOL) else when_false
+    return mark(convert(chosen, wanted), marks)

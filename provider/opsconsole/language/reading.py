@@ -1,0 +1,298 @@
+"""Reads `*.tf.json` files into a Program, and refuses what only Terraform can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.language.block_reading import read_block, unwrapped
+from opsconsole.language.constraints import ANY, parse_constraint
+from opsconsole.language.documents import (
+    COMMENT,
+    bodies,
+    flag,
+    labelled,
+    literal_text,
+    origin_of,
+    read_json,
+    single,
+)
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.model import (
+    BackendBlock,
+    Block,
+    Import,
+    Json,
+    Moved,
+    Origin,
+    Output,
+    Program,
+    ProviderBlock,
+    Removed,
+    Validation,
+    Variable,
+)
+from opsconsole.language.unsupported import refused
+from opsconsole.language.value_types import PRIMITIVES
+from opsconsole.state.addresses import Address
+
+_UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
+
+
+def read_program(files: list[Path], root: Path, stack: str = "") -> Program:
+    """Return the program that `files` make together.
+
+    Raises:
+        UserError: A file cannot be read, says something twice, or holds what is not supported.
+    """
+    reader = _Reader()
+    for path in files:
+        document = read_json(path)
+        if not isinstance(document, dict | list):
+            raise UserError(f"{path}: an object is required.", "Synthesise it again.")
+        for body in bodies(document, str(path)):
+            reader.document(body, str(path))
+    return reader.program(root, stack)
+
+
+@dataclass(slots=True)
+class _Reader:
+    blocks: dict[str, Block] = field(default_factory=dict)
+    providers: dict[str, ProviderBlock] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    locals: dict[str, Json] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    imports: list[Import] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    removed: list[Removed] = field(default_factory=list)
+    backend: BackendBlock | None = None
+    required_version: str = ""
+    required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+
+    def program(self, root: Path, stack: str) -> Program:
+        """Return what was read."""
+        return Program(
+            root=root,
+            blocks=self.blocks,
+            providers=self.providers,
+            variables=self.variables,
+            locals=self.locals,
+            outputs=self.outputs,
+            imports=tuple(self.imports),
+            moved=tuple(self.moved),
+            removed=tuple(self.removed),
+            backend=self.backend,
+            required_version=self.required_version,
+            required_providers=self.required_providers,
+            stack=stack,
+        )
+
+    def document(self, body: dict[str, Any], file: str) -> None:
+        """Read one file's top level."""
+        for kind, content in body.items():
+            if kind == COMMENT:
+                continue
+            read = _KINDS.get(kind)
+            if read is None:
+                self._unknown_kind(kind, content, file)
+            else:
+                read(self, content, file)
+
+    def _unknown_kind(self, kind: str, content: Json, file: str) -> None:
+        if kind not in _UNSUPPORTED:
+            raise UserError(
+                f'{file}: there is no block type "{kind}".', "Synthesise it again, or mend it."
+            )
+        raise refused(f"{kind} blocks", Origin(file))
+
+    def _terraform(self, content: Json, file: str) -> None:
+        where = f"{file}: terraform"
+        for body in bodies(content, where):
+            for kind, value in body.items():
+                if kind == "backend":
+                    self._set_backend(list(labelled(value, f"{where}.backend")), where)
+                elif kind == "cloud":
+                    self._set_backend([("cloud", value)], where)
+                elif kind == "required_version":
+                    self.required_version = literal_text(value, f"{where}.required_version")
+                elif kind == "required_providers":
+                    for name, wanted in labelled(value, f"{where}.required_providers"):
+                        source = {"version": wanted} if isinstance(wanted, str) else wanted
+                        self.required_providers[name] = single(source, where)
+                elif kind not in (COMMENT, "experiments", "provider_meta"):
+                    raise UserError(f'{where}: there is no argument "{kind}".')
+
+    def _set_backend(self, found: list[tuple[str, Json]], where: str) -> None:
+        if len(found) != 1 or self.backend is not None:
+            raise UserError(f"{where}: there must be one backend.", "Keep one of them.")
+        kind, settings = found[0]
+        kept = {key: value for key, value in single(settings, where).items() if key != COMMENT}
+        self.backend = BackendBlock(kind, kept)
+
+    def _provider(self, content: Json, file: str) -> None:
+        for name, value in labelled(content, f"{file}: provider"):
+            for body in bodies(value, f"{file}: provider.{name}"):
+                where = f"{file}: provider.{name}"
+                alias = body.get("alias")
+                key = name if alias is None else f"{name}.{literal_text(alias, where)}"
+                if key in self.providers:
+                    raise UserError(f"{where}: the configuration {key} stands twice.")
+                arguments = {
+                    argument: item
+                    for argument, item in body.items()
+                    if argument not in (COMMENT, "alias", "version")
+                }
+                self.providers[key] = ProviderBlock(key, arguments, origin_of(body, file))
+
+    def _resource(self, content: Json, file: str) -> None:
+        self._blocks("managed", content, file)
+
+    def _data(self, content: Json, file: str) -> None:
+        self._blocks("data", content, file)
+
+    def _blocks(self, mode: str, content: Json, file: str) -> None:
+        for type_name, named in labelled(content, f"{file}: {mode}"):
+            for name, value in labelled(named, f"{file}: {type_name}"):
+                for body in bodies(value, f"{file}: {type_name}.{name}"):
+                    block = read_block(mode, type_name, name, body, file)
+                    if block.address in self.blocks:
+                        raise UserError(f"{file}: {block.address} stands twice.")
+                    self.blocks[block.address] = block
+
+    def _variable(self, content: Json, file: str) -> None:
+        for name, value in labelled(content, f"{file}: variable"):
+            if name in self.variables:
+                raise UserError(f"{file}: the variable {name} stands twice.")
+            self.variables[name] = _read_variable(name, value, file)
+
+    def _locals(self, content: Json, file: str) -> None:
+        for name, value in labelled(content, f"{file}: locals"):
+            if name in self.locals:
+                raise UserError(f"{file}: the local value {name} stands twice.")
+            self.locals[name] = value
+
+    def _output(self, content: Json, file: str) -> None:
+        for name, value in labelled(content, f"{file}: output"):
+            where = f"{file}: output.{name}"
+            body = single(value, where)
+            if name in self.outputs:
+                raise UserError(f"{where} stands twice.")
+            origin = origin_of(body, file)
+            if "precondition" in body:
+                raise refused("precondition", origin, f"output.{name}")
+            if "value" not in body:
+                raise UserError(f"{where}: it has no value.")
+            self.outputs[name] = Output(
+                name=name,
+                value=body["value"],
+                origin=origin,
+                sensitive=flag(body.get("sensitive") or False, f"{where}.sensitive"),
+                ephemeral=flag(body.get("ephemeral") or False, f"{where}.ephemeral"),
+                description=literal_text(body.get("description") or "", where),
+                depends_on=tuple(body.get("depends_on") or ()),
+            )
+
+    def _import(self, content: Json, file: str) -> None:
+        where = f"{file}: import"
+        for body in bodies(content, where):
+            origin = origin_of(body, file)
+            if "identity" in body:
+                raise refused("the identity of an import block", origin)
+            if body.get("id") is None:
+                raise UserError(f"{where}: an id is required.")
+            self.imports.append(
+                Import(
+                    to=literal_text(body.get("to"), f"{where}.to"),
+                    id=body["id"],
+                    origin=origin,
+                    provider=str(body.get("provider") or ""),
+                    for_each=body.get("for_each"),
+                    repeated="for_each" in body,
+                )
+            )
+
+    def _moved(self, content: Json, file: str) -> None:
+        where = f"{file}: moved"
+        for body in bodies(content, where):
+            origin = origin_of(body, file)
+            source = _address(body.get("from"), f"{where}.from", origin)
+            target = _address(body.get("to"), f"{where}.to", origin)
+            if (source.type, source.mode) != (target.type, target.mode):
+                raise refused(f"moving {source} to another type, {target},", origin)
+            self.moved.append(Moved(source, target, origin))
+
+    def _removed(self, content: Json, file: str) -> None:
+        where = f"{file}: removed"
+        for body in bodies(content, where):
+            origin = origin_of(body, file)
+            if "provisioner" in body:
+                raise refused("provisioner blocks", origin)
+            lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
+            destroy = flag(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
+            source = _address(body.get("from"), f"{where}.from", origin)
+            if source.key is not None:
+                raise UserError(
+                    f"{where}: {source} names an instance.", "A removed block takes all of them."
+                )
+            self.removed.append(Removed(source, destroy, origin))
+
+
+_KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
+    "terraform": _Reader._terraform,
+    "provider": _Reader._provider,
+    "resource": _Reader._resource,
+    "data": _Reader._data,
+    "variable": _Reader._variable,
+    "locals": _Reader._locals,
+    "output": _Reader._output,
+    "import": _Reader._import,
+    "moved": _Reader._moved,
+    "removed": _Reader._removed,
+}
+
+
+def _address(value: Json, where: str, origin: Origin) -> Address:
+    try:
+        address = Address.parse(unwrapped(literal_text(value, where)))
+    except UserError as error:
+        raise UserError(f"{where}: {error.message}", error.remedy) from error
+    if address.module:
+        raise refused(f"the module in {address}", origin)
+    return address
+
+
+def _read_variable(name: str, value: Json, file: str) -> Variable:
+    where = f"{file}: variable.{name}"
+    body = single(value, where)
+    origin = origin_of(body, file)
+    wanted = body.get("type")
+    try:
+        constraint = ANY if wanted is None else parse_constraint(literal_text(wanted, where))
+    except (EvaluationError, UnsupportedExpression) as error:
+        raise UserError(f"{where}.type: {error}.", "Write a type constraint.") from error
+    return Variable(
+        name=name,
+        constraint=constraint,
+        origin=origin,
+        default=body.get("default"),
+        optional="default" in body,
+        sensitive=flag(body.get("sensitive") or False, f"{where}.sensitive"),
+        ephemeral=flag(body.get("ephemeral") or False, f"{where}.ephemeral"),
+        nullable=flag(body.get("nullable", True), f"{where}.nullable"),
+        textual=wanted is None or constraint.type in PRIMITIVES,
+        description=literal_text(body.get("description") or "", where),
+        validations=tuple(
+            _read_validation(rule, f"{where}.validation")
+            for rule in bodies(body.get("validation"), f"{where}.validation")
+        ),
+    )
+
+
+def _read_validation(body: dict[str, Json], where: str) -> Validation:
+    for name in ("condition", "error_message"):
+        if name not in body:
+            raise UserError(f"{where}: {name} is required.", "Declare it.")
+    return Validation(body["condition"], body["error_message"])

@@ -1,0 +1,138 @@
+"""Finds the program: what synthesis wrote, what an app synthesises now, or a directory of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.language.documents import read_json
+from opsconsole.language.model import Program
+from opsconsole.language.reading import read_program
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.synthesis import read_app, synthesise
+from opsconsole.language.unsupported import REMEDY
+
+
+def load_program(
+    directory: Path,
+    stack: str | None = None,
+    *,
+    files: Path | None = None,
+    run_app: bool = True,
+) -> Program:
+    """Return the program to work on.
+
+    Args:
+        directory: Where the command was called.
+        stack: Name of the stack; not needed where there is only one.
+        files: A directory of `*.tf.json` files to read instead.
+        run_app: Whether to synthesise anew where there is a cdktf.json; else what an earlier
+            synthesis wrote is read.
+
+    Raises:
+        UserError: There is no program, or there are several stacks and none is named; or as
+            `read_program` and `synthesise`.
+    """
+    if files is not None:
+        return load_directory(files)
+    config = directory / "cdktf.json"
+    output = directory / "cdktf.out"
+    if config.exists():
+        app = read_app(config)
+        output = app.output
+        if run_app:
+            synthesise(app)
+    if not (output / "manifest.json").exists():
+        raise UserError(
+            f"There is no program in {directory}: neither a cdktf.json nor {output.name}.",
+            "Go to the directory of the app, or name one with `--dir`.",
+        )
+    return load_stack(output, stack)
+
+
+def load_stack(output: Path, stack: str | None = None) -> Program:
+    """Return one stack of what synthesis wrote to `output`.
+
+    Raises:
+        UserError: There is no such stack, several and none is named, or one reports an error.
+    """
+    stacks = _stacks(output)
+    if stack is None:
+        if len(stacks) != 1:
+            raise UserError(
+                f"There are {len(stacks)} stacks: {', '.join(sorted(stacks))}."
+                if stacks
+                else f"{output} holds no stack.",
+                "Name the one to work on." if stacks else "Add a TerraformStack to the app.",
+            )
+        stack = next(iter(stacks))
+    if stack not in stacks:
+        raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
+    _check_annotations(stack, stacks[stack])
+    path = output / str(stacks[stack].get("synthesizedStackPath", ""))
+    return load_directory(path.parent, stack)
+
+
+def stacks_of(output: Path) -> list[str]:
+    """Return the names of the stacks that synthesis wrote to `output`.
+
+    Raises:
+        UserError: There is no manifest, or it is none.
+    """
+    return sorted(_stacks(output))
+
+
+def _stacks(output: Path) -> dict[str, dict[str, Any]]:
+    path = output / "manifest.json"
+    document = read_json(path)
+    stacks = document.get("stacks") if isinstance(document, dict) else None
+    if not isinstance(stacks, dict) or not all(isinstance(item, dict) for item in stacks.values()):
+        raise UserError(f"{path}: this is no manifest of cdktf.", "Synthesise again.")
+    return stacks
+
+
+def _check_annotations(stack: str, manifest: dict[str, Any]) -> None:
+    errors = [
+        f"  {item.get('constructPath')}: {item.get('message')}"
+        for item in manifest.get("annotations") or ()
+        if item.get("level") == "@cdktf/error"
+    ]
+    if errors:
+        raise UserError(
+            f"Constructs of the stack {stack} report errors:\n" + "\n".join(errors) + "\n",
+            "Mend the app.",
+        )
+
+
+def warnings_of(output: Path, stack: str) -> list[tuple[str, str]]:
+    """Return construct path and text of the warnings that constructs of a stack report."""
+    return [
+        (str(item.get("constructPath")), str(item.get("message")))
+        for item in _stacks(output).get(stack, {}).get("annotations") or ()
+        if item.get("level") == "@cdktf/warn"
+    ]
+
+
+def load_directory(directory: Path, stack: str = "") -> Program:
+    """Return the program that the `*.tf.json` files of a directory make together.
+
+    Raises:
+        UserError: There is none, or files that only Terraform reads.
+    """
+    if not directory.is_dir():
+        raise UserError(f"There is no directory {directory}.", "Check the path.")
+    native = sorted(path.name for path in directory.glob("*.tf"))
+    files = sorted(directory.glob("*.tf.json"))
+    overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
+    if native or overriding:
+        raise UserError(
+            f"{directory} holds {', '.join([*native, *overriding])}, "
+            "which the native engine does not read.",
+            REMEDY,
+        )
+    if not files:
+        raise UserError(
+            f"{directory} holds no *.tf.json file.", "Synthesise, or name another directory."
+        )
+    return read_program(files, directory.absolute(), stack)

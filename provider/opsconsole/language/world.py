@@ -1,0 +1,245 @@
+"""What the names of a program stand for: variables, local values, resources, settings.
+
+Resources are reached in constant time per reference: one instance is looked up for a reference to
+one, and what stands for all instances of a block is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from opsconsole.definition import Attribute
+from opsconsole.diagnostics import Path
+from opsconsole.language.access import element
+from opsconsole.language.block_reading import block_address, definition_of
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.functions import Surroundings
+from opsconsole.language.instances import Instance
+from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
+from opsconsole.language.model import Block, Program
+from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.syntax import Reference, Step
+from opsconsole.language.templated import evaluate_json
+from opsconsole.language.wire import from_wire
+from opsconsole.state.addresses import InstanceKey
+from opsconsole.values import UNKNOWN, Attributes
+
+Lookup = Callable[[str], Any]
+"""What an instance holds, by its full address: Attributes; None or UNKNOWN: not known yet."""
+
+_IS_SENSITIVE = frozenset((SENSITIVE,))
+
+
+class World:
+    """The names of one program in one phase."""
+
+    def __init__(
+        self,
+        *,
+        program: Program,
+        variables: Mapping[str, Any],
+        lookup: Lookup,
+        expand: Callable[[Block], Mapping[InstanceKey, Instance]],
+        sensitive: Callable[[str], Iterable[Path]],
+        surroundings: Surroundings,
+        workspace: str,
+    ) -> None:
+        self.surroundings = surroundings
+        self._program = program
+        self._variables = variables
+        self._lookup = lookup
+        self._expand = expand
+        self._sensitive = sensitive
+        self._settings = surrounding_settings(program.root, workspace)
+        self._locals: dict[str, Any] = {}
+        self._evaluating: list[str] = []
+        self._whole: dict[str, Any] = {}
+        self._missed = 0
+
+    def named(self, reference: Reference) -> Any:
+        """Return what a reference stands for.
+
+        Raises:
+            EvaluationError: Nothing has that name, or it lacks that attribute.
+        """
+        steps = reference.steps
+        root = steps[0]
+        if root == "var":
+            return follow(self._variable(reference), steps[2:])
+        if root == "local":
+            return follow(self._local(reference), steps[2:])
+        if root in self._settings:
+            return self._setting(reference)
+        if root == "module":
+            raise UnsupportedExpression("modules")
+        address = block_address(steps)
+        block = None if address is None else self._program.blocks.get(address)
+        if block is None:
+            raise EvaluationError(f"there is no {reference.written()}")
+        return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
+
+    def indexed(self, reference: Reference, key: Any) -> Any:
+        """Return `reference[key]`, one instance of a block without making the others."""
+        block = self._program.blocks.get(block_address(reference.steps) or "")
+        own = 3 if block is not None and block.mode == "data" else 2
+        plain, marks = unmark(key)
+        if block is None or len(reference.steps) != own or plain is UNKNOWN or plain is None:
+            return element(self.named(reference), key)
+        if not (block.counted or block.repeated):
+            return element(self.named(reference), key)
+        return mark(self._of_block(block, (plain,)), marks)
+
+    def _variable(self, reference: Reference) -> Any:
+        name = _second(reference, "var.NAME")
+        if name not in self._program.variables:
+            raise EvaluationError(
+                f"there is no variable {name}. {did_you_mean(name, self._program.variables)}"
+            )
+        return self._variables[name]
+
+    def _local(self, reference: Reference) -> Any:
+        name = _second(reference, "local.NAME")
+        if name in self._locals:
+            return self._locals[name]
+        if name not in self._program.locals:
+            raise EvaluationError(
+                f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
+            )
+        if name in self._evaluating:
+            cycle = " → ".join([*self._evaluating[self._evaluating.index(name) :], name])
+            raise EvaluationError(f"local values refer to each other in a cycle: {cycle}")
+        self._evaluating.append(name)
+        missed = self._missed
+        try:
+            value = evaluate_json(self._program.locals[name], ProgramScope(self))
+        finally:
+            self._evaluating.pop()
+        if missed == self._missed:
+            self._locals[name] = value
+        return value
+
+    def _setting(self, reference: Reference) -> Any:
+        root, *rest = reference.steps
+        known = self._settings[str(root)]
+        if len(rest) != 1 or rest[0] not in known:
+            raise EvaluationError(f"there is no {reference.written()}")
+        return known[str(rest[0])]
+
+    def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Any:
+        if not (block.counted or block.repeated):
+            return self._of_instance(block, block.address, steps)
+        instances = self._expand(block)
+        if not steps:
+            return self._all(block, instances)
+        key, *rest = steps
+        instance = instances.get(key) if type(key) is (int if block.counted else str) else None
+        if instance is None and (found := _as_key(block, key)) is not None:
+            instance = instances.get(found)
+        if instance is None:
+            raise _no_instance(block, key, instances)
+        return self._of_instance(block, instance.address, tuple(rest))
+
+    def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Any:
+        values = self._held(address)
+        definition = definition_of(block)
+        if not steps:
+            return self._object(block, address, values)
+        name = steps[0]
+        attribute = definition.by_name.get(str(name))
+        if attribute is None:
+            hint = did_you_mean(str(name), definition.names)
+            raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
+        if values is None:
+            return UNKNOWN
+        value = self._attribute(address, values, attribute)
+        return follow(value, steps[1:]) if len(steps) > 1 else value
+
+    def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Any:
+        value = from_wire(values.get(attribute.name), attribute)
+        for path in self._sensitive(address):
+            value = _marked_at(value, path, attribute.name)
+        return value
+
+    def _held(self, address: str) -> Attributes | None:
+        """Return what an instance holds; None is counted, as nothing made of it may be kept."""
+        values = self._lookup(address)
+        if values is None or values is UNKNOWN:
+            self._missed += 1
+            return None
+        held: Attributes = values
+        return held
+
+    def _object(self, block: Block, address: str, values: Attributes | None) -> Any:
+        if values is None:
+            return UNKNOWN
+        found = self._whole.get(address)
+        if found is None or found[0] is not values:
+            whole = {
+                attribute.name: self._attribute(address, values, attribute)
+                for attribute in definition_of(block).attributes
+            }
+            found = (values, whole)
+            self._whole[address] = found
+        return found[1]
+
+    def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Any:
+        """What stands for all instances: a tuple with count, an object with for_each."""
+        known = self._whole.get(block.address)
+        if known is not None:
+            return known
+        values = {
+            key: self._object(block, instance.address, self._held(instance.address))
+            for key, instance in instances.items()
+        }
+        result: Any = list(values.values()) if block.counted else values
+        if not any(value is UNKNOWN for value in values.values()):
+            self._whole[block.address] = result
+        return result
+
+
+def _no_instance(
+    block: Block, key: Step, instances: Mapping[InstanceKey, Instance]
+) -> EvaluationError:
+    if not instances:
+        return EvaluationError(f"{block.address} has no instances")
+    example = next(iter(instances.values())).address
+    meta = "count" if block.counted else "for_each"
+    return EvaluationError(
+        f"{block.address} has {meta}, and no instance {key!r}: name one, such as {example}"
+    )
+
+
+def _second(reference: Reference, form: str) -> str:
+    if len(reference.steps) < 2:
+        raise EvaluationError(f"{reference.written()} alone means nothing: write {form}")
+    return str(reference.steps[1])
+
+
+def _as_key(block: Block, key: Step) -> InstanceKey:
+    """Return an index as the kind of key that the block's instances have, if it can be one."""
+    if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
+        return int(key)
+    if block.repeated and isinstance(key, int):
+        return str(key)
+    return None
+
+
+def _marked_at(value: Any, path: Path, name: str) -> Any:
+    """Mark what `path` leads to, where it starts at the attribute `name`."""
+    if not path or path[0] != name:
+        return value
+    return _marked_below(value, path[1:])
+
+
+def _marked_below(value: Any, path: Path) -> Any:
+    if not path or not isinstance(value, list | dict):
+        return mark(value, _IS_SENSITIVE)
+    inner, marks = unmark(value)
+    try:
+        part = inner[path[0]]
+    except (LookupError, TypeError):
+        return mark(value, _IS_SENSITIVE)
+    inner[path[0]] = _marked_below(part, path[1:])
+    return mark(inner, marks or NO_MARKS)

@@ -1,0 +1,201 @@
+"""The journal's file: appended to, made durable in groups, removed once state holds everything.
+
+What its records mean is the business of the modules `records` and `fold`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from opsconsole.errors import UserError
+from opsconsole.state.failures import refused
+from opsconsole.state.local import sync_directory
+from opsconsole.state.objects import Change
+from opsconsole.state.records import (
+    Intent,
+    Record,
+    changes_of,
+    decode_lines,
+    encode_line,
+    encode_record,
+)
+
+_AHEAD = 1 << 20
+_LEAST = 1 << 19
+
+
+class Journal:
+    """An open journal. `append` costs no I/O; `flush` makes all that was appended durable.
+
+    Room is reserved ahead, so that on a full disk it is an intent that fails, before its call, and
+    not the record of what a call in flight has done.
+    """
+
+    def __init__(self, path: Path, descriptor: int, size: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._size = size
+        self._reserved = os.fstat(descriptor).st_size
+        self._waiting: list[Record] = []
+        self._appended = 0
+        self._durable = 0
+        self._list_lock = threading.Lock()
+        self._file_lock = threading.Lock()
+        self._flushing: asyncio.Future[None] | None = None
+
+    @classmethod
+    def create(cls, path: Path) -> Journal:
+        """Begin a journal.
+
+        Raises:
+            UserError: There is one already, or it cannot be written.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError as error:
+            raise in_use(path) from error
+        except OSError as error:
+            raise refused("write", path, error, "Nothing was changed.") from error
+        _claim(path, descriptor)
+        sync_directory(path.parent)
+        return cls(path, descriptor, 0)
+
+    @classmethod
+    def resume(cls, path: Path) -> tuple[Journal, list[Record]]:
+        """Open the journal that a crash left, cut off its torn end, and return its records.
+
+        Raises:
+            UserError: Another run is writing it, or it is damaged.
+        """
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except OSError as error:
+            raise refused("open", path, error, "Nothing was changed.") from error
+        _claim(path, descriptor)
+        try:
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data = file.read().rstrip(b"\0")
+            records, size = decode_lines(data, str(path))
+            # Blanked and not cut off: on a full disk the room behind it is all there is.
+            _write(descriptor, bytes(len(data) - size), size)
+        except OSError as error:
+            os.close(descriptor)
+            raise refused("read", path, error, "Nothing was changed.") from error
+        except UserError:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, size), records
+
+    def append(self, record: Record) -> None:
+        """Add a record to what the next flush writes."""
+        with self._list_lock:
+            self._waiting.append(record)
+            self._appended += 1
+
+    def waiting_changes(self) -> list[Change]:
+        """Return the changes that were appended and are not durable."""
+        return changes_of(self._waiting)
+
+    async def flush(self) -> None:
+        """Return once every record appended so far is durable; callers share one write.
+
+        Raises:
+            UserError: It cannot be written.
+        """
+        wanted = self._appended
+        while self._durable < wanted:
+            # One that is done has perhaps not told so yet, and awaiting it would not let it.
+            if self._flushing is None or self._flushing.done():
+                self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
+                self._flushing.add_done_callback(self._flushed)
+            await asyncio.shield(self._flushing)
+
+    def _flushed(self, done: asyncio.Future[None]) -> None:
+        if self._flushing is done:
+            self._flushing = None
+        if not done.cancelled():
+            # Seen here, so that an error that no caller waits for any more is no warning; every
+            # later flush meets the same full disk again, and close reports it.
+            done.exception()
+
+    def flush_now(self) -> None:
+        """Make every record appended so far durable.
+
+        Raises:
+            UserError: It cannot be written. What was not stays waiting.
+        """
+        with self._file_lock:
+            with self._list_lock:
+                batch = self._waiting[:]
+            if not batch:
+                return
+            lines = b"".join([encode_line(encode_record(item), self._size) for item in batch])
+            try:
+                self._make_room(batch, len(lines))
+                _write(self._descriptor, lines, self._size)
+                os.fdatasync(self._descriptor)
+            except OSError as error:
+                raise refused("write", self.path, error, "No further call is made.") from error
+            self._size += len(lines)
+            with self._list_lock:
+                del self._waiting[: len(batch)]
+                self._durable += len(batch)
+
+    def _make_room(self, batch: Iterable[Record], length: int) -> None:
+        needed = self._size + length
+        if needed + _LEAST <= self._reserved:
+            return
+        try:
+            os.posix_fallocate(self._descriptor, self._size, length + _AHEAD)
+            self._reserved = needed + _AHEAD
+        except OSError:
+            if any(isinstance(record, Intent) for record in batch):
+                raise
+
+    def close(self) -> None:
+        """Leave the journal where it is; nothing more is written to it."""
+        with self._file_lock:
+            # Another file may get this number next: whoever comes late must not write there.
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    def remove(self) -> None:
+        """Remove the journal: state holds everything.
+
+        Raises:
+            UserError: It cannot be removed.
+        """
+        try:
+            self.path.unlink()
+            sync_directory(self.path.parent)
+        except OSError as error:
+            raise refused("remove", self.path, error, "State is complete.") from error
+        finally:
+            self.close()
+
+
+def _claim(path: Path, descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise in_use(path) from error
+
+
+def in_use(path: Path) -> UserError:
+    """Say that another run of this program writes the journal."""
+    return UserError(
+        f"Another opsconsole is at work: it writes the journal {path}.", "Wait for it to end."
+    )
+
+
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    while view:
+        count = os.pwrite(descriptor, view, at)
+        at, view = at + count, view[count:]

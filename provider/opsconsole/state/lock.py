@@ -1,0 +1,184 @@
+"""Terraform's lock of a local state: an fcntl lock on the file, and who holds it in a file beside.
+
+Both engines take the same lock, so they exclude each other. Nothing here reads or writes state.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import getpass
+import json
+import os
+import re
+import socket
+import struct
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from opsconsole import __version__
+from opsconsole.errors import UserError
+from opsconsole.state.failures import refused
+
+_POLL = (0.1, 0.2, 0.4, 0.8)
+_HELD = (errno.EACCES, errno.EAGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class LockInfo:
+    """Who holds a lock: the fields of the file that Terraform writes."""
+
+    id: str = ""
+    operation: str = ""
+    who: str = ""
+    version: str = ""
+    created: str = ""
+    path: str = ""
+    info: str = ""
+
+    @classmethod
+    def own(cls, operation: str, path: Path) -> LockInfo:
+        """Make the info of this process; `operation` names what it does, such as `apply`."""
+        try:
+            user = getpass.getuser()
+        except (OSError, KeyError):
+            user = str(os.getuid())
+        created = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        return cls(
+            id=str(uuid.uuid4()),
+            operation=f"opsconsole {operation}",
+            who=f"{user}@{socket.gethostname()}",
+            version=f"opsconsole {__version__}",
+            created=created,
+            path=str(path),
+        )
+
+    @classmethod
+    def read(cls, file: Path) -> LockInfo | None:
+        """Read a lock info file; None when there is none that can be read."""
+        try:
+            found = json.loads(file.read_bytes())
+            return cls(*[str(found.get(name, "")) for name in _NAMES])
+        except (OSError, ValueError, AttributeError):
+            return None
+
+    def to_json(self) -> bytes:
+        """Write the file's content with Terraform's field names."""
+        return json.dumps(dict(zip(_NAMES, astuple(self), strict=True))).encode()
+
+    def __str__(self) -> str:
+        created = re.sub(r"\.\d+Z$", "Z", self.created)
+        return f"{self.who}, {self.operation}, since {created} (ID {self.id})"
+
+
+_NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
+
+
+def info_file(path: Path) -> Path:
+    """Return where the holder of a state's lock is noted."""
+    return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
+
+
+class StateLock:
+    """The lock of one state file, held through a descriptor that its user opened for writing."""
+
+    def __init__(self, path: Path, operation: str) -> None:
+        self._path = path
+        self._operation = operation
+
+    def acquire(
+        self,
+        reopen: Callable[[], int],
+        timeout: float,
+        on_wait: Callable[[LockInfo], None] | None,
+    ) -> int:
+        """Lock the file, waiting up to `timeout` seconds, and return the locked descriptor.
+
+        A holder that had created the file may remove it on release (Terraform does, when nothing
+        was written), so the descriptor must still be the file of that name once it is locked.
+
+        Args:
+            reopen: Opens the file for reading and writing, creating it.
+            on_wait: Is told once who is waited for.
+
+        Raises:
+            UserError: Another holds it, with the holder's name; or the file cannot be opened.
+        """
+        deadline = time.monotonic() + timeout
+        waits = iter(_POLL)
+        told = False
+        descriptor = reopen()
+        while True:
+            if _try_lock(descriptor):
+                if is_file(descriptor, self._path):
+                    self._note(descriptor)
+                    return descriptor
+                os.close(descriptor)
+                descriptor = reopen()
+                continue
+            holder = LockInfo.read(info_file(self._path)) or LockInfo(who="an unknown holder")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                os.close(descriptor)
+                raise _held(self._path, holder)
+            if on_wait is not None and not told:
+                on_wait(holder)
+                told = True
+            time.sleep(min(next(waits, 1.0), left))
+
+    def release(self, descriptor: int) -> None:
+        """Give the lock up and close the descriptor. The file stays, even an empty one.
+
+        Whoever waits for the lock holds this file open: removed, it would be written to and lost.
+        """
+        info_file(self._path).unlink(missing_ok=True)
+        os.close(descriptor)
+
+    def _note(self, descriptor: int) -> None:
+        note = info_file(self._path)
+        try:
+            target = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(target, "wb") as file:
+                file.write(LockInfo.own(self._operation, self._path).to_json())
+        except OSError as error:
+            os.close(descriptor)
+            raise refused("write", note, error, "The state is as it was.") from error
+
+
+def _held(path: Path, holder: LockInfo) -> UserError:
+    return UserError(
+        f"The state {path} is locked by {holder}.",
+        "Wait for it to end, or give -lock-timeout=DURATION to wait for it here.",
+    )
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Take an exclusive lock without waiting.
+
+    A lock of the open file description excludes Terraform's fcntl lock as another fcntl lock does,
+    but outlives the closing of other descriptors of the same file in this process.
+    """
+    try:
+        if hasattr(fcntl, "F_OFD_SETLK"):
+            request = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+        os.close(descriptor)
+        raise
+    return True
+
+
+def is_file(descriptor: int, path: Path) -> bool:
+    """Tell whether the open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,187 @@
+"""What a state holds: instance objects, outputs, and changes to them, and their text.
+
+A change carries the whole text of an object after it, so that applying it twice is harmless.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from opsconsole.errors import UserError
+from opsconsole.state.addresses import InstanceKey
+from opsconsole.state.layout import (
+    decode,
+    join_fields,
+    place,
+    quote,
+    render,
+    split_fields,
+)
+
+INSTANCE_INDENT = 8
+_INSTANCE_ORDER = (
+    "index_key",
+    "status",
+    "deposed",
+    "schema_version",
+    "attributes",
+    "attributes_flat",
+    "sensitive_attributes",
+    "identity_schema_version",
+    "identity",
+    "private",
+    "dependencies",
+    "create_before_destroy",
+)
+_ID_FIELD = "\n" + " " * 12 + '"id": '
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceObject:
+    """One object of a resource instance, as core keeps it.
+
+    Attributes:
+        provider: The provider's address in state, `provider["registry.terraform.io/ns/name"]`.
+        private: The provider's own bytes; opaque.
+        dependencies: Configuration addresses, without keys.
+        sensitive_attributes: Paths as state writes them; None leaves them as they are.
+        create_before_destroy: None leaves it as it is.
+    """
+
+    provider: str
+    attributes: dict[str, Any]
+    schema_version: int = 0
+    private: bytes = b""
+    dependencies: Sequence[str] = ()
+    tainted: bool = False
+    sensitive_attributes: list[Any] | None = None
+    create_before_destroy: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A root output. `type` is its type as state writes it: `"string"`, `["list", "string"]`."""
+
+    value: Any
+    type: Any
+    sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a state, by the text that stands after it.
+
+    Attributes:
+        kind: `instance`, or `output`.
+        address: The instance's address, or the output's name.
+        deposed: The deposed key, or empty for the current object.
+        image: The object's text, or None when it was removed.
+        previous_id: The `id` of the object before; empty when it has none; None: no object.
+        previous_mark: What `mark` makes of the text before; empty: no object.
+    """
+
+    kind: Literal["instance", "output"]
+    address: str
+    image: str | None
+    provider: str = ""
+    deposed: str = ""
+    previous_id: str | None = None
+    previous_mark: str = ""
+
+
+def read_instance(text: str, provider: str) -> InstanceObject:
+    """Decode an instance's text.
+
+    Raises:
+        UserError: A field has another type than state version 4 gives it.
+    """
+    found = decode(text)
+    attributes = found.get("attributes", {})
+    dependencies = found.get("dependencies") or []
+    if not isinstance(attributes, dict) or not isinstance(dependencies, list):
+        raise UserError("The state holds an instance whose attributes are no object.")
+    try:
+        private = base64.b64decode(found.get("private") or "", validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise UserError("The state holds an instance whose private data is not base64.") from error
+    return InstanceObject(
+        provider=provider,
+        attributes=attributes,
+        schema_version=found.get("schema_version", 0),
+        private=private,
+        dependencies=tuple(dependencies),
+        tainted=found.get("status") == "tainted",
+        sensitive_attributes=found.get("sensitive_attributes"),
+        create_before_destroy=bool(found.get("create_before_destroy", False)),
+    )
+
+
+def write_instance(item: InstanceObject, key: InstanceKey, deposed: str, old: str | None) -> str:
+    """Lay out an instance; fields of `old` that nobody here knows stay where they are."""
+    inner = INSTANCE_INDENT + 2
+    known: dict[str, str | None] = {
+        "index_key": None if key is None else render(key, inner),
+        "status": '"tainted"' if item.tainted else None,
+        "deposed": quote(deposed) if deposed else None,
+        "schema_version": str(item.schema_version),
+        "attributes": render(item.attributes, inner, sort=True),
+        "attributes_flat": None,
+        "private": quote(base64.b64encode(item.private).decode()) if item.private else None,
+        "dependencies": render(sorted(item.dependencies), inner) if item.dependencies else None,
+    }
+    if item.sensitive_attributes is not None or old is None:
+        known["sensitive_attributes"] = render(item.sensitive_attributes or [], inner)
+    if item.create_before_destroy is not None:
+        known["create_before_destroy"] = "true" if item.create_before_destroy else None
+    if old is None:
+        listed = [(name, known.get(name)) for name in _INSTANCE_ORDER]
+        return join_fields([(n, raw) for n, raw in listed if raw is not None], INSTANCE_INDENT)
+    return _with_fields(old, known)
+
+
+def with_field(text: str, name: str, value: Any) -> str:
+    """Return an instance's text with one field set, or without it when `value` is None."""
+    raw = None if value is None else render(value, INSTANCE_INDENT + 2)
+    return _with_fields(text, {name: raw})
+
+
+def _with_fields(text: str, changes: dict[str, str | None]) -> str:
+    fields = split_fields(text, INSTANCE_INDENT)
+    for name, raw in changes.items():
+        fields = place(fields, name, raw, _INSTANCE_ORDER)
+    return join_fields(fields.items(), INSTANCE_INDENT)
+
+
+def object_id(text: str | None) -> str | None:
+    """Return the `id` attribute of an instance's text: empty without one, None without text."""
+    if text is None:
+        return None
+    at = text.find(_ID_FIELD)
+    if at < 0:
+        return ""
+    line = text[at + len(_ID_FIELD) : text.find("\n", at + 1)].removesuffix(",")
+    return str(decode(line)) if line.startswith('"') else ""
+
+
+def mark(text: str | None) -> str:
+    """Return a short digest of an object's text, to know it again; empty without text."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if text else ""
+
+
+def read_output(text: str) -> Output:
+    """Decode an output's text."""
+    found = decode(text)
+    return Output(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
+
+
+def write_output(output: Output) -> str:
+    """Lay out an output."""
+    fields = [("value", render(output.value, 6, sort=True)), ("type", render(output.type, 6))]
+    if output.sensitive:
+        fields.append(("sensitive", "true"))
+    return join_fields(fields, 4)

@@ -1,0 +1,205 @@
+"""Opening a state: choosing its backend, and taking in what a run that crashed left behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.cadence import Cadence
+from opsconsole.state.failures import refused
+from opsconsole.state.fold import fold
+from opsconsole.state.journal import Journal
+from opsconsole.state.local import (
+    LocalBackend,
+    local_path,
+    replace_durably,
+    workspace_of,
+)
+from opsconsole.state.lock import LockInfo
+from opsconsole.state.model import State
+from opsconsole.state.records import (
+    Ended,
+    Record,
+    Started,
+    Writing,
+    Written,
+    changes_of,
+    decode_lines,
+    encode_records,
+    open_intents,
+)
+from opsconsole.state.remote import RemoteBackend
+from opsconsole.state.unresolved import read_unresolved, write_unresolved
+from opsconsole.state.writer import StateSession
+
+_READ_TRIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """How a state is locked: Terraform's `-lock` and `-lock-timeout` (in seconds).
+
+    `on_wait` is told once who holds it, when there is a wait.
+    """
+
+    lock: bool = True
+    timeout: float = 0.0
+    on_wait: Callable[[LockInfo], None] | None = None
+
+
+def backend_for(
+    directory: Path,
+    block: Mapping[str, Any] | None,
+    operation: str,
+    locking: Locking | None = None,
+    state_path: Path | None = None,
+) -> LocalBackend | RemoteBackend:
+    """Choose the backend of a program.
+
+    Args:
+        directory: The working directory: where Terraform would run.
+        block: What the program has under `terraform.backend`, such as `{"local": {"path": …}}`; or
+            `{"cloud": …}` for a `cloud` block. None is the local backend.
+        operation: What this process does, for whoever waits for the lock: `plan`, `apply`.
+        state_path: A state file given by the user (`-state`), which comes before the program's.
+
+    Raises:
+        UserError: A remote backend is asked for, and there is no Terraform or OpenTofu.
+    """
+    lock = locking or Locking()
+    kind, settings = next(iter((block or {"local": {}}).items()))
+    if state_path is None and kind != "local":
+        return RemoteBackend(
+            directory,
+            kind,
+            operation,
+            lock=lock.lock,
+            lock_timeout=lock.timeout,
+            on_wait=lock.on_wait,
+        )
+    if isinstance(settings, list):
+        settings = settings[0] if settings else {}
+    path = state_path or local_path(directory, settings or {}, workspace_of(directory))
+    return LocalBackend(
+        path, operation, lock=lock.lock, lock_timeout=lock.timeout, on_wait=lock.on_wait
+    )
+
+
+def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
+    """Lock a state, take a left journal in, and return a session on it.
+
+    Raises:
+        UserError: It is locked (the holder is named), unreadable, of a newer version, or a journal
+            lies beside it that does not belong to it.
+    """
+    backend.open()
+    try:
+        state, folded = _load(backend)
+        pace = cadence or (Cadence() if backend.backup else Cadence(share=0.25))
+        return StateSession(backend, state, pace, folded)
+    except BaseException:
+        backend.close()
+        raise
+
+
+def read_state(backend: Backend) -> State:
+    """Read a state without locking it, for commands that only show it.
+
+    The changes of a journal are in what is returned, whether a crash left it or a run is writing
+    it. Nothing is written, and nobody is kept from starting.
+
+    Raises:
+        UserError: It is unreadable, also after waiting for a write that was under way.
+    """
+    for _ in range(_READ_TRIES - 1):
+        try:
+            return _read_once(backend)
+        except UserError:
+            time.sleep(0.05)
+    return _read_once(backend)
+
+
+def _read_once(backend: Backend) -> State:
+    records = _journalled(backend.journal)
+    data = backend.read()
+    if not records:
+        return State.parse(data, backend.name)
+    return fold(records, data, _backup(backend), backend.name).state
+
+
+def _journalled(journal: Path) -> list[Record]:
+    """Return the whole records of a journal, without claiming it."""
+    try:
+        data = journal.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise refused("read", journal, error, "Nothing was changed.") from error
+    return decode_lines(data.rstrip(b"\0"), str(journal))[0]
+
+
+def _load(backend: Backend) -> tuple[State, int]:
+    data = backend.read()
+    if not backend.journal.exists():
+        return State.parse(data, backend.name), 0
+    journal, records = Journal.resume(backend.journal)
+    try:
+        if not any(isinstance(record, Started) for record in records):
+            journal.remove()
+            return State.parse(data, backend.name), 0
+        return _take_in(backend, journal, records, data)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _take_in(
+    backend: Backend, journal: Journal, records: Sequence[Record], data: bytes
+) -> tuple[State, int]:
+    folded = fold(records, data, _backup(backend), backend.name)
+    state = folded.state
+    ended = isinstance(records[-1], Ended)
+    if not ended:
+        _list_unresolved(backend, records)
+    backed_up = any(isinstance(record, Writing) for record in records)
+    if folded.rebased is not None:
+        replace_durably(backend.journal, encode_records(folded.rebased))
+        journal.close()
+        journal, records = Journal.resume(backend.journal)
+        backed_up = False
+    if state.changed:
+        if not backed_up:
+            backend.back_up()
+        serial = state.raise_serial()
+        journal.append(Writing(serial, state.digest()))
+        journal.flush_now()
+        wanted = SnapshotMeta(state.lineage, serial)
+        stored = backend.write(state.snapshot().pieces(), wanted)
+        state.lineage, state.serial = stored
+        journal.append(Written(stored.serial, stored.lineage))
+    journal.append(Ended())
+    journal.flush_now()
+    journal.remove()
+    return state, 0 if ended else len(changes_of(records))
+
+
+def _backup(backend: Backend) -> bytes | None:
+    if backend.backup is None:
+        return None
+    try:
+        return backend.backup.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _list_unresolved(backend: Backend, records: Sequence[Record]) -> None:
+    listed = {call.id: call for call in read_unresolved(backend.unresolved)}
+    calls = open_intents(records)
+    if any(call.id not in listed for call in calls):
+        listed.update((call.id, call) for call in calls)
+        write_unresolved(backend.unresolved, listed.values())

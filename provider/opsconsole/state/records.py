@@ -1,0 +1,196 @@
+"""The records of a journal and the form of its lines. No file is opened here.
+
+A line is `CRC LENGTH DURABLE JSON`: the checksum and length of what follows, and how many bytes of
+the journal were durable when it was written. So a damaged line is told from one that a crash tore:
+nothing that was written after a torn line can know it as durable.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.state.objects import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run began to change things: the state it began from, and the digest of its content."""
+
+    lineage: str
+    serial: int
+    digest: str
+    empty: bool
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A call is about to be made that cannot safely be repeated.
+
+    Attributes:
+        address: The resource it is for.
+        call: What is called, in the API's words, such as `POST /api/v1/agents`.
+        details: What helps to settle its outcome later; nothing secret.
+    """
+
+    id: str
+    address: str
+    call: str
+    details: dict[str, Any]
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Changes that belong together were completed, and with them the outcome of these intents."""
+
+    changes: tuple[Change, ...]
+    settles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The outcome of an intent became known without a change, such as a refusal."""
+
+    id: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The state is about to be written, with this content. Changes noted near it may be in it."""
+
+    serial: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The write above is durable; the state is stored under this serial and lineage."""
+
+    serial: int
+    lineage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Every change is in state, every open intent in the list of unresolved calls."""
+
+
+Record = Started | Intent | Changed | Settled | Writing | Written | Ended
+
+_KINDS = {
+    kind.__name__.lower(): kind
+    for kind in (Started, Intent, Changed, Settled, Writing, Written, Ended)
+}
+
+
+def encode_record(record: Record) -> str:
+    """Write a record as compact JSON: its kind, then its fields in order."""
+    fields = [getattr(record, name) for name in record.__slots__]
+    if isinstance(record, Changed):
+        fields[0] = [[getattr(item, name) for name in item.__slots__] for item in record.changes]
+    return json.dumps([type(record).__name__.lower(), *fields], separators=(",", ":"))
+
+
+def decode_record(text: str) -> Record:
+    """Read what `encode_record` wrote.
+
+    Raises:
+        ValueError: It is no record that this version knows.
+    """
+    try:
+        name, *fields = json.loads(text)
+        if name == "changed":
+            changes, settles = fields
+            return Changed(tuple(Change(*change) for change in changes), tuple(settles))
+        record: Record = _KINDS[name](*fields)
+    except (TypeError, LookupError) as error:
+        raise ValueError("not a record of this version") from error
+    return record
+
+
+def encode_line(text: str, durable: int) -> bytes:
+    """Write a journal line around a record's text."""
+    body = f"{durable} {text}".encode()
+    return b"%08x %d %b\n" % (zlib.crc32(body), len(body), body)
+
+
+def encode_records(records: Iterable[Record]) -> bytes:
+    """Write a whole journal of these records."""
+    return b"".join(encode_line(encode_record(record), 0) for record in records)
+
+
+def _decode_line(line: bytes) -> tuple[int, str] | None:
+    """Return what a line says was durable, and its record's text; None for a damaged line."""
+    crc, _, rest = line.partition(b" ")
+    length, _, body = rest.partition(b" ")
+    if length != b"%d" % len(body) or crc != b"%08x" % zlib.crc32(body):
+        return None
+    try:
+        durable, _, text = body.decode().partition(" ")
+        return int(durable), text
+    except ValueError:
+        return None
+
+
+def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
+    """Read a journal; return its records and how many bytes they take up.
+
+    A torn end is left out: nobody was told that it is durable.
+
+    Raises:
+        UserError: It is damaged in its middle, or of a version that is not known.
+    """
+    records: list[Record] = []
+    good = 0
+    for start, line in _lines(data):
+        found = _decode_line(line)
+        if found is None:
+            break
+        try:
+            records.append(decode_record(found[1]))
+        except ValueError as error:
+            raise UserError(f"The journal {source} was written by a newer opsconsole.") from error
+        good = start + len(line) + 1
+    for _, line in _lines(data[good:]):
+        found = _decode_line(line)
+        if found is not None and found[0] > good:
+            raise UserError(
+                f"The journal {source} is damaged at byte {good}, with good records behind it.",
+                "Restore it, or remove it and bring what it held into state by import.",
+            )
+    return records, good
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield start, data[start:end]
+        start = end + 1
+
+
+def changes_of(records: Iterable[Record]) -> list[Change]:
+    """Return every change in the order it was made."""
+    return [
+        change for record in records if isinstance(record, Changed) for change in record.changes
+    ]
+
+
+def open_intents(records: Sequence[Record]) -> list[Intent]:
+    """Return the intents whose outcome no record tells, in the order they were written."""
+    waiting: dict[str, Intent] = {}
+    for record in records:
+        if isinstance(record, Intent):
+            waiting[record.id] = record
+        elif isinstance(record, Settled):
+            waiting.pop(record.id, None)
+        elif isinstance(record, Changed):
+            for settled in record.settles:
+                waiting.pop(settled, None)
+    return list(waiting.values())

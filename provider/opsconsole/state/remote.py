@@ -1,0 +1,212 @@
+"""Any other backend, through `terraform` or `tofu`: `state pull` and `state push`.
+
+What can be held. A push takes the backend's own lock, and Terraform refuses it under that lock when
+the stored state has another lineage, a newer serial, or the same serial with other content; since
+every push here raises the serial by one over what was last seen stored, a write by anyone else in
+between is never written over. What cannot: no command of Terraform holds a backend's lock for a
+whole run. Two native runs in one working directory exclude each other by a lock file there; runs
+elsewhere, and Terraform itself, are noticed at the next push and not before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from opsconsole.errors import UserError
+from opsconsole.journal_files import journal_of, unresolved_of
+from opsconsole.state.addresses import Address
+from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.failures import refused
+from opsconsole.state.local import data_directory, workspace_of
+from opsconsole.state.lock import LockInfo, StateLock
+from opsconsole.state.model import State
+
+_KEPT = "The changes are kept in the journal: run again once that is mended."
+
+
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+def find_binary() -> str:
+    """Return the program that speaks to backends: TERRAFORM_BINARY_NAME, terraform, or tofu.
+
+    Raises:
+        UserError: None of them is installed.
+    """
+    names = [os.environ.get("TERRAFORM_BINARY_NAME", ""), "terraform", "tofu"]
+    for name in names:
+        if name and (found := shutil.which(name)):
+            return found
+    raise UserError(
+        "This program keeps its state in a remote backend, and no terraform or tofu is installed.",
+        "Install one of them, or use the local backend.",
+    )
+
+
+class RemoteBackend:
+    """A state in a backend that `terraform init` has set up in `directory`.
+
+    Args:
+        kind: The backend's type, for messages.
+        lock, lock_timeout: As in `LocalBackend`; both are handed to every push.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        kind: str,
+        operation: str = "apply",
+        *,
+        lock: bool = True,
+        lock_timeout: float = 0.0,
+        on_wait: Callable[[LockInfo], None] | None = None,
+    ) -> None:
+        self._directory = directory.absolute()
+        self._notes = data_directory(self._directory)
+        marker = self._directory / f"{kind}.{workspace_of(self._directory)}"
+        self.journal = journal_of(marker)
+        self.unresolved = unresolved_of(marker)
+        self.backup: Path | None = None
+        self.name = f"the {kind} backend of {directory}"
+        self._marker = self._notes / f"{marker.name}.opsconsole-lock"
+        self._lock = StateLock(self._marker, operation) if lock else None
+        self._lock_timeout = lock_timeout
+        self._on_wait = on_wait
+        self._descriptor = -1
+        self._binary = find_binary()
+        self._stored: SnapshotMeta | None = None
+
+    def open(self) -> None:
+        """Exclude other native runs in this directory.
+
+        Raises:
+            UserError: Another is at work, or the directory is not initialised, or not writable.
+        """
+        if not self._notes.is_dir():
+            raise UserError(
+                f"{self._directory} is not initialised, and the program keeps its state in"
+                f" {self.name}.",
+                self._init(),
+            )
+        if self._lock is not None:
+            self._descriptor = self._lock.acquire(
+                self._open_marker, self._lock_timeout, self._on_wait
+            )
+
+    def read(self) -> bytes:
+        """Pull the state; nothing when the backend has none yet.
+
+        Raises:
+            UserError: The backend cannot be reached, or is not initialised.
+        """
+        found = self._run("pull", b"").strip()
+        state = State.parse(found, self.name)
+        self._stored = SnapshotMeta(state.lineage if found else "", state.serial)
+        return found
+
+    def back_up(self) -> None:
+        """Do nothing: a push replaces the state whole, and backends keep their own versions."""
+
+    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+        """Push the state, and return what Terraform stored it under.
+
+        It raises the serial by one more where there was a state before, and chooses the lineage
+        where there was none.
+
+        Raises:
+            UserError: Someone else wrote it since it was read, or it could not be pushed.
+        """
+        before = self._stored
+        self.read()
+        if before is not None and self._stored != before:
+            raise self._moved(before)
+        arguments = ["-lock=true" if self._lock else "-lock=false"]
+        if self._lock_timeout:
+            arguments.append(f"-lock-timeout={int(self._lock_timeout * 1000)}ms")
+        pushed = "".join(pieces).encode()
+        self._run("push", pushed, *arguments, "-")
+        found = State.parse(self.read(), self.name)
+        mine = State.parse(pushed, "to push")
+        if found.serial not in (meta.serial, meta.serial + 1) or not _same(found, mine):
+            raise self._moved(meta)
+        return SnapshotMeta(found.lineage, found.serial)
+
+    def close(self) -> None:
+        """Let other native runs in this directory go on."""
+        if self._lock is not None and self._descriptor >= 0:
+            self._lock.release(self._descriptor)
+            self._descriptor = -1
+
+    def _open_marker(self) -> int:
+        try:
+            return os.open(self._marker, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise refused("write", self._marker, error, "Nothing was changed.") from error
+
+    def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
+        command = [self._binary, "state", verb, *arguments]
+        environment = {**os.environ, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "TF_CLI_ARGS": ""}
+        try:
+            done = subprocess.run(
+                command,
+                input=stdin,
+                capture_output=True,
+                cwd=self._directory,
+                env=environment,
+                # Ctrl-C is for this process: a push that has begun is to end.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UserError(f"Cannot run {self._binary}: {error.strerror}.") from error
+        if done.returncode == 0:
+            return done.stdout
+        said = _plain(done.stderr or done.stdout)
+        raise UserError(
+            f"`{Path(self._binary).name} state {verb}` failed for {self.name}: {said}",
+            self._remedy(verb, said),
+        )
+
+    def _remedy(self, verb: str, said: str) -> str:
+        if "init" in said:
+            return self._init()
+        return _KEPT if verb == "push" else ""
+
+    def _init(self) -> str:
+        return f"Run `{Path(self._binary).name} init` in {self._directory} first."
+
+    def _moved(self, before: SnapshotMeta) -> UserError:
+        now = self._stored or SnapshotMeta("", 0)
+        what = f"serial {now.serial}, not {before.serial}"
+        if now.lineage != before.lineage:
+            what = f"lineage {now.lineage}, not {before.lineage or 'none'}"
+        return UserError(
+            f"The state in {self.name} was written by someone else meanwhile: it has {what}.",
+            f"It is as they left it. {_KEPT}",
+        )
+
+
+def _same(found: State, mine: State) -> bool:
+    """Tell whether two states hold the same objects; Terraform may drop fields it does not know."""
+    if found.digest() == mine.digest():
+        return True
+    addresses = list(mine.addresses())
+    return addresses == list(found.addresses()) and all(
+        _attributes(found, address) == _attributes(mine, address) for address in addresses
+    )
+
+
+def _attributes(state: State, address: Address) -> object:
+    item = state.get(address)
+    return item and item.attributes
+
+
+def _plain(text: bytes) -> str:
+    """Take frame, colours and line breaks out of what Terraform prints for an error."""
+    plain = _COLOUR.sub("", text.decode(errors="replace"))
+    lines = [line.strip(" │╷╵") for line in plain.splitlines()]
+    return " ".join(line for line in lines if line)

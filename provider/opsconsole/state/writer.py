@@ -1,0 +1,282 @@
+"""A session on a state: what is changed, made durable, written and finished, in the right order.
+
+An intent is durable before its call, a completed change before the next step that depends on it,
+the backup before the first write of state, and all of it in state before the journal goes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from opsconsole.errors import UserError
+from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.cadence import Cadence
+from opsconsole.state.journal import Journal
+from opsconsole.state.model import Snapshot, State
+from opsconsole.state.objects import Change, object_id
+from opsconsole.state.records import (
+    Changed,
+    Ended,
+    Intent,
+    Settled,
+    Started,
+    Writing,
+    Written,
+)
+from opsconsole.state.unresolved import read_unresolved, write_unresolved
+
+
+class StateSession:
+    """An open state. Change `state`, `record` what belongs together, `flush` before what depends.
+
+    Leaving the `with` block closes it, whatever happened: what was done is in state.
+
+    Attributes:
+        state: The state to read and to change; every change is noticed here.
+        unresolved: Calls of earlier runs whose outcome nobody has told yet.
+        folded: How many changes of a run that crashed were taken in when this one was opened.
+    """
+
+    def __init__(self, backend: Backend, state: State, cadence: Cadence, folded: int = 0) -> None:
+        self.state = state
+        self.folded = folded
+        self.unresolved: Sequence[Intent] = tuple(read_unresolved(backend.unresolved))
+        self._backend = backend
+        self._cadence = cadence
+        self._base = Started(state.lineage, state.serial, state.digest(), state.empty, now())
+        self._journal: Journal | None = None
+        self._pending: list[Change] = []
+        self._intents: dict[str, Intent] = {}
+        self._since_write = 0
+        self._wrote_at = time.monotonic()
+        self._last_cost = 0.0
+        self._backed_up = False
+        self._closed = False
+        self._released = False
+        self._writing = asyncio.Lock()
+        self._disk = threading.Lock()
+        state.on_change = self._pending.append
+
+    def __enter__(self) -> StateSession:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
+        """Note that a call is about to be made that cannot safely be repeated; return its id.
+
+        It must be flushed before the call. Nothing secret belongs in `details`.
+        """
+        intent = Intent(uuid.uuid4().hex[:12], address, call, dict(details), now())
+        self._intents[intent.id] = intent
+        self._started().append(intent)
+        return intent.id
+
+    def settle(self, intent: str, outcome: str) -> None:
+        """Note that the outcome of an intent is known and changed nothing: a refusal, say."""
+        if self._intents.pop(intent, None) is not None:
+            self._started().append(Settled(intent, outcome))
+
+    def record(self, settles: Iterable[str] = ()) -> None:
+        """Put what `state` was changed by since the last call into the journal, as one record.
+
+        Args:
+            settles: The intents whose outcome these changes are.
+        """
+        known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
+        if self._pending or known:
+            self._started().append(Changed(tuple(self._pending), tuple(known)))
+            self._since_write += len(self._pending)
+            self._pending.clear()
+
+    async def flush(self) -> None:
+        """Return once all that was noted and recorded is durable. Callers share one write.
+
+        Raises:
+            UserError: The journal cannot be written: make no further call.
+        """
+        self.record()
+        if self._journal is not None:
+            await self._journal.flush()
+
+    async def checkpoint_if_due(self) -> bool:
+        """Write state if its turn has come (`Cadence`); tell whether it was written.
+
+        Raises:
+            UserError: It cannot be written; everything is in the journal.
+        """
+        self.record()
+        since = time.monotonic() - self._wrote_at
+        if self._writing.locked() or not self._cadence.due(
+            self._since_write, since, self._last_cost
+        ):
+            return False
+        await self.checkpoint()
+        return True
+
+    async def checkpoint(self) -> None:
+        """Write state now, in a thread, while changes go on.
+
+        Raises:
+            UserError: It cannot be written; everything is in the journal.
+        """
+        async with self._writing:
+            draft = self._draft()
+            if draft is None:
+                return
+            writing = asyncio.ensure_future(asyncio.to_thread(self._write, draft))
+            try:
+                await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                # A write that has begun cannot be called back, and the next must not overtake it.
+                await writing
+                raise
+
+    def resolve(self, intents: Iterable[str]) -> None:
+        """Strike calls off the list of unknown outcomes: the user, or the console, told them.
+
+        Raises:
+            UserError: The list cannot be written.
+        """
+        done = set(intents)
+        left = tuple(call for call in self.unresolved if call.id not in done)
+        if len(left) != len(self.unresolved):
+            write_unresolved(self._backend.unresolved, left)
+            self.unresolved = left
+
+    def close(self) -> None:
+        """Write state, remove the journal, release the lock. Calls still open become unresolved.
+
+        Raises:
+            UserError: State cannot be written. The journal then stays, and the error names what
+                not even the journal holds.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            with self._disk:
+                draft = self._draft()
+            if draft is not None:
+                self._write(draft)
+            if self._journal is not None:
+                self._end(self._journal)
+        except UserError as error:
+            raise self._unsaved(error) from error
+        finally:
+            self._release()
+
+    def abandon(self) -> None:
+        """Stop now: make the journal durable and leave it for the next run to take in.
+
+        Raises:
+            UserError: The journal cannot be written.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.record()
+            if self._journal is not None:
+                self._journal.flush_now()
+        except UserError as error:
+            raise self._unsaved(error) from error
+        finally:
+            self._release()
+
+    def _started(self) -> Journal:
+        if self._journal is None:
+            self._journal = Journal.create(self._backend.journal)
+            self.state.lineage = self.state.lineage or str(uuid.uuid4())
+            self._journal.append(replace(self._base, lineage=self.state.lineage, at=now()))
+        return self._journal
+
+    def _draft(self) -> _Draft | None:
+        """Take what is to be written out of the state, which may change while it is written."""
+        self.record()
+        if not self.state.changed:
+            return None
+        count, self._since_write = self._since_write, 0
+        before = self.state.serial
+        serial = self.state.raise_serial()
+        return _Draft(self._started(), self.state.snapshot(), before, serial, count)
+
+    def _write(self, draft: _Draft) -> None:
+        with self._disk:
+            if self._released:
+                # It was begun and its turn came too late: the lock is no longer held.
+                return
+            begun = time.monotonic()
+            try:
+                draft.journal.flush_now()
+                if not self._backed_up:
+                    self._backend.back_up()
+                    self._backed_up = True
+                draft.journal.append(Writing(draft.serial, draft.snapshot.digest()))
+                draft.journal.flush_now()
+                wanted = SnapshotMeta(self.state.lineage, draft.serial)
+                stored = self._backend.write(draft.snapshot.pieces(), wanted)
+                self.state.lineage, self.state.serial = stored
+            except UserError:
+                self.state.serial, self.state.changed = draft.before, True
+                self._since_write += draft.count
+                raise
+            finally:
+                self._wrote_at = time.monotonic()
+                self._last_cost = self._wrote_at - begun
+            draft.journal.append(Written(stored.serial, stored.lineage))
+
+    def _end(self, journal: Journal) -> None:
+        if self._intents:
+            listed = (*self.unresolved, *self._intents.values())
+            write_unresolved(self._backend.unresolved, listed)
+            self.unresolved = listed
+        journal.append(Ended())
+        journal.flush_now()
+        journal.remove()
+        self._journal = None
+
+    def _unsaved(self, error: UserError) -> UserError:
+        lost = [*(self._journal.waiting_changes() if self._journal else ()), *self._pending]
+        if not lost:
+            return error
+        named = ", ".join(f"{item.address} = {object_id(item.image) or 'gone'}" for item in lost)
+        return UserError(f"{error.message} Neither state nor journal holds: {named}.", error.remedy)
+
+    def _release(self) -> None:
+        self.state.on_change = None
+        with self._disk:
+            self._released = True
+            if self._journal is not None:
+                self._journal.close()
+            self._backend.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What one write of state needs, fixed when it begins."""
+
+    journal: Journal
+    snapshot: Snapshot
+    before: int
+    serial: int
+    count: int
+
+
+def now() -> str:
+    """Return the time for a record: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

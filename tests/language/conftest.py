@@ -1,0 +1,217 @@
+"""What the tests of programs share: an evaluator for bare templates, and Terraform as judge."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.language.block_reading import definition_of
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import build_graph
+from opsconsole.language.instances import Instance
+from opsconsole.language.model import Program
+from opsconsole.language.sources import load_directory
+from opsconsole.language.value_types import type_to_json
+from opsconsole.language.variables import resolve_variables
+from opsconsole.state.addresses import Address
+from opsconsole.state.layout import Number
+
+
+@pytest.fixture
+def write_program(tmp_path: Path) -> Callable[[Any], Path]:
+    """Write a program to a directory of its own and return the directory."""
+
+    def write(document: Any, name: str = "program") -> Path:
+        directory = tmp_path / name
+        directory.mkdir(exist_ok=True)
+        text = document if isinstance(document, str) else json.dumps(document)
+        (directory / "main.tf.json").write_text(text, "utf-8")
+        return directory
+
+    return write
+
+
+@dataclass
+class Run:
+    """A program under evaluation, and what its instances hold."""
+
+    program: Program
+    evaluator: Evaluator
+    held: dict[str, Any]
+    lookups: list[str]
+
+    def instance(self, address: str) -> Instance:
+        """Return an instance by its full address."""
+        block = self.program.blocks[Address.parse(address).config]
+        return self.evaluator.instances(block)[Address.parse(address).key]
+
+    def config(self, address: str) -> dict[str, Any]:
+        """Return what an instance declares, nulls left out."""
+        values = self.evaluator.config(self.instance(address)).values
+        return {name: value for name, value in values.items() if value is not None}
+
+    def output(self, name: str) -> Any:
+        """Return the value of an output."""
+        return self.evaluator.output(name).value
+
+
+@pytest.fixture
+def start(write_program: Callable[..., Path]) -> Callable[..., Run]:
+    """Read a program and make an evaluator for it."""
+
+    def begin(
+        document: Any,
+        held: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        arguments: Sequence[tuple[str, str]] = (),
+        **options: Any,
+    ) -> Run:
+        directory = write_program(document)
+        program = load_directory(directory)
+        build_graph(program)
+        variables = resolve_variables(
+            program, directory=directory, environment={}, arguments=arguments
+        )
+        values: dict[str, Any] = dict(held or {})
+        lookups: list[str] = []
+
+        def lookup(address: str) -> Any:
+            lookups.append(address)
+            found = values.get(address)
+            if not isinstance(found, dict):
+                return found
+            block = program.blocks[Address.parse(address).config]
+            return {**definition_of(block).empty(), **found}
+
+        evaluator = Evaluator(program, variables, lookup, **options)
+        return Run(program, evaluator, values, lookups)
+
+    return begin
+
+
+def _guarded(template: str) -> dict[str, Any]:
+    """Make an output whose value is a list: empty where the template fails.
+
+    `try` keeps a failing expression from stopping the run, in both engines alike.
+    """
+    inner = json.dumps(template, ensure_ascii=False)
+    if template.startswith("${") and template.endswith("}"):
+        inner = template[2:-1]
+    return {"value": f"${{try([{inner}], [])}}"}
+
+
+@pytest.fixture
+def ours() -> Callable[..., list[tuple[Any, Any]]]:
+    """Evaluate templates natively; return type and value of each, as Terraform writes them."""
+
+    def evaluate(directory: Path) -> list[tuple[Any, Any]]:
+        program = load_directory(directory)
+        evaluator = Evaluator(program, {}, dict.get.__get__({}), settled=True)
+        values = evaluator.outputs()
+        return [
+            (type_to_json(values[name].type), _as_text(values[name].value))
+            for name in sorted(values, key=lambda name: int(name[1:]))
+        ]
+
+    return evaluate
+
+
+@pytest.fixture
+def judged(
+    write_program: Callable[..., Path],
+    ours: Callable[[Path], list[tuple[Any, Any]]],
+    terraform: Callable[..., subprocess.CompletedProcess[str]],
+) -> Callable[[Sequence[str]], list[tuple[str, Any, Any]]]:
+    """Evaluate templates by both engines; return those on which they differ."""
+
+    def judge(
+        templates: Sequence[str], local_values: Mapping[str, Any] | None = None
+    ) -> list[tuple[str, Any, Any]]:
+        document = {
+            "locals": dict(local_values or {}),
+            "output": {f"o{place}": _guarded(text) for place, text in enumerate(templates)},
+        }
+        directory = write_program(document)
+        mine = ours(directory)
+        terraform(directory, "apply", "-auto-approve", "-no-color")
+        found: Mapping[str, Any] = json.loads(
+            terraform(directory, "output", "-json").stdout, parse_float=str
+        )
+        theirs = [
+            (found[f"o{place}"]["type"], found[f"o{place}"]["value"])
+            for place in range(len(templates))
+        ]
+        return [
+            (text, one, other)
+            for text, one, other in zip(templates, mine, theirs, strict=True)
+            if not _agree(one, other)
+        ]
+
+    return judge
+
+
+def _agree(mine: tuple[Any, Any], theirs: tuple[Any, Any]) -> bool:
+    """Compare values to the last digit, and types but for those of nulls, which are not kept."""
+    return _written(mine[1]) == _written(theirs[1]) and _same_type(mine[0], theirs[0])
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _same_type(mine: Any, theirs: Any) -> bool:
+    if mine == "dynamic":
+        return True
+    if isinstance(mine, list) and isinstance(theirs, list):
+        return len(mine) == len(theirs) and all(map(_same_type, mine, theirs))
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        return mine.keys() == theirs.keys() and all(
+            _same_type(mine[name], theirs[name]) for name in mine
+        )
+    return bool(mine == theirs)
+
+
+def _as_text(value: Any) -> Any:
+    """Replace numbers that are not whole by their text."""
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, dict):
+        return {key: _as_text(item) for key, item in value.items()}
+    return [_as_text(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture
+def terraform() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the terraform binary in a directory; a failing command fails the test."""
+    binary = shutil.which("terraform")
+    if binary is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("the terraform binary is missing")
+        pytest.skip("the terraform binary is missing")
+
+    def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        result = subprocess.run(
+            [binary, *arguments],
+            cwd=directory,
+            env={
+                **{k: v for k, v in os.environ.items() if not k.startswith("TF_")},
+                "TF_IN_AUTOMATION": "1",
+                "CHECKPOINT_DISABLE": "1",
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    return run

@@ -1,0 +1,599 @@
+"""Configurations, instances and outputs: unknown, sensitive and converted values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.targets import Trigger
+from opsconsole.resources import AGENT, HOST
+from opsconsole.state.addresses import Address
+from opsconsole.values import UNKNOWN
+
+Start = Callable[..., Any]
+
+
+def hosts(**bodies: Any) -> dict[str, Any]:
+    """Declare hosts by name."""
+    return {"resource": {"opsconsole_host": bodies}}
+
+
+def outputs(**values: Any) -> dict[str, Any]:
+    """Declare outputs by name."""
+    return {"output": {name: {"value": value} for name, value in values.items()}}
+
+
+def test_every_attribute_is_there_and_converted(start: Start) -> None:
+    run = start(
+        hosts(
+            a={
+                "name": 5,
+                "target_port": "22",
+                "skip_tls_verify": "true",
+                "tags": ["b:2", "a:1", "b:2"],
+                "jump_host_ids": ["z", "y"],
+            }
+        )
+    )
+    values = run.evaluator.config(run.instance("opsconsole_host.a")).values
+    assert tuple(values) == HOST.names
+    assert values["name"] == "5"
+    assert values["target_port"] == 22
+    assert values["skip_tls_verify"] is True
+    assert values["tags"] == ["a:1", "b:2"]
+    assert values["jump_host_ids"] == ["z", "y"]
+    assert values["org_id"] is None
+
+
+def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(start: Start) -> None:
+    run = start(
+        {
+            "resource": {
+                "opsconsole_agent": {
+                    "a": {
+                        "host_id": "h",
+                        "specialty_id": "s",
+                        "credential_config": [{"credential_id": "c", "order": "1", "more": 1}],
+                    }
+                }
+            }
+        }
+    )
+    assert run.config("opsconsole_agent.a")["credential_config"] == [
+        {"credential_id": "c", "credential_role": None, "order": 1, "is_required": None}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        (None, UNKNOWN),
+        (UNKNOWN, UNKNOWN),
+        ({"id": UNKNOWN}, UNKNOWN),
+        ({"id": "hst_1"}, "hst_1"),
+    ],
+)
+def test_a_reference_is_known_when_its_resource_is(start: Start, held: Any, expected: Any) -> None:
+    run = start(
+        hosts(a={"name": "a"}, b={"name": "b", "external_id": "${opsconsole_host.a.id}"}),
+        {"opsconsole_host.a": held},
+    )
+    assert run.config("opsconsole_host.b")["external_id"] is expected or (
+        run.config("opsconsole_host.b")["external_id"] == expected
+    )
+
+
+def test_unknown_travels_as_far_as_it_must(start: Start) -> None:
+    a = "opsconsole_host.a"
+    run = start(
+        {
+            **hosts(a={"name": "a"}),
+            **outputs(
+                template=f"x-${{{a}.id}}",
+                listed=[f"${{{a}.id}}", "k"],
+                length=f"${{length([{a}.id, 1])}}",
+                set_length=f"${{length(toset([{a}.id, 'k']))}}".replace("'", '"'),
+                concat=f"${{concat([{a}.id], [1])[1]}}",
+                joined=f'${{join(",", [{a}.id])}}',
+                decided=f"${{true || {a}.is_jump_host}}",
+                undecided=f"${{{a}.is_jump_host ? 1 : 2}}",
+                equal=f"${{{a}.id == 1}}",
+                found=f"${{contains([{a}.id, 1], 1)}}",
+                not_found=f"${{contains([{a}.id, 1], 2)}}",
+                tried=f"${{try({a}.id, 1)}}",
+                mapped=f"${{[for x in [{a}.id, 1] : x]}}",
+                key=f"${{{{({a}.id) = 1}}}}",
+                json=f"${{jsonencode([{a}.id])}}",
+            ),
+        },
+        {a: {"id": UNKNOWN, "is_jump_host": UNKNOWN}},
+    )
+    assert {name: run.output(name) for name in run.program.outputs} == {
+        "template": UNKNOWN,
+        "listed": [UNKNOWN, "k"],
+        "length": 2,
+        "set_length": UNKNOWN,
+        "concat": 1,
+        "joined": UNKNOWN,
+        "decided": True,
+        "undecided": UNKNOWN,
+        "equal": UNKNOWN,
+        "found": True,
+        "not_found": UNKNOWN,
+        "tried": UNKNOWN,
+        "mapped": [UNKNOWN, 1],
+        "key": UNKNOWN,
+        "json": UNKNOWN,
+    }
+
+
+def test_sensitive_values_mark_the_paths_that_they_reach(start: Start) -> None:
+    run = start(
+        {
+            "variable": {"secret": {"sensitive": True}},
+            "resource": {
+                "opsconsole_host": {
+                    "a": {
+                        "name": "a",
+                        "knowledge": "the key is ${var.secret}",
+                        "tags": ["k:${var.secret}", "plain"],
+                        "jump_host_ids": ["x", "${var.secret}"],
+                    },
+                    "b": {"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"},
+                    "c": {"name": "c", "knowledge": "${opsconsole_host.a.name}"},
+                }
+            },
+        },
+        {"opsconsole_host.a": {"name": "a", "knowledge": "the key is s"}},
+        arguments=[("var", "secret=s")],
+    )
+    evaluator = run.evaluator
+    first = evaluator.config(run.instance("opsconsole_host.a"))
+    assert first.sensitive == (("knowledge",), ("tags",), ("jump_host_ids", 1))
+    assert first.values["jump_host_ids"] == ["x", "s"]
+    assert evaluator.config(run.instance("opsconsole_host.b")).sensitive == (("knowledge",),)
+    assert evaluator.config(run.instance("opsconsole_host.c")).sensitive == ()
+
+
+def test_sensitive_paths_of_state_count_too(start: Start) -> None:
+    run = start(
+        hosts(a={"name": "a"}, b={"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"}),
+        {"opsconsole_host.a": {"knowledge": "k"}},
+        sensitive=lambda address: [("knowledge",)] if address == "opsconsole_host.a" else [],
+    )
+    assert run.evaluator.config(run.instance("opsconsole_host.b")).sensitive == (("knowledge",),)
+
+
+def test_a_sensitive_path_may_lead_into_a_value(start: Start) -> None:
+    run = start(
+        {
+            **hosts(
+                a={"name": "a"},
+                b={"name": "b", "knowledge": "${opsconsole_host.a.jump_host_ids[1]}"},
+                c={"name": "c", "knowledge": "${opsconsole_host.a.jump_host_ids[0]}"},
+                d={"name": "d", "knowledge": "${jsonencode(opsconsole_host.a)}"},
+                e={"name": "e", "knowledge": "${opsconsole_host.a.name}"},
+            ),
+        },
+        {"opsconsole_host.a": {"name": "a", "jump_host_ids": ["x", "y"]}},
+        sensitive=lambda address: [("jump_host_ids", 1), ("name", 7), ("tags", "gone")],
+    )
+    sensitive = {
+        name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive
+        for name in "bcde"
+    }
+    assert sensitive == {
+        "b": (("knowledge",),),
+        "c": (),
+        "d": (("knowledge",),),
+        "e": (("knowledge",),),
+    }
+
+
+def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
+    agent = "opsconsole_agent.a"
+    run = start(
+        {
+            "resource": {"opsconsole_agent": {"a": {"host_id": "h", "specialty_id": "s"}}},
+            **outputs(
+                order=f"${{{agent}.credential_config[0].order}}",
+                roles=f"${{{agent}.credential_config[*].credential_role}}",
+                whole=f"${{{agent}.timeouts}}" if "timeouts" in AGENT.names else "none",
+                list=f"${{{agent}.credential_config == tolist([])}}",
+                plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
+            ),
+        },
+        {
+            agent: {
+                "credential_config": [
+                    {"credential_id": "c", "credential_role": "r", "order": 2, "is_required": None}
+                ],
+                "plugin_ids": ["b", "a"],
+            }
+        },
+    )
+    assert run.output("order") == 2
+    assert run.output("roles") == ["r"]
+    assert run.output("list") is False
+    assert run.output("plugins") is True
+
+
+def test_a_sensitive_output_must_be_declared_so(start: Start) -> None:
+    document = {
+        "variable": {"secret": {"sensitive": True}},
+        "output": {
+            "bare": {"value": "${var.secret}"},
+            "declared": {"value": ["${var.secret}"], "sensitive": True},
+            "lifted": {"value": "${nonsensitive(var.secret)}"},
+            "asked": {"value": "${issensitive(var.secret)}"},
+        },
+    }
+    run = start(document, arguments=[("var", "secret=s")])
+    with pytest.raises(UserError, match=r"output\.bare: its value is sensitive"):
+        run.evaluator.output("bare")
+    assert run.evaluator.output("declared").sensitive
+    assert run.output("declared") == ["s"]
+    assert run.output("lifted") == "s"
+    assert run.output("asked") is True
+
+
+def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start: Start) -> None:
+    run = start(
+        {
+            "variable": {"key": {"ephemeral": True, "sensitive": True}},
+            "provider": {"opsconsole": {"api_key": "${var.key}", "max_retries": "2"}},
+            **hosts(a={"name": "${var.key}"}),
+        },
+        arguments=[("var", "key=svc_ak_x")],
+    )
+    settings = run.evaluator.provider_config()
+    assert settings.values["api_key"] == "svc_ak_x"
+    assert settings.values["max_retries"] == 2
+    assert settings.sensitive == (("api_key",),)
+    with pytest.raises(UserError, match="an ephemeral value cannot be kept in state"):
+        run.config("opsconsole_host.a")
+
+
+def test_a_provider_that_is_not_declared_sets_nothing(start: Start) -> None:
+    settings = start(hosts(a={"name": "a"})).evaluator.provider_config()
+    assert set(settings.values.values()) == {None}
+
+
+def test_count_makes_instances(start: Start) -> None:
+    run = start(
+        {
+            **hosts(
+                a={"count": "${2 + 0}", "name": "a-${count.index}"},
+                b={"name": "b", "external_id": "${opsconsole_host.a[1].id}"},
+            ),
+            **outputs(
+                all="${opsconsole_host.a[*].id}",
+                some="${[for h in opsconsole_host.a : h.name]}",
+                number="${length(opsconsole_host.a)}",
+            ),
+        },
+        {
+            "opsconsole_host.a[0]": {"id": "hst_0", "name": "a-0"},
+            "opsconsole_host.a[1]": {"id": "hst_1", "name": "a-1"},
+        },
+    )
+    instances = run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
+    assert [item.address for item in instances.values()] == [
+        "opsconsole_host.a[0]",
+        "opsconsole_host.a[1]",
+    ]
+    assert run.config("opsconsole_host.a[1]")["name"] == "a-1"
+    assert run.config("opsconsole_host.b")["external_id"] == "hst_1"
+    assert run.output("all") == ["hst_0", "hst_1"]
+    assert run.output("some") == ["a-0", "a-1"]
+    assert run.output("number") == 2
+
+
+@pytest.mark.parametrize("each", ['${toset(["x", "y"])}', {"y": "y", "x": "x"}])
+def test_for_each_makes_instances(start: Start, each: Any) -> None:
+    run = start(
+        {
+            **hosts(
+                a={"for_each": each, "name": "${each.key}-${each.value}"},
+                b={
+                    "for_each": "${opsconsole_host.a}",
+                    "name": "${each.value.name}",
+                    "external_id": "${opsconsole_host.a[each.key].id}",
+                },
+            ),
+            **outputs(ids="${{for k, h in opsconsole_host.a : k => h.id}}"),
+        },
+        {
+            'opsconsole_host.a["x"]': {"id": "hst_x", "name": "x-x"},
+            'opsconsole_host.a["y"]': {"id": "hst_y", "name": "y-y"},
+        },
+    )
+    assert list(run.evaluator.instances(run.program.blocks["opsconsole_host.a"])) == ["x", "y"]
+    assert run.config('opsconsole_host.a["y"]') == {"name": "y-y"}
+    assert run.config('opsconsole_host.b["x"]') == {"name": "x-x", "external_id": "hst_x"}
+    assert run.output("ids") == {"x": "hst_x", "y": "hst_y"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "message"),
+    [
+        ({"count": "${opsconsole_host.z.target_port}"}, "only apply settles"),
+        ({"count": -1}, "whole number from 0 on"),
+        ({"count": 1.5}, "whole number from 0 on"),
+        ({"count": None}, "must not be null"),
+        ({"count": "many"}, "a number is required"),
+        ({"count": "${sensitive(1)}"}, "must not be sensitive"),
+        ({"for_each": ["a"]}, "a map or a set of strings, not a tuple"),
+        ({"for_each": "${toset([1])}"}, "not a set of number"),
+        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "only apply settles"),
+        ({"for_each": "${opsconsole_host.z.tags}"}, "only apply settles"),
+        ({"for_each": None}, "not null"),
+        ({"for_each": "${sensitive({})}"}, "must not be sensitive"),
+    ],
+)
+def test_instances_that_cannot_be_told_are_refused(start: Start, meta: Any, message: str) -> None:
+    run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
+    with pytest.raises(UserError, match=message) as caught:
+        run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
+    assert str(caught.value).startswith(f"opsconsole_host.a: {next(iter(meta))}: ")
+
+
+def test_all_instances_are_looked_up_once(start: Start) -> None:
+    size = 50
+    held = {f"opsconsole_host.a[{place}]": {"id": f"hst_{place}"} for place in range(size)}
+    run = start(
+        hosts(
+            a={"count": size, "name": "a"},
+            b={"count": size, "name": "${opsconsole_host.a.*.id[count.index]}"},
+            c={"count": size, "name": "${opsconsole_host.a[count.index].id}"},
+        ),
+        held,
+    )
+    for block in ("b", "c"):
+        run.lookups.clear()
+        names = [run.config(f"opsconsole_host.{block}[{place}]")["name"] for place in range(size)]
+        assert names == [f"hst_{place}" for place in range(size)]
+        assert len(run.lookups) <= size
+
+
+def test_a_reference_costs_one_lookup(start: Start) -> None:
+    size = 500
+    bodies: dict[str, Any] = {f"h{place}": {"name": "h"} for place in range(size)}
+    bodies |= {
+        f"u{place}": {"name": "u", "external_id": f"${{opsconsole_host.h{place}.id}}"}
+        for place in range(size)
+    }
+    run = start(hosts(**bodies), {f"opsconsole_host.h{p}": {"id": "hst_1"} for p in range(size)})
+    for block in run.program.resources:
+        run.evaluator.config(run.evaluator.instances(block)[None])
+    assert len(run.lookups) == size
+
+
+def test_a_local_value_is_kept_only_once_all_it_needs_is_known(start: Start) -> None:
+    run = start(
+        {
+            **hosts(a={"name": "a"}, b={"name": "${local.made.id}"}),
+            "locals": {"made": {"id": "${opsconsole_host.a.id}"}},
+        }
+    )
+    assert run.config("opsconsole_host.b")["name"] is UNKNOWN
+    run.held["opsconsole_host.a"] = {"id": "hst_1"}
+    assert run.config("opsconsole_host.b")["name"] == "hst_1"
+
+
+def test_data_sources_are_referred_to(start: Start) -> None:
+    run = start(
+        {
+            "data": {
+                "opsconsole_specialties": {"all": {}},
+                "opsconsole_specialty": {"one": {"key": "ops"}},
+            },
+            **outputs(
+                keys="${data.opsconsole_specialties.all.specialties[*].key}",
+                id="${data.opsconsole_specialty.one.id}",
+            ),
+        },
+        {
+            "data.opsconsole_specialties.all": {"specialties": [{"key": "a"}, {"key": "b"}]},
+            "data.opsconsole_specialty.one": {"id": "spc_1"},
+        },
+    )
+    assert run.config("data.opsconsole_specialty.one") == {"key": "ops"}
+    assert run.output("keys") == ["a", "b"]
+    assert run.output("id") == "spc_1"
+
+
+def test_settings_of_the_run(start: Start) -> None:
+    document = outputs(
+        space="${terraform.workspace}",
+        module="${path.module}",
+        when="${plantimestamp()}",
+        now="${timestamp()}",
+        unique="${uuid()}",
+    )
+    moment = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
+    run = start(document, workspace="blue", planned_at=moment)
+    assert run.output("space") == "blue"
+    assert run.output("module") == "."
+    assert run.output("when") == "2024-01-02T03:04:05Z"
+    assert run.output("now") is UNKNOWN
+    assert run.output("unique") is UNKNOWN
+    settled = start(document, settled=True)
+    assert settled.output("now").endswith("Z")
+    assert len(settled.output("unique")) == 36
+
+
+def test_files_are_read_beside_the_program(start: Start, tmp_path: Any) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "notes.txt").write_text("hello\n")
+    (tmp_path / "program" / "page.tpl").write_text("%{ for x in xs }${upper(x)} %{ endfor }$${}")
+    (tmp_path / "program" / "bad.tpl").write_text('${templatefile("page.tpl", {})}')
+    run = start(
+        outputs(
+            text='${file("notes.txt")}',
+            there='${fileexists("none.txt")}',
+            hash='${filemd5("${path.module}/notes.txt")}',
+            page='${templatefile("page.tpl", {xs = ["a", "b"]})}',
+            lacking='${templatefile("page.tpl", {})}',
+            recursive='${templatefile("bad.tpl", {})}',
+            missing='${file("none.txt")}',
+        )
+    )
+    assert run.output("text") == "hello\n"
+    assert run.output("there") is False
+    assert run.output("hash") == "b1946ac92492d2347c6235b4d2611184"
+    assert run.output("page") == "A B ${}"
+    for name, message in {
+        "lacking": "the template names xs",
+        "recursive": "a template cannot call templatefile",
+        "missing": "cannot read .*none.txt",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            run.output(name)
+
+
+def test_import_blocks_are_evaluated(start: Start) -> None:
+    run = start(
+        {
+            "locals": {"ids": {"x": "hst_x", "y": "hst_y"}},
+            **hosts(
+                a={"name": "a"},
+                b={"name": "b", "for_each": "${local.ids}"},
+                c={"name": "c", "count": 1},
+            ),
+            "import": [
+                {"to": "opsconsole_host.a", "id": "hst_${1 + 1}"},
+                {
+                    "for_each": "${local.ids}",
+                    "to": "opsconsole_host.b[each.key]",
+                    "id": "${each.value}",
+                },
+                {"to": "opsconsole_host.c[0]", "id": "hst_c", "provider": "opsconsole"},
+                {"to": 'opsconsole_host.b["z"]', "id": "hst_z"},
+            ],
+        }
+    )
+    assert [(str(item.address), item.id) for item in run.evaluator.imports()] == [
+        ("opsconsole_host.a", "hst_2"),
+        ('opsconsole_host.b["x"]', "hst_x"),
+        ('opsconsole_host.b["y"]', "hst_y"),
+        ("opsconsole_host.c[0]", "hst_c"),
+        ('opsconsole_host.b["z"]', "hst_z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"to": "opsconsole_host.a", "id": ""},
+        {"to": "opsconsole_host.a", "id": "${opsconsole_host.a.id}"},
+        {"to": "opsconsole_host.a.name", "id": "x"},
+        {"to": "module.m.opsconsole_host.a", "id": "x"},
+        {"to": "1 + 1", "id": "x"},
+    ],
+)
+def test_import_blocks_that_cannot_be_carried_out_are_refused(start: Start, block: Any) -> None:
+    run = start({**hosts(a={"name": "a", "count": 1}), "import": [block]})
+    with pytest.raises(UserError, match="import of"):
+        run.evaluator.imports()
+
+
+def test_replacement_triggers_are_told(start: Start) -> None:
+    def triggered(*texts: str) -> dict[str, Any]:
+        return {"count": 2, "name": "t", "lifecycle": {"replace_triggered_by": list(texts)}}
+
+    run = start(
+        hosts(
+            a={"name": "a", "count": 2},
+            b={"name": "b"},
+            c={"name": "c", "for_each": {"k": 1}},
+            t=triggered(
+                "${opsconsole_host.b}",
+                "opsconsole_host.b.name",
+                "${opsconsole_host.a[count.index]}",
+                'opsconsole_host.c["k"].tags',
+                "opsconsole_host.a",
+            ),
+        )
+    )
+    b, a, c = (f"opsconsole_host.{name}" for name in "bac")
+    assert run.evaluator.triggers(run.instance("opsconsole_host.t[1]")) == (
+        Trigger(b, None, ()),
+        Trigger(b, None, ("name",)),
+        Trigger(a, f"{a}[1]", ()),
+        Trigger(c, f'{c}["k"]', ("tags",)),
+        Trigger(a, None, ()),
+    )
+
+
+def test_moved_and_removed_blocks_are_addresses(start: Start) -> None:
+    program = start(
+        {
+            **hosts(b={"name": "b"}),
+            "moved": [{"from": "opsconsole_host.a[0]", "to": "opsconsole_host.b"}],
+            "removed": [{"from": "opsconsole_host.c", "lifecycle": {"destroy": False}}],
+        }
+    ).program
+    assert program.moved[0].source == Address("opsconsole_host", "a", 0)
+    assert program.moved[0].target == Address("opsconsole_host", "b")
+    assert program.removed[0].source == Address("opsconsole_host", "c")
+    assert not program.removed[0].destroy
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("nam", "x", 'there is no argument "nam". Did you mean "name"?'),
+        ("created_at", "x", "created_at is read only"),
+        ("target_port", "x", "target_port: x cannot be evaluated: a number is required"),
+        ("tags", "x", "tags: x cannot be evaluated: set required, but this is string"),
+        (
+            "knowledge",
+            "${opsconsole_host.b.colour}",
+            'opsconsole_host.b has no attribute "colour"',
+        ),
+        ("knowledge", "${opsconsole_host.b.nam}", 'Did you mean "name"?'),
+        ("knowledge", ["x"], 'knowledge: ["x"] cannot be evaluated'),
+        ("knowledge", "${[1][2]}", "index 2 is beyond the 1 elements"),
+        ("knowledge", "${each.key}", "each.key has a meaning only with for_each"),
+        ("knowledge", "${count.index}", "count.index has a meaning only with count"),
+        ("knowledge", "${opsconsole_host.c.id}", "name one, such as opsconsole_host.c[0]"),
+        ("knowledge", "${opsconsole_host.c[7].id}", "no instance 7"),
+        ("knowledge", "${nope(1)}", 'there is no function named "nope"'),
+        ("knowledge", "${yamlencode({})}", "uses the function yamlencode, which the native"),
+        ("knowledge", '${provider::x::y("")}', "uses the function provider::x::y"),
+        ("knowledge", "${terraform.version}", "there is no terraform.version"),
+        ("knowledge", '${regex("a(?=b)", "ab")}', "the regular expression syntax (?="),
+    ],
+)
+def test_errors_name_construct_expression_and_cause(
+    start: Start, attribute: str, value: Any, message: str
+) -> None:
+    run = start(
+        hosts(
+            a={
+                "//": {"metadata": {"path": "stack/fleet/a", "uniqueId": "a"}},
+                "name": "a",
+                attribute: value,
+            },
+            b={"name": "b"},
+            c={"name": "c", "count": 1},
+        )
+    )
+    with pytest.raises(UserError) as caught:
+        run.config("opsconsole_host.a")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("stack/fleet/a (opsconsole_host.a): ")
+    assert "?." not in str(caught.value)
+    if "uses" in message:
+        assert "Terraform can run it" in caught.value.remedy
+
+
+def test_a_required_attribute_must_not_be_null(start: Start) -> None:
+    run = start(hosts(a={"name": None}))
+    with pytest.raises(UserError, match="name is required"):
+        run.config("opsconsole_host.a")

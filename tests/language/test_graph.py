@@ -1,0 +1,202 @@
+"""Dependencies, order, cycles and references to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsconsole.errors import UserError
+from opsconsole.language.graph import Graph, build_graph
+from opsconsole.language.model import Block, Origin, Program
+from opsconsole.language.sources import load_directory
+
+
+@pytest.fixture
+def graph(write_program: Callable[..., Path]) -> Callable[[Any], Graph]:
+    """Return the graph of a program."""
+    return lambda document: build_graph(load_directory(write_program(document)))
+
+
+def host(**arguments: Any) -> dict[str, Any]:
+    """Return the body of a host."""
+    return {"name": "n", **arguments}
+
+
+def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> None:
+    made = graph(
+        {
+            "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
+            "locals": {
+                "deep": "${local.deeper}",
+                "deeper": ["${opsconsole_host.through_local.id}"],
+            },
+            "resource": {
+                "opsconsole_host": {
+                    "user": host(
+                        provider="opsconsole.x",
+                        external_id="${opsconsole_host.plain.id}",
+                        tags=["${upper(opsconsole_host.called.name)}"],
+                        jump_host_ids="${local.deep}",
+                        count="${length(opsconsole_host.counted.tags)}",
+                        depends_on=["opsconsole_host.named", "data.opsconsole_specialty.s"],
+                        lifecycle={"replace_triggered_by": ["${opsconsole_host.trigger.name}"]},
+                        knowledge="${[for h in opsconsole_host.looped.tags : h]}",
+                    ),
+                    **{
+                        name: host()
+                        for name in (
+                            "org", "plain", "called", "counted", "named", "trigger", "looped",
+                            "through_local",
+                        )
+                    },
+                }
+            },
+            "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
+            "output": {"o": {"value": "${opsconsole_host.user[0].id}"}},
+        }
+    )  # fmt: skip
+    expected = {
+        *(
+            f"opsconsole_host.{name}"
+            for name in (
+                "org", "plain", "called", "counted", "named", "trigger", "looped", "through_local",
+            )
+        ),
+        "data.opsconsole_specialty.s",
+    }  # fmt: skip
+    assert set(made.direct["opsconsole_host.user"]) == expected
+    assert made.ancestors("opsconsole_host.user") == tuple(sorted(expected))
+    assert made.dependants("opsconsole_host.plain") == ("opsconsole_host.user",)
+    assert made.order[-1] == "opsconsole_host.user"
+    assert made.outputs["o"] == ("opsconsole_host.user",)
+
+
+def test_ancestors_are_transitive(graph: Callable[[Any], Graph]) -> None:
+    made = graph(
+        {
+            "resource": {
+                "opsconsole_host": {
+                    "c": host(external_id="${opsconsole_host.b.id}"),
+                    "b": host(external_id="${opsconsole_host.a.id}"),
+                    "a": host(),
+                }
+            }
+        }
+    )
+    assert made.ancestors("opsconsole_host.c") == ("opsconsole_host.a", "opsconsole_host.b")
+    assert made.order == tuple(f"opsconsole_host.{name}" for name in "abc")
+
+
+def test_a_long_chain_needs_no_deep_stack() -> None:
+    size = 3000
+    blocks = {
+        block.address: block
+        for block in (
+            Block(
+                "managed",
+                "opsconsole_host",
+                f"h{place}",
+                {"name": f"${{opsconsole_host.h{place + 1}.id}}"} if place < size - 1 else {},
+                Origin("f"),
+                "opsconsole",
+            )
+            for place in range(size)
+        )
+    }
+    made = build_graph(Program(Path(), blocks=blocks))
+    assert made.order[0] == f"opsconsole_host.h{size - 1}"
+    assert len(made.ancestors("opsconsole_host.h0")) == size - 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
+def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, int]]) -> None:
+    acyclic = {(max(pair), min(pair)) for pair in edges if pair[0] != pair[1]}
+    blocks = {}
+    for place in (7, 3, 0, 12, 1, 5, 2, 11, 4, 10, 6, 9, 8):
+        block = Block(
+            "managed",
+            "opsconsole_host",
+            f"h{place}",
+            {"tags": [f"${{opsconsole_host.h{low}.id}}" for high, low in acyclic if high == place]},
+            Origin("f"),
+            "opsconsole",
+        )
+        blocks[block.address] = block
+    made = build_graph(Program(Path(), blocks=blocks))
+    assert sorted(made.order) == sorted(blocks)
+    position = {address: place for place, address in enumerate(made.order)}
+    for address, dependencies in made.direct.items():
+        assert all(position[item] < position[address] for item in dependencies)
+
+
+@pytest.mark.parametrize(
+    ("document", "parts"),
+    [
+        (
+            {
+                "resource": {
+                    "opsconsole_host": {
+                        "a": host(external_id="${opsconsole_host.b.id}"),
+                        "b": host(external_id="${opsconsole_host.c.id}"),
+                        "c": host(external_id="${opsconsole_host.a.id}"),
+                        "d": host(external_id="${opsconsole_host.a.id}"),
+                    }
+                }
+            },
+            ("in a cycle: opsconsole_host.a → opsconsole_host.b → opsconsole_host.c → "
+             "opsconsole_host.a.",),
+        ),
+        (
+            {"resource": {"opsconsole_host": {"a": host(external_id="${opsconsole_host.a.id}")}}},
+            ("opsconsole_host.a refers to itself",),
+        ),
+        ({"locals": {"a": "${local.b}", "b": "${local.a}"}}, ("a cycle: a → b → a",)),
+        (
+            {"resource": {"opsconsole_host": {"a": host(name="${opsconsole_host.bb.id}"),
+                                              "b": host()}}},
+            ("opsconsole_host.a: name refers to opsconsole_host.bb.id",
+             "there is no opsconsole_host.bb", 'Did you mean "opsconsole_host.b"?'),
+        ),
+        (
+            {"resource": {"opsconsole_host": {"a": host(name="${var.nam}")}},
+             "variable": {"name": {}}},
+            ("opsconsole_host.a: name: there is no variable nam", 'Did you mean "name"?'),
+        ),
+        (
+            {"output": {"o": {"value": "${local.gone}"}}},
+            ("output.o", "there is no local value gone", "There is none."),
+        ),
+        (
+            {"resource": {"opsconsole_host": {"a": host(depends_on=["opsconsole_host.z"])}}},
+            ("opsconsole_host.a: depends_on refers to opsconsole_host.z",),
+        ),
+        (
+            {"resource": {"opsconsole_host": {"a": host(name="${module.m.x}")}}},
+            ("module.m.x", "Terraform can run it"),
+        ),
+        (
+            {"resource": {"opsconsole_host": {"a": host(provider="opsconsole.x")}}},
+            ('There is no provider configuration "opsconsole.x"',),
+        ),
+        (
+            {"output": {"o": {"value": "${1 +}"}}},
+            ("output.o: value: ${1 +} cannot be evaluated", "this is no expression"),
+        ),
+        (
+            {"output": {"o": {"value": "x ${<<E\nx\nE\n}"}}},
+            ("output.o: value", "a heredoc inside an expression", "Terraform can run it"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_ordered_is_one_clear_error(
+    graph: Callable[[Any], Graph], document: Any, parts: tuple[str, ...]
+) -> None:
+    with pytest.raises(UserError) as caught:
+        graph(document)
+    for part in parts:
+        assert part in str(caught.value)

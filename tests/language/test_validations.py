@@ -1,0 +1,102 @@
+"""Validation blocks of variables; Terraform is the judge of what passes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.sources import load_directory
+from opsconsole.language.variables import resolve_variables
+
+Write = Callable[..., Path]
+
+RULES = [
+    {
+        "condition": '${contains(["north", "south"], var.site)}',
+        "error_message": "There is no site ${var.site}.",
+    },
+    {"condition": "${length(var.site) > var.least}", "error_message": "Too short."},
+]
+
+
+def program(site: Any, *rules: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a program with two variables, the first with rules."""
+    return {
+        "variable": {
+            "site": {"type": "string", "default": site, "validation": list(rules), **more},
+            "least": {"type": "number", "default": 2},
+        }
+    }
+
+
+def resolve(directory: Path, *words: str) -> dict[str, Any]:
+    found = [("var", word) for word in words]
+    return resolve_variables(
+        load_directory(directory), directory=directory, environment={}, arguments=found
+    )
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize(
+    ("site", "least", "broken"),
+    [
+        ("north", "2", []),
+        ("west", "2", ["There is no site west."]),
+        ("north", "9", ["Too short."]),
+        ("w", "9", ["There is no site w.", "Too short."]),
+    ],
+)
+def test_rules_pass_and_break_as_in_terraform(
+    write_program: Write, terraform_binary: Path, site: str, least: str, broken: list[str]
+) -> None:
+    directory = write_program(program("north", *RULES))
+    told = ""
+    try:
+        resolve(directory, f"site={site}", f"least={least}")
+    except UserError as error:
+        told = error.message
+    words = ("-input=false", f"-var=site={site}", f"-var=least={least}", "-json")
+    judge = subprocess.run(
+        [terraform_binary, "plan", *words], cwd=directory, capture_output=True, text=True
+    )
+    messages = [json.loads(line) for line in judge.stdout.splitlines()]
+    theirs = [m["diagnostic"]["detail"] for m in messages if "diagnostic" in m]
+
+    assert [sentence for sentence in broken if sentence not in told] == []
+    assert bool(told) == bool(broken) == bool(judge.returncode)
+    assert len(theirs) == len(broken)
+    assert all(any(sentence in detail for detail in theirs) for sentence in broken)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"condition": "${var.site == null ? null : null}", "error_message": "m"}, "null"),
+        ({"condition": "${var.site}", "error_message": "m"}, "cannot be evaluated"),
+        ({"condition": "${nothing(1)}", "error_message": "m"}, "nothing"),
+        (
+            {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
+            "refers to data.opsconsole_specialty.s.id: not supported by the native engine",
+        ),
+        ({"condition": True}, "error_message is required"),
+    ],
+)
+def test_rules_that_are_no_rules_say_so(
+    write_program: Write, rule: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        resolve(write_program(program("north", rule)))
+    assert "site" in str(raised.value)
+
+
+def test_a_message_does_not_give_a_secret_away(write_program: Write) -> None:
+    directory = write_program(program("hidden", *RULES, sensitive=True))
+    with pytest.raises(UserError, match="holds a sensitive value") as raised:
+        resolve(directory)
+    assert "hidden" not in str(raised.value)

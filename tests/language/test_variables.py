@@ -1,0 +1,188 @@
+"""Variables: sources and their order, types, what is missing; Terraform is the judge of values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.marks import Marked
+from opsconsole.language.sources import load_directory
+from opsconsole.language.value_types import type_to_json
+from opsconsole.language.variables import resolve_variables
+
+TYPES: dict[str, tuple[str, Any]] = {
+    "string": ("string", 5),
+    "number": ("number", "1.50"),
+    "bool": ("bool", "true"),
+    "any_list": ("list(any)", ["a", 1, True]),
+    "numbers": ("list(number)", ["1", 2]),
+    "names": ("set(string)", ["b", "a", "b", 1]),
+    "map": ("map(number)", {"b": "2", "a": 1}),
+    "tuple": ("tuple([string, number])", [1, "2"]),
+    "object": (
+        'object({a = string, b = optional(number), c = optional(list(string), ["x"])})',
+        {"a": 1, "extra": True},
+    ),
+    "nested": (
+        "map(object({name = string, port = optional(number, 22), "
+        "tags = optional(set(string), [])}))",
+        {"x": {"name": "n"}, "y": {"name": "m", "port": "23", "tags": ["a"]}},
+    ),
+    "untyped": ("any", {"a": [1, "b", None]}),
+    "bare_list": ("list", [1, "a"]),
+}
+
+
+def _document() -> dict[str, Any]:
+    return {
+        "variable": {
+            name: {"type": kind, "default": default} for name, (kind, default) in TYPES.items()
+        },
+        "output": {name: {"value": f"${{var.{name}}}"} for name in TYPES},
+    }
+
+
+def _native(
+    directory: Path, arguments: list[tuple[str, str]], environment: dict[str, str] | None = None
+) -> dict[str, Any]:
+    program = load_directory(directory)
+    values = resolve_variables(
+        program, directory=directory, environment=environment or {}, arguments=arguments
+    )
+    found = Evaluator(program, values, lambda address: None, settled=True).outputs()
+    return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
+
+
+def _judged(
+    directory: Path,
+    terraform: Callable[..., subprocess.CompletedProcess[str]],
+    arguments: list[tuple[str, str]],
+) -> dict[str, Any]:
+    flags = [f"-{kind}={text}" for kind, text in arguments]
+    terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
+    found = json.loads(terraform(directory, "output", "-json").stdout)
+    return {name: [item["type"], item["value"]] for name, item in found.items()}
+
+
+@pytest.mark.terraform
+def test_defaults_are_converted_as_terraform_does(
+    write_program: Callable[..., Path], terraform: Callable[..., Any]
+) -> None:
+    directory = write_program(_document())
+    native = _native(directory, [])
+    judged = _judged(directory, terraform, [])
+    native["untyped"][0] = judged["untyped"][0]  # the type of a null is not kept
+    native["object"][0] = judged["object"][0]
+    assert native == judged
+
+
+@pytest.mark.terraform
+def test_sources_win_in_terraforms_order(
+    write_program: Callable[..., Path],
+    terraform: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    directory = write_program(_document())
+    (directory / "terraform.tfvars").write_text(
+        '# notes\nstring = "plain"\nnumber = 2\nnames = [\n  "x", # one\n  "y",\n]\n'
+        'map = {\n  a = 1\n  "b" = -2.5\n}\n'
+        'object = { a = "t ${"u"}", c : [] }\n/* more */ bool = false\n'
+    )
+    (directory / "terraform.tfvars.json").write_text('{"number": 3, "numbers": [7]}')
+    (directory / "b.auto.tfvars").write_text(
+        'numbers = [8]\nstring = <<-EOT\n    two\n      lines "q"\n  EOT\n'
+    )
+    (directory / "a.auto.tfvars.json").write_text('{"numbers": [9], "any_list": [1, 2]}')
+    (directory / "more.tfvars").write_text('tuple = ["from file", 1]\nbare_list = [1]\n')
+    arguments = [
+        ("var", "bool=true"),
+        ("var-file", str(directory / "more.tfvars")),
+        ("var", 'tuple=["x", 3]'),
+        ("var", 'nested={k = {name = "n", tags = ["q"]}}'),
+        ("var", "untyped=[1]"),
+    ]
+    native = _native(directory, arguments, {"TF_VAR_number": "9", "TF_VAR_any_list": "[5]"})
+    judged = _judged(directory, terraform, arguments)
+    native["object"][0] = judged["object"][0]
+    assert native == judged
+    assert native["string"][1] == '  two\n    lines "q"\n'.replace("  two", "two").replace(
+        "    lines", "  lines"
+    )
+
+
+def test_the_environment_is_read_by_type(write_program: Callable[..., Path]) -> None:
+    directory = write_program(_document())
+    environment = {
+        "TF_VAR_string": "[1]",
+        "TF_VAR_numbers": '[1, "2"]',
+        "TF_VAR_map": "{a = 1}",
+        "TF_VAR_unheard_of": "x",
+    }
+    values = _native(directory, [], environment)
+    assert values["string"][1] == "[1]"
+    assert values["numbers"][1] == [1, 2]
+    assert values["map"][1] == {"a": 1}
+
+
+def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., Path]) -> None:
+    directory = write_program(
+        {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
+    )
+    values = resolve_variables(
+        load_directory(directory),
+        directory=directory,
+        environment={"TF_VAR_key": "svc_ak_secret", "TF_VAR_none": ""},
+    )
+    assert isinstance(values["key"], Marked)
+    assert values["key"].marks == {"sensitive", "ephemeral"}
+    assert "svc_ak_secret" not in repr(values["key"])
+
+
+@pytest.mark.parametrize(
+    ("variable", "arguments", "message"),
+    [
+        ({}, [], "The variable v has no value. Give one: -var v=VALUE, TF_VAR_v"),
+        ({"type": "number"}, [("var", "v=x")], "v .-var v. does not fit its type"),
+        ({"type": "list(string)"}, [("var", "v=[1")], "v .-var v.: a bracket is not closed"),
+        ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),
+        ({"type": "object({a=string})"}, [("var", "v={}")], "attribute 'a' is required"),
+        ({"default": 1, "type": "bool"}, [], "v .its default. does not fit its type"),
+        ({"nullable": False, "type": "list(string)"}, [("var", "v=null")], "must not be null"),
+        ({"default": 1}, [("var", "w=1")], "-var w: the program has no variable w"),
+        ({"default": 1}, [("var", "v")], "a name and a value are required"),
+        ({"default": 1}, [("var-file", "none.tfvars")], "none.tfvars"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(
+    write_program: Callable[..., Path], variable: Any, arguments: Any, message: str
+) -> None:
+    directory = write_program({"variable": {"v": variable}})
+    with pytest.raises(UserError, match=message):
+        resolve_variables(
+            load_directory(directory), directory=directory, environment={}, arguments=arguments
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("v = var.x", "cannot refer to var.x"),
+        ("v = [1", "a bracket is not closed"),
+        ("v 1", "line 1: `name = value` is required"),
+        ("v = 1\nv = 2", "v stands twice"),
+    ],
+)
+def test_a_bad_tfvars_file_is_told(
+    write_program: Callable[..., Path], text: str, message: str
+) -> None:
+    directory = write_program({"variable": {"v": {}}})
+    (directory / "terraform.tfvars").write_text(text)
+    with pytest.raises(UserError, match=message):
+        resolve_variables(load_directory(directory), directory=directory, environment={})

@@ -1,0 +1,112 @@
+"""States, objects and a real Terraform for the tests of state."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.opening import open_state
+from opsconsole.state.writer import StateSession
+
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+
+
+@pytest.fixture
+def host() -> Callable[..., InstanceObject]:
+    """Makes the object of a host: its number, and other attributes where given."""
+
+    def make(number: int, **attributes: Any) -> InstanceObject:
+        values = {"id": f"hst_{number:04d}", "name": f"host-{number}", "tags": ["env:<prod>"]}
+        return InstanceObject(
+            provider=PROVIDER,
+            attributes={**values, "target_port": 22, "knowledge": None, **attributes},
+            private=b'{"observed":["name"]}',
+            dependencies=("opsconsole_specialty.linux", "opsconsole_host.jump"),
+        )
+
+    return make
+
+
+@pytest.fixture
+def state_path(tmp_path: Path) -> Path:
+    return tmp_path / "terraform.tfstate"
+
+
+@pytest.fixture
+def session(state_path: Path) -> Callable[..., StateSession]:
+    """Opens a session on the test's state; the test closes it."""
+
+    def make(path: Path = state_path, **options: Any) -> StateSession:
+        return open_state(LocalBackend(path, **options))
+
+    return make
+
+
+class Terraform:
+    """The real terraform, in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("TF_")},
+            "TF_CLI_CONFIG_FILE": os.devnull,
+            "CHECKPOINT_DISABLE": "1",
+        }
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["terraform", *words],
+            cwd=self.directory,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str, code: int = 0) -> str:
+        process = self.start(*words)
+        said, _ = process.communicate(timeout=120)
+        assert process.returncode == code, said
+        return said
+
+    def declare(self, **blocks: Any) -> None:
+        """Write the program and initialise it."""
+        (self.directory / "main.tf.json").write_text(json.dumps(blocks))
+        self.run("init", "-input=false", "-no-color")
+
+
+@pytest.fixture
+def terraform(tmp_path: Path) -> Terraform:
+    if shutil.which("terraform") is None:
+        message = "terraform is not installed"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return Terraform(tmp_path)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Starts another Python with a program of the test's; its folder is the test's."""
+
+    def start(program: str, *words: str, prefix: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*prefix, sys.executable, "-c", program, *words],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsconsole.errors import UserError
+from opsconsole.state.journal import Journal
+from opsconsole.state.objects import Change
+from opsconsole.state.records import (
+    Changed,
+    Ended,
+    Intent,
+    Record,
+    Settled,
+    Started,
+    Writing,
+    Written,
+    changes_of,
+    decode_lines,
+    encode_line,
+    encode_record,
+    encode_records,
+    open_intents,
+)
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+CHANGES = st.builds(
+    Change,
+    st.sampled_from(["instance", "output"]),
+    TEXT,
+    st.none() | TEXT,
+    TEXT,
+    TEXT,
+    st.none() | TEXT,
+)
+RECORDS: st.SearchStrategy[Record] = st.one_of(
+    st.builds(Started, TEXT, st.integers(0), TEXT, st.booleans(), TEXT),
+    st.builds(Intent, TEXT, TEXT, TEXT, st.dictionaries(TEXT, TEXT), TEXT),
+    st.builds(Changed, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
+    st.builds(Settled, TEXT, TEXT),
+    st.builds(Writing, st.integers(0), TEXT),
+    st.builds(Written, st.integers(0), TEXT),
+    st.just(Ended()),
+)
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def intent(name: str) -> Intent:
+    return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
+
+
+def changed(name: str, *settles: str) -> Changed:
+    return Changed((Change("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles)
+
+
+@given(st.lists(RECORDS, max_size=6), st.data())
+def test_records_come_back_and_a_torn_end_is_left_out(
+    records: list[Record], data: st.DataObject
+) -> None:
+    whole = encode_records(records)
+    assert decode_lines(whole, "j") == (records, len(whole))
+    cut = data.draw(st.integers(0, len(whole)))
+    found, size = decode_lines(whole[:cut], "j")
+    assert found == records[: len(found)]
+    assert whole[:cut].startswith(whole[:size])
+    assert len(found) == whole[:cut].count(b"\n")
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
+def test_a_flipped_byte_is_never_believed(records: list[Record], data: st.DataObject) -> None:
+    whole = bytearray(encode_records(records))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= data.draw(st.integers(1, 255))
+    try:
+        found, _ = decode_lines(bytes(whole), "j")
+    except UserError:
+        return
+    assert found == records[: len(found)]
+    assert len(found) < len(records)
+
+
+def lines(*groups: list[Record]) -> list[bytes]:
+    written: list[bytes] = []
+    for group in groups:
+        durable = sum(len(line) for line in written)
+        written += [encode_line(encode_record(record), durable) for record in group]
+    return written
+
+
+def test_damage_behind_which_more_was_written_is_an_error() -> None:
+    first, second, third = lines([changed("a")], [changed("b")], [changed("c")])
+    torn = b"x" + second[1:]
+    with pytest.raises(UserError, match=f"damaged at byte {len(first)}, with good records"):
+        decode_lines(first + torn + third, "j")
+
+
+def test_a_group_that_was_torn_in_its_middle_is_left_out() -> None:
+    first, second, third, fourth = lines([changed("a")], [changed("b"), changed("c"), changed("d")])
+    torn = b"\0" * (len(second) - 1) + b"\n"
+    assert decode_lines(first + torn + third + fourth, "j") == ([changed("a")], len(first))
+
+
+def test_records_of_a_newer_version_are_refused() -> None:
+    with pytest.raises(UserError, match="newer opsconsole"):
+        decode_lines(encode_line('["novel",1]', 0), "j")
+
+
+def test_an_intent_is_open_until_something_tells_its_outcome() -> None:
+    records: list[Record] = [
+        intent("a"),
+        intent("b"),
+        intent("c"),
+        changed("a", "a"),
+        Settled("b", "refused"),
+    ]
+    assert open_intents(records) == [intent("c")]
+    assert changes_of(records) == list(changed("a").changes)
+
+
+async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    real = os.fdatasync
+
+    def count(descriptor: int) -> None:
+        synced.append(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", count)
+    journal = Journal.create(tmp_path / "j")
+
+    async def change(number: int) -> None:
+        journal.append(changed(str(number)))
+        await journal.flush()
+
+    await asyncio.gather(*[change(number) for number in range(200)])
+    assert 1 <= len(synced) <= 3
+    journal.close()
+    _, found = Journal.resume(tmp_path / "j")
+    assert found == [changed(str(number)) for number in range(200)]
+
+
+async def test_flush_returns_when_it_is_on_disk(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j")
+    for number in range(5):
+        journal.append(changed(str(number)))
+        await journal.flush()
+        records, _ = decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")
+        assert len(records) == number + 1
+    journal.remove()
+    assert names(tmp_path) == []
+
+
+def test_two_runs_never_write_one_journal(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j")
+    for attempt in (Journal.create, Journal.resume):
+        with pytest.raises(UserError, match="Another opsconsole is at work"):
+            attempt(tmp_path / "j")
+    journal.close()
+    Journal.resume(tmp_path / "j")[0].close()
+
+
+@pytest.mark.parametrize("torn", [b"", b"0123", b"deadbeef 5 0 {}\n" * 40, b"\0" * 5000])
+def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path: Path, torn: bytes) -> None:
+    path = tmp_path / "j"
+    path.write_bytes(encode_records([changed("a")]) + torn)
+    journal, records = Journal.resume(path)
+    assert records == [changed("a")]
+    journal.append(changed("b"))
+    journal.flush_now()
+    journal.close()
+    assert Journal.resume(path)[1] == [changed("a"), changed("b")]
+
+
+class Full:
+    """A disk on which nothing more can be reserved, and nothing beyond `room` written."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.write = os.pwrite
+
+    def posix_fallocate(self, *_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    def pwrite(self, descriptor: int, data: Any, at: int) -> int:
+        if at + len(data) > self.room:
+            raise OSError(28, "No space left on device")
+        return self.write(descriptor, data, at)
+
+
+def test_on_a_full_disk_intents_fail_and_results_are_still_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal.create(tmp_path / "j")
+    journal.append(intent("a"))
+    journal.flush_now()
+    full = Full((tmp_path / "j").stat().st_size)
+    assert full.room > 1 << 20
+    monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
+    monkeypatch.setattr(os, "pwrite", full.pwrite)
+    big = Change("instance", "opsconsole_agent.a", "x" * 600_000)
+    journal.append(Changed((big,), ("a",)))
+    journal.flush_now()
+    journal.append(intent("b"))
+    with pytest.raises(UserError, match=r"no room .*No further call is made"):
+        journal.flush_now()
+    journal.close()
+    monkeypatch.undo()
+    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Changed((big,), ("a",))]
+
+
+async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "journal")
+    journal.append(changed("first"))
+    first = asyncio.create_task(journal.flush())
+    met = False
+    while not first.done():
+        await asyncio.sleep(0)
+        # The write is over, and those who wait for it have not been told yet.
+        if journal._flushing is not None and journal._flushing.done():
+            met = True
+            journal.append(changed("second"))
+            await journal.flush()
+
+    await first
+    journal.close()
+    assert met
+    records = decode_lines((tmp_path / "journal").read_bytes().rstrip(b"\0"), "journal")[0]
+    assert records == [changed("first"), changed("second")]
+
+
+async def test_a_failed_flush_fails_for_everyone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal.create(tmp_path / "j")
+    full = Full(0)
+    monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
+    monkeypatch.setattr(os, "pwrite", full.pwrite)
+    journal.append(changed("a"))
+    results = await asyncio.gather(*[journal.flush() for _ in range(3)], return_exceptions=True)
+    assert [type(result) for result in results] == [UserError] * 3
+    assert journal.waiting_changes() == list(changed("a").changes)
+    monkeypatch.undo()
+    await journal.flush()
+    assert journal.waiting_changes() == []
+    journal.close()

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.local import LocalBackend, local_path, workspace_of
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.writer import StateSession
+
+Host = Callable[..., InstanceObject]
+Open = Callable[..., StateSession]
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file may grow beyond `size` bytes: what a full disk is to a writer."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def fill(session: Open, host: Host, count: int = 3) -> None:
+    with session() as opened:
+        for number in range(count):
+            opened.state.put(f"opsconsole_host.h{number}", host(number))
+
+
+def test_state_is_rewritten_in_place_after_a_backup(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host)
+    before, number = state_path.read_bytes(), state_path.stat().st_ino
+    backup = state_path.with_name("terraform.tfstate.backup")
+    assert not backup.exists()
+    with session() as opened:
+        opened.state.remove("opsconsole_host.h0")
+        opened.state.remove("opsconsole_host.h1")
+    assert state_path.stat().st_ino == number
+    assert backup.read_bytes() == before
+    state = State.parse(state_path.read_bytes())
+    assert (state.serial, [str(address) for address in state.addresses()]) == (
+        2,
+        ["opsconsole_host.h2"],
+    )
+    assert sorted(path.name for path in state_path.parent.iterdir()) == [
+        "terraform.tfstate",
+        "terraform.tfstate.backup",
+    ]
+
+
+def test_nothing_is_written_when_nothing_changed(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host)
+    before = state_path.stat().st_mtime_ns, state_path.read_bytes()
+    with session() as opened:
+        opened.state.put("opsconsole_host.h0", host(0))
+    assert (state_path.stat().st_mtime_ns, state_path.read_bytes()) == before
+
+
+def test_no_room_is_one_error_and_state_is_as_it_was(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host, 3000)
+    before = state_path.read_bytes()
+    journal = state_path.with_name("terraform.tfstate.opsconsole-journal")
+    with largest_file(len(before) + 100):
+        opened = session()
+        opened.state.put("opsconsole_host.new", host(1))
+        opened.state.remove("opsconsole_host.h17")
+        opened.state.put("opsconsole_host.newer", host(2))
+        with pytest.raises(UserError, match=r"no room .*The state is as it was.*Make room"):
+            opened.close()
+        assert state_path.read_bytes() == before
+        assert journal.exists()
+        with pytest.raises(UserError, match="no room"):
+            session()
+        assert state_path.read_bytes() == before
+    with session() as opened:
+        assert opened.folded == 3
+    assert len(State.parse(state_path.read_bytes())) == 3001
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_nothing_could_keep_is_named(
+    session: Open, state_path: Path, host: Host, begun: bool
+) -> None:
+    fill(session, host)
+    before = state_path.read_bytes()
+    opened = session()
+    if begun:
+        opened.intend("opsconsole_host.new", "POST /api/v1/hosts/batch", {})
+    opened.state.put("opsconsole_host.new", host(7))
+    opened.state.remove("opsconsole_host.h0")
+    with (
+        largest_file(10),
+        pytest.raises(
+            UserError, match=r"Neither .* holds: opsconsole_host.new = hst_0007, .*h0 = gone"
+        ),
+    ):
+        opened.close()
+    assert state_path.read_bytes() == before
+    session().close()
+    assert state_path.read_bytes() == before
+
+
+def test_a_full_disk_leaves_state_as_it_was(host: Host, tmp_path: Path) -> None:
+    disk = Path("/dev/shm") / f"opsconsole-{os.getpid()}"
+    if os.getuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        disk.rmdir()
+        pytest.skip("mounting is not allowed here")
+    try:
+        state_path = disk / "terraform.tfstate"
+        backend = LocalBackend(state_path)
+        backend.open()
+        state = State.new()
+        state.put("opsconsole_host.a", host(1))
+        backend.read()
+        backend.write(state.snapshot().pieces(), SnapshotMeta("l", 1))
+        before = state_path.read_bytes()
+        state.put("opsconsole_host.b", host(2, knowledge="x" * 3_000_000))
+        with pytest.raises(UserError, match="no room"):
+            backend.write(state.snapshot().pieces(), SnapshotMeta("l", 2))
+        backend.close()
+        assert state_path.read_bytes() == before
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+        disk.rmdir()
+
+
+FORBIDDEN = """
+import os, sys
+from pathlib import Path
+import getpass, pwd, socket
+from opsconsole.errors import UserError
+from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.opening import open_state
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    open_state(LocalBackend(Path(sys.argv[1])))
+except UserError as error:
+    print(error, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_directory_that_may_not_be_written_is_one_error(
+    session: Open, host: Host, python: Callable[..., Popen[str]], existing: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        state_path = Path(folder, "terraform.tfstate")
+        if existing:
+            with session(state_path) as opened:
+                opened.state.put("opsconsole_host.a", host(1))
+            state_path.chmod(0o666)
+            before = state_path.read_bytes()
+        Path(folder).chmod(0o555)
+        out, err = python(FORBIDDEN, str(state_path)).communicate(timeout=60)
+        Path(folder).chmod(0o755)
+        assert err == ""
+        assert "this user may not" in out
+        assert out.count("\n") == 1
+        if existing:
+            assert state_path.read_bytes() == before
+        assert [path.name for path in Path(folder).iterdir()] == ["terraform.tfstate"] * existing
+
+
+def test_without_a_lock_what_another_wrote_is_not_written_over(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host)
+    late = session(lock=False)
+    late.state.remove("opsconsole_host.h0")
+    with session() as other:
+        other.state.remove("opsconsole_host.h1")
+    after = state_path.read_bytes()
+    with pytest.raises(UserError, match="written by someone else"):
+        late.close()
+    assert state_path.read_bytes() == after
+    with session() as again:
+        assert [str(address) for address in again.state.addresses()] == ["opsconsole_host.h2"]
+
+
+def test_a_state_file_that_was_replaced_is_not_written(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host)
+    late = session()
+    late.state.remove("opsconsole_host.h0")
+    content = state_path.read_bytes()
+    other = state_path.with_name("other")
+    other.write_bytes(content)
+    other.replace(state_path)
+    with pytest.raises(UserError, match="written by someone else"):
+        late.close()
+    assert state_path.read_bytes() == content
+
+
+def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, host: Host) -> None:
+    path = local_path(tmp_path, {}, "prod")
+    assert path == tmp_path / "terraform.tfstate.d" / "prod" / "terraform.tfstate"
+    with session(path) as opened:
+        opened.state.put("opsconsole_host.a", host(1))
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "workspace", "place"),
+    [
+        ({}, "default", "terraform.tfstate"),
+        ({"path": "x/y.tfstate"}, "default", "x/y.tfstate"),
+        ({"path": "/abs/y.tfstate"}, "default", "/abs/y.tfstate"),
+        ({"path": "y.tfstate"}, "w", "terraform.tfstate.d/w/terraform.tfstate"),
+        ({"workspace_dir": "spaces"}, "w", "spaces/w/terraform.tfstate"),
+    ],
+)
+def test_state_lies_where_terraform_looks_for_it(
+    tmp_path: Path, settings: dict[str, str], workspace: str, place: str
+) -> None:
+    assert local_path(tmp_path, settings, workspace) == tmp_path / place
+
+
+def test_the_selected_workspace_is_terraforms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert workspace_of(tmp_path) == "default"
+    (tmp_path / ".terraform").mkdir()
+    (tmp_path / ".terraform" / "environment").write_text("noted\n")
+    assert workspace_of(tmp_path) == "noted"
+    monkeypatch.setenv("TF_WORKSPACE", "chosen")
+    assert workspace_of(tmp_path) == "chosen"

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.lock import LockInfo, info_file
+from opsconsole.state.objects import InstanceObject
+from opsconsole.state.writer import StateSession
+
+Host = Callable[..., InstanceObject]
+Open = Callable[..., StateSession]
+
+HOLD = """
+import fcntl, os, sys
+descriptor = os.open("terraform.tfstate", os.O_RDWR | os.O_CREAT, 0o666)
+fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+print("held", flush=True)
+sys.stdin.readline()
+if "unlink" in sys.argv:
+    os.unlink("terraform.tfstate")
+os.close(descriptor)
+"""
+
+TRY = """
+import fcntl, os
+descriptor = os.open("terraform.tfstate", os.O_RDWR)
+try:
+    fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("free")
+except OSError:
+    print("held")
+"""
+
+
+def excluded(python: Callable[..., Popen[str]]) -> bool:
+    """Tell whether another process is refused the fcntl lock that Terraform takes."""
+    out, err = python(TRY).communicate(timeout=30)
+    assert err == ""
+    return out.strip() == "held"
+
+
+def test_two_sessions_exclude_each_other_and_name_the_holder(
+    session: Open, state_path: Path
+) -> None:
+    first = session(operation="apply")
+    with pytest.raises(UserError, match=r"locked by .+@.+, opsconsole apply, since 20.+\(ID "):
+        session(operation="plan")
+    first.close()
+    assert not info_file(state_path).exists()
+    session(operation="plan").close()
+
+
+def test_who_holds_it_is_noted_in_terraforms_form(session: Open, state_path: Path) -> None:
+    with session(operation="destroy"):
+        note = info_file(state_path)
+        assert note.name == ".terraform.tfstate.lock.info"
+        assert note.stat().st_mode & 0o777 == 0o600
+        found = json.loads(note.read_bytes())
+    names = ["ID", "Operation", "Who", "Version", "Created", "Path", "Info"]
+    assert list(found) == names
+    assert found["Operation"] == "opsconsole destroy"
+    assert found["Path"] == str(state_path)
+
+
+def test_lock_outlives_other_descriptors_of_the_file(
+    session: Open, state_path: Path, python: Callable[..., Popen[str]], host: Host
+) -> None:
+    with session() as held:
+        held.state.put("opsconsole_host.a", host(1))
+        os.close(os.open(state_path, os.O_RDONLY))
+        state_path.read_bytes()
+        assert excluded(python)
+    assert not excluded(python)
+
+
+def test_waiting_ends_with_the_holder(
+    session: Open, state_path: Path, python: Callable[..., Popen[str]]
+) -> None:
+    holder = python(HOLD)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
+    told: list[LockInfo] = []
+    threading.Timer(0.4, holder.communicate, ("go\n",)).start()
+    with session(lock_timeout=20, on_wait=told.append):
+        assert excluded(python)
+    holder.wait(timeout=20)
+    assert [info.who for info in told] == ["ada@engine"]
+
+
+def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[str]]) -> None:
+    holder = python(HOLD)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    begun = time.monotonic()
+    with pytest.raises(UserError, match=r"locked by an unknown holder.*-lock-timeout"):
+        session(lock_timeout=0.3)
+    assert 0.3 <= time.monotonic() - begun < 5
+    holder.communicate("go\n", timeout=20)
+
+
+def test_a_file_that_its_holder_removed_is_made_anew(
+    session: Open, state_path: Path, python: Callable[..., Popen[str]], host: Host
+) -> None:
+    holder = python(HOLD, "unlink")
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    threading.Timer(0.3, holder.communicate, ("go\n",)).start()
+    with session(lock_timeout=20) as held:
+        held.state.put("opsconsole_host.a", host(1))
+        assert excluded(python)
+    holder.wait(timeout=20)
+    assert b"hst_0001" in state_path.read_bytes()
+
+
+def test_without_a_lock_nobody_is_asked(session: Open, state_path: Path) -> None:
+    with session(), session(lock=False) as other:
+        assert other.state.empty
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"x"'])
+def test_a_damaged_note_names_nobody(tmp_path: Path, content: bytes) -> None:
+    note = tmp_path / "note"
+    note.write_bytes(content)
+    assert LockInfo.read(note) is None
+
+
+def test_an_empty_state_file_is_left_for_those_who_wait(session: Open, state_path: Path) -> None:
+    session().close()
+    assert state_path.read_bytes() == b""
+    assert LocalBackend(state_path).read() == b""

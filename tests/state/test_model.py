@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opsconsole.errors import UserError
+from opsconsole.state.addresses import Address
+from opsconsole.state.layout import render
+from opsconsole.state.model import State
+from opsconsole.state.objects import Change, InstanceObject, Output
+
+Host = Callable[..., InstanceObject]
+WEB = "opsconsole_host.web"
+
+FOREIGN: dict[str, Any] = {
+    "version": 4,
+    "terraform_version": "1.12.2",
+    "serial": 7,
+    "lineage": "4a1f",
+    "outputs": {"o": {"value": [1.50, 1e30], "type": ["tuple", ["number", "number"]]}},
+    "future": {"a": [{"b": None}]},
+    "resources": [
+        {
+            "mode": "managed",
+            "type": "random_pet",
+            "name": "p",
+            "each": "list",
+            "provider": 'provider["registry.opentofu.org/hashicorp/random"].x',
+            "novelty": [1],
+            "instances": [
+                {
+                    "index_key": 0,
+                    "schema_version": 3,
+                    "attributes": {"big": 12345678901234567890123, "f": 1.10, "id": "x"},
+                    "sensitive_attributes": [[{"type": "get_attr", "value": "f"}]],
+                    "identity_schema_version": 1,
+                    "identity": {"id": "x"},
+                    "private": "eyJhIjoxfQ==",
+                    "provider_key": "tofu",
+                }
+            ],
+            "trailing": True,
+        }
+    ],
+    "check_results": None,
+}
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=("Cs",))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+UNKNOWN = st.dictionaries(st.text(min_size=1, max_size=6).map(lambda name: f"x_{name}"), JSON)
+
+
+def text_of(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def go_text(value: Any) -> bytes:
+    return (render(value, 0) + "\n").encode()
+
+
+def with_unknown(top: Any, resource: Any, instance: Any) -> Any:
+    found = json.loads(json.dumps(FOREIGN))
+    found.update(top)
+    found["resources"][0].update(resource)
+    found["resources"][0]["instances"][0].update(instance)
+    return found
+
+
+@given(UNKNOWN, UNKNOWN, UNKNOWN)
+def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(
+    top: Any, resource: Any, instance: Any
+) -> None:
+    value = with_unknown(top, resource, instance)
+    state = State.parse(go_text(value))
+    assert state.to_bytes() == go_text(value)
+    item = state.get("random_pet.p[0]")
+    assert item is not None
+    state.put("random_pet.p[0]", replace(item, attributes={"id": "y"}))
+    state.taint("random_pet.p[0]")
+    state.put("opsconsole_host.new", item)
+    after = json.loads(state.to_bytes())
+    assert list(after) == list(value)
+    kept = next(entry for entry in after["resources"] if entry["type"] == "random_pet")
+    assert {k: v for k, v in kept.items() if k != "instances"} == {
+        k: v for k, v in value["resources"][0].items() if k != "instances"
+    }
+    changed, before = kept["instances"][0], value["resources"][0]["instances"][0]
+    assert changed.pop("status") == "tainted"
+    assert list(changed) == list(before)
+    assert changed == {**before, "attributes": {"id": "y"}}
+
+
+@given(UNKNOWN, UNKNOWN, UNKNOWN, st.sampled_from([None, 1, 4]))
+def test_a_state_in_another_layout_is_laid_out_as_terraform_does(
+    top: Any, resource: Any, instance: Any, indent: int | None
+) -> None:
+    value = with_unknown(top, resource, instance)
+    assert State.parse(json.dumps(value, indent=indent).encode()).to_bytes() == go_text(value)
+
+
+def test_numbers_stay_as_they_were_written() -> None:
+    text = text_of(FOREIGN).replace(b"1e+30", b"1E+030").replace(b"1.1\n", b"1.100\n")
+    assert State.parse(text).to_bytes() == text
+    compact = b"".join(line.strip() for line in text.splitlines())
+    assert State.parse(compact).to_bytes() == text
+
+
+def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
+    state = State.new("11111111-2222-3333-4444-555555555555")
+    item = replace(host(1), tainted=True, create_before_destroy=True)
+    state.put('module.m["a"].opsconsole_host.web["k"]', item)
+    state.set_output("ids", Output(["a"], ["list", "string"], sensitive=True))
+    assert state.raise_serial() == 1
+    assert state.to_bytes().decode() == (
+        """{
+  "version": 4,
+  "terraform_version": "1.11.4",
+  "serial": 1,
+  "lineage": "11111111-2222-3333-4444-555555555555",
+  "outputs": {
+    "ids": {
+      "value": [
+        "a"
+      ],
+      "type": [
+        "list",
+        "string"
+      ],
+      "sensitive": true
+    }
+  },
+  "resources": [
+    {
+      "module": "module.m[\\"a\\"]",
+      "mode": "managed",
+      "type": "opsconsole_host",
+      "name": "web",
+      "provider": "provider[\\"registry.terraform.io/opsconsole/opsconsole\\"]",
+      "instances": [
+        {
+          "index_key": "k",
+          "status": "tainted",
+          "schema_version": 0,
+          "attributes": {
+            "id": "hst_0001",
+            "knowledge": null,
+            "name": "host-1",
+            "tags": [
+              "env:\\u003cprod\\u003e"
+            ],
+            "target_port": 22
+          },
+          "sensitive_attributes": [],
+          "private": "eyJvYnNlcnZlZCI6WyJuYW1lIl19",
+          "dependencies": [
+            "opsconsole_host.jump",
+            "opsconsole_specialty.linux"
+          ],
+          "create_before_destroy": true
+        }
+      ]
+    }
+  ],
+  "check_results": null
+}
+"""
+    )
+
+
+def test_resources_and_instances_are_sorted_as_core_sorts_them(host: Host) -> None:
+    addresses = [
+        "data.a.z",
+        "b.a",
+        "b.b",
+        "b.b[2]",
+        "b.b[10]",
+        'b.b["a"]',
+        "module.a.data.a.a",
+        "module.a.a.a",
+    ]
+    state = State.new()
+    for address in reversed(addresses):
+        state.put(address, host(1))
+    assert [str(address) for address in state.addresses()] == addresses
+    assert [str(address) for address in State.parse(state.to_bytes()).addresses()] == addresses
+
+
+def test_what_is_put_is_what_is_got(host: Host) -> None:
+    state = State.new()
+    item = replace(host(1), schema_version=2, sensitive_attributes=[[{"type": "get_attr"}]])
+    state.put(WEB, item)
+    found = State.parse(state.to_bytes()).get(WEB)
+    assert found == replace(
+        item, dependencies=tuple(sorted(item.dependencies)), create_before_destroy=False
+    )
+    assert state.get("opsconsole_host.other") is None
+    assert WEB in state
+    assert Address.parse(WEB) in state
+
+
+def test_serial_rises_only_when_content_changed(host: Host) -> None:
+    state = State.parse(go_text(FOREIGN))
+    item = state.get("random_pet.p[0]")
+    assert item is not None
+    state.put("random_pet.p[0]", replace(item, create_before_destroy=None))
+    state.remove("random_pet.q")
+    state.set_output("gone", None)
+    assert (state.changed, state.raise_serial()) == (False, 7)
+    state.put(WEB, host(1))
+    assert (state.changed, state.raise_serial(), state.raise_serial()) == (True, 8, 8)
+    state.put(WEB, host(1))
+    assert not state.changed
+
+
+def test_last_instance_removed_takes_the_resource_along(host: Host) -> None:
+    state = State.new()
+    before = state.to_bytes()
+    state.put(f"{WEB}[0]", host(1))
+    state.put(f"{WEB}[1]", host(2))
+    state.remove(f"{WEB}[0]")
+    assert len(state) == 1
+    state.remove(f"{WEB}[1]")
+    assert state.empty
+    assert state.to_bytes() == before
+
+
+def test_deposed_objects_stand_behind_the_current_one(host: Host) -> None:
+    state = State.new()
+    state.put(WEB, host(1))
+    deposed = state.depose(WEB)
+    assert state.get(WEB) is None
+    state.put(WEB, host(2))
+    state = State.parse(state.to_bytes())
+    assert state.deposed(WEB) == (deposed,)
+    old = state.get(WEB, deposed)
+    assert old is not None
+    assert old.attributes["id"] == "hst_0001"
+    assert [str(address) for address in state.addresses()] == [WEB]
+    state.remove(WEB, deposed)
+    assert state.deposed(WEB) == ()
+    assert len(state) == 1
+
+
+def test_move_keeps_everything_but_the_address() -> None:
+    state = State.parse(go_text(FOREIGN))
+    before = json.loads(state.image("random_pet.p[0]") or "")
+    state.move("random_pet.p[0]", 'module.m.random_pet.q["k"]')
+    after = json.loads(state.image('module.m.random_pet.q["k"]') or "")
+    assert list(state.addresses()) == [Address.parse('module.m.random_pet.q["k"]')]
+    assert after == {**before, "index_key": "k"}
+    with pytest.raises(UserError, match="not in the state"):
+        state.move("random_pet.p[0]", "random_pet.z")
+    with pytest.raises(UserError, match="is in the state already"):
+        state.move('module.m.random_pet.q["k"]', 'module.m.random_pet.q["k"]')
+
+
+def test_provider_of_a_resource_can_change(host: Host) -> None:
+    state = State.parse(go_text(FOREIGN))
+    item = state.get("random_pet.p[0]")
+    assert item is not None
+    state.put("random_pet.p[0]", replace(item, provider="provider[x]"))
+    again = json.loads(state.to_bytes())["resources"][0]
+    assert again == {
+        **FOREIGN["resources"][0],
+        "provider": "provider[x]",
+    }
+
+
+def test_a_copy_is_edited_alone(host: Host) -> None:
+    state = State.new()
+    state.put(WEB, host(1))
+    heard: list[Change] = []
+    state.on_change = heard.append
+    twin = state.copy()
+    twin.put(WEB, host(2))
+    twin.set_output("o", Output("x", "string"))
+    assert heard == []
+    found = state.get(WEB)
+    assert found is not None
+    assert found.attributes["id"] == "hst_0001"
+    assert state.outputs == {}
+    assert twin.outputs == {"o": Output("x", "string")}
+
+
+def test_changes_applied_twice_are_as_good_as_once(host: Host) -> None:
+    state = State.new("l")
+    changes: list[Change] = []
+    state.on_change = changes.append
+    state.put(WEB, host(1))
+    deposed = state.depose(WEB)
+    state.put(WEB, host(2))
+    state.remove(WEB, deposed)
+    state.move(WEB, f"{WEB}[0]")
+    state.put(WEB, host(3))
+    state.set_output("o", Output(1, "number"))
+    state.set_output("o", None)
+    other = State.new("l")
+    for change in [*changes, *changes]:
+        other.apply(change)
+    assert other.digest() == state.digest()
+
+
+def test_digest_speaks_of_content_alone(host: Host) -> None:
+    state = State.parse(go_text(FOREIGN))
+    before = state.digest()
+    other = State.parse(go_text({**FOREIGN, "serial": 9, "lineage": "x", "terraform_version": "2"}))
+    assert other.digest() == before
+    other.set_output("o", None)
+    assert other.digest() != before
+
+
+@pytest.mark.parametrize("data", [b"", b"\n"])
+def test_an_empty_file_is_a_new_state(data: bytes) -> None:
+    state = State.parse(data)
+    assert state.empty
+    assert state.serial == 0
+    assert len(state.lineage) == 36
+
+
+def broken(**changes: Any) -> bytes:
+    return go_text({**FOREIGN, **changes})
+
+
+RESOURCE: dict[str, Any] = FOREIGN["resources"][0]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"{", "cannot be read"),
+        (b"[]", "not a JSON object"),
+        (b"\xff\xfe", "not UTF-8"),
+        (go_text(FOREIGN)[:-200], "cannot be read"),
+        (go_text(FOREIGN) + b"rest", "cannot be read"),
+        (b'{"a": ' * 100_000, "nested too deeply"),
+        (b'{"version": NaN}', "NaN is not JSON"),
+        (broken(version=5), r"format version 5 \(written by Terraform 1.12.2\), newer"),
+        (b'{"version": 5, "terraform_version": "2.0.0", "state": []}', "2.0.0"),
+        (broken(version=3), "terraform apply -refresh-only"),
+        (b"{}", 'no "version"'),
+        (b'{"version": 4, "resources": 5}', "cannot be read"),
+        (b'{"encrypted_data": "x", "encryption_version": "v0"}', "encrypted by OpenTofu"),
+        (broken(serial=-1), "serial"),
+        (broken(resources=[RESOURCE, RESOURCE]), "appears twice"),
+        (broken(resources=[{**RESOURCE, "mode": "odd"}]), "unknown mode"),
+        (broken(resources=[{**RESOURCE, "type": 5}]), "no text"),
+        (broken(resources=[{**RESOURCE, "instances": [{"index_key": []}]}]), "the key"),
+        (broken(resources=[{**RESOURCE, "instances": [{"status": "odd"}]}]), "unknown status"),
+        (broken(resources=[{**RESOURCE, "instances": [{}, {}]}]), "appears twice"),
+        (broken(resources=[{**RESOURCE, "instances": {}}]), "cannot be read"),
+        (broken(resources=[5]), "cannot be read"),
+        (
+            b'{\n  "version": 4,\n  "x": {\n  "resources": [\n  ]\n  }, "resources": 5\n}',
+            "cannot be",
+        ),
+    ],
+)
+def test_bad_state_is_one_clear_error(data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        State.parse(data, "the.tfstate")
+    assert "the.tfstate" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [],
+        None,
+        [{**RESOURCE, "instances": []}],
+        [{k: RESOURCE[k] for k in RESOURCE if k != "instances"}],
+    ],
+)
+def test_states_without_instances_are_read(resources: Any, host: Host) -> None:
+    state = State.parse(broken(resources=resources))
+    assert len(state) == 0
+    state.put(WEB, host(1))
+    assert WEB in State.parse(state.to_bytes())
+
+
+def test_layout_is_never_taken_for_meaning() -> None:
+    text = b'{\n  "version": 4,\n  "x": {\n  "resources": [\n    {\n    }\n  ]\n  }\n}'
+    assert json.loads(State.parse(text).to_bytes())["x"] == {"resources": [{}]}
+
+
+def test_fields_that_are_missing_are_put_where_terraform_has_them(host: Host) -> None:
+    state = State.parse(b'{"version": 4}')
+    state.put(WEB, host(1))
+    state.raise_serial()
+    fields = ["version", "serial", "lineage", "outputs", "resources"]
+    assert list(json.loads(state.to_bytes())) == fields

@@ -1,0 +1,185 @@
+"""State in a backend that only terraform can speak to: `pg`, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.opening import Locking, backend_for, open_state, read_state
+from opsconsole.state.remote import RemoteBackend
+from opsconsole.state.writer import StateSession
+from postgres_server import running_postgres
+
+pytestmark = pytest.mark.terraform
+
+Host = Callable[..., InstanceObject]
+WEB = "opsconsole_host.web"
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL; yields its connection string."""
+    with running_postgres() as connection:
+        yield connection
+
+
+@pytest.fixture
+def place(
+    terraform: Any, postgres: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Any:
+    """A working directory that is initialised on the backend, in a schema of the test's own."""
+    for name in [name for name in os.environ if name.startswith("TF_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
+    schema = "s" + str(abs(hash(request.node.name)))
+    block = {"conn_str": postgres, "schema_name": schema}
+    terraform.declare(
+        terraform={"backend": {"pg": block}}, resource={"terraform_data": {"one": {"input": "x"}}}
+    )
+    return terraform
+
+
+def opened(place: Any, **locking: Any) -> StateSession:
+    backend = backend_for(place.directory, {"pg": {}}, "apply", Locking(**locking))
+    assert isinstance(backend, RemoteBackend)
+    return open_state(backend)
+
+
+def stored(place: Any) -> State:
+    return State.parse(place.run("state", "pull").encode())
+
+
+def test_state_is_pushed_and_terraform_goes_on_with_it(place: Any, host: Host) -> None:
+    with opened(place) as session:
+        assert session.state.empty
+        session.state.set_output("o", Output("x", "string"))
+    lineage = stored(place).lineage
+    assert session.state.lineage == lineage
+    place.run("apply", "-auto-approve")
+    assert [str(address) for address in stored(place).addresses()] == ["terraform_data.one"]
+    with opened(place) as session:
+        assert session.state.lineage == lineage
+        item = session.state.get("terraform_data.one")
+        assert item is not None
+        session.state.put("terraform_data.two", item)
+    assert len(stored(place)) == 2
+    assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
+    assert read_state(backend_for(place.directory, {"pg": {}}, "show")).lineage == lineage
+
+
+async def test_every_checkpoint_is_pushed_and_its_serial_followed(place: Any, host: Host) -> None:
+    with opened(place) as session:
+        serials = []
+        for number in range(3):
+            session.state.put(f"opsconsole_host.h{number}", host(number))
+            await session.checkpoint()
+            serials.append(session.state.serial)
+            assert stored(place).serial == session.state.serial
+            assert len(stored(place)) == number + 1
+    assert serials == sorted(set(serials))
+
+
+@pytest.mark.parametrize("how", ["apply", "foreign"])
+def test_what_another_pushed_meanwhile_is_not_written_over(
+    place: Any, host: Host, how: str
+) -> None:
+    place.run("apply", "-auto-approve")
+    session = opened(place)
+    session.state.put(WEB, host(1))
+    if how == "apply":
+        place.run("apply", "-auto-approve", "-replace=terraform_data.one")
+    else:
+        foreign = stored(place)
+        foreign.lineage = "foreign"
+        (place.directory / "foreign.json").write_bytes(foreign.to_bytes())
+        place.run("state", "push", "-force", "foreign.json")
+    before = stored(place).to_bytes()
+    with pytest.raises(UserError, match=r"written by someone else meanwhile.*kept in the journal"):
+        session.close()
+    assert stored(place).to_bytes() == before
+    if how == "foreign":
+        with pytest.raises(UserError, match="belongs to another state: lineage"):
+            opened(place)
+        assert stored(place).to_bytes() == before
+        return
+    with opened(place) as again:
+        assert again.folded == 1
+    assert sorted(str(address) for address in stored(place).addresses()) == [
+        WEB,
+        "terraform_data.one",
+    ]
+
+
+async def test_a_crash_before_the_push_is_folded_in(place: Any, host: Host) -> None:
+    session = opened(place)
+    session.state.put(WEB, host(1))
+    await session.flush()
+    session.abandon()
+    assert stored(place).empty
+    with opened(place) as again:
+        assert again.folded == 1
+        assert WEB in again.state
+    assert WEB in stored(place)
+
+
+def test_native_runs_in_one_directory_exclude_each_other(place: Any) -> None:
+    with opened(place), pytest.raises(UserError, match=r"locked by .+, opsconsole apply"):
+        opened(place)
+    opened(place).close()
+
+
+def test_a_lock_of_the_backend_is_respected(place: Any, host: Host) -> None:
+    place.declare(
+        terraform={"backend": {"pg": backend_block(place)}},
+        resource={
+            "terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
+        },
+    )
+    session = opened(place)
+    session.state.put(WEB, host(1))
+    running = place.start("apply", "-auto-approve", "-no-color")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if "Creating" in line:
+            break
+    with pytest.raises(UserError, match=r"state push` failed .*lock"):
+        session.close()
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    with opened(place) as again:
+        assert again.folded == 1
+    assert len(stored(place)) == 2
+
+
+def backend_block(place: Any) -> Any:
+    return json.loads((place.directory / "main.tf.json").read_text())["terraform"]["backend"]["pg"]
+
+
+def test_a_directory_that_is_not_initialised_says_so(
+    terraform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
+    (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
+    with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
+        open_state(backend_for(tmp_path, {"pg": {}}, "plan"))
+    with pytest.raises(UserError, match=r"state pull` failed .*Run `terraform init` in"):
+        read_state(backend_for(tmp_path, {"pg": {}}, "show"))
+
+
+def test_without_terraform_a_remote_backend_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="no terraform or tofu is installed"):
+        backend_for(tmp_path, {"s3": {}}, "plan")
+    assert isinstance(backend_for(tmp_path, None, "plan"), LocalBackend)
+    assert isinstance(backend_for(tmp_path, {"local": [{"path": "x"}]}, "plan"), LocalBackend)

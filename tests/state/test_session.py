@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.journal_files import journal_of, unresolved_of
+from opsconsole.state import writer
+from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.cadence import Cadence
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.opening import open_state, read_state
+from opsconsole.state.writer import StateSession
+
+Host = Callable[..., InstanceObject]
+Open = Callable[..., StateSession]
+WEB = "opsconsole_host.web"
+
+
+def stored(path: Path) -> State:
+    return State.parse(path.read_bytes())
+
+
+def ids(state: State) -> dict[str, str]:
+    found = {str(address): state.get(address) for address in state.addresses()}
+    return {address: item.attributes["id"] for address, item in found.items() if item}
+
+
+async def test_a_recorded_change_is_durable_before_state_is(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    with session() as opened:
+        opened.state.put(WEB, host(1))
+        opened.record()
+        await opened.flush()
+        assert len(stored(state_path)) == 0
+        assert ids(read_state(LocalBackend(state_path))) == {WEB: "hst_0001"}
+        opened.abandon()
+    assert ids(read_state(LocalBackend(state_path))) == {WEB: "hst_0001"}
+    assert len(stored(state_path)) == 0
+    with session() as again:
+        assert again.folded == 1
+        assert ids(again.state) == {WEB: "hst_0001"}
+    assert ids(stored(state_path)) == {WEB: "hst_0001"}
+    assert stored(state_path).serial == 1
+    assert not journal_of(state_path).exists()
+
+
+async def test_state_is_written_while_changes_go_on(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    with session() as opened:
+        for number in range(50):
+            opened.state.put(f"opsconsole_host.h{number}", host(number))
+            await asyncio.gather(opened.flush(), opened.checkpoint())
+            assert len(stored(state_path)) >= number
+    assert len(stored(state_path)) == 50
+    assert stored(state_path).serial == 50
+
+
+async def test_a_change_that_nobody_recorded_is_not_lost(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    with session() as opened:
+        opened.state.put(WEB, host(1))
+        await opened.flush()
+        opened.abandon()
+    with session() as again:
+        assert ids(again.state) == {WEB: "hst_0001"}
+
+
+async def test_open_intents_wait_until_the_user_tells(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    with session() as opened:
+        lost = opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"})
+        refused = opened.intend("opsconsole_agent.b", "POST /api/v1/agents", {"name": "b"})
+        made = opened.intend("opsconsole_host.web", "POST /api/v1/hosts/batch", {"row": 0})
+        await opened.flush()
+        opened.settle(refused, "refused: 400")
+        opened.state.put(WEB, host(1))
+        opened.record(settles=[made])
+    assert not journal_of(state_path).exists()
+    assert unresolved_of(state_path).stat().st_mode & 0o777 == 0o600
+    with session() as again:
+        (call,) = again.unresolved
+        assert (call.id, call.address, call.call) == (
+            lost,
+            "opsconsole_agent.a",
+            "POST /api/v1/agents",
+        )
+        assert call.details == {"name": "a"}
+        again.resolve([lost])
+        assert again.unresolved == ()
+    assert not unresolved_of(state_path).exists()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_intents_of_a_crash_are_listed_once(session: Open, times: int) -> None:
+    opened = session()
+    opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {})
+    await opened.flush()
+    opened.abandon()
+    for _ in range(times):
+        with session() as again:
+            assert [call.address for call in again.unresolved] == ["opsconsole_agent.a"]
+
+
+def test_a_damaged_list_of_unknown_outcomes_is_an_error(session: Open, state_path: Path) -> None:
+    unresolved_of(state_path).write_text("[")
+    with pytest.raises(UserError, match="not a list of calls"):
+        session()
+    unresolved_of(state_path).unlink()
+    session().close()
+
+
+def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) -> None:
+    opened = session()
+    opened.state.set_output("o", Output("x", "string"))
+    opened.close()
+    opened.close()
+    opened.abandon()
+    assert stored(state_path).outputs == {"o": Output("x", "string")}
+
+
+def test_an_error_inside_does_not_keep_state_from_being_written(
+    session: Open, host: Host, state_path: Path
+) -> None:
+    with pytest.raises(ZeroDivisionError), session() as opened:
+        opened.state.put(WEB, host(1))
+        _ = 1 / 0
+    assert ids(stored(state_path)) == {WEB: "hst_0001"}
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"version": 5}'])
+def test_bad_state_is_refused_and_unlocked(session: Open, state_path: Path, content: bytes) -> None:
+    state_path.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"cannot be read|newer"):
+            session()
+        assert state_path.read_bytes() == content
+
+
+class Clock:
+    """A clock that the test moves; every write takes time in proportion to the state."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def monotonic(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    found = Clock()
+    monkeypatch.setattr(writer, "time", found)
+    return found
+
+
+class Counting(LocalBackend):
+    """Counts the objects that all writes together wrote, and makes each cost time."""
+
+    def __init__(self, path: Path, clock: Clock, each: float) -> None:
+        super().__init__(path)
+        self.clock = clock
+        self.each = each
+        self.writes: list[tuple[float, int]] = []
+
+    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+        count = sum('"schema_version"' in piece for piece in pieces)
+        self.clock.time += count * self.each
+        self.writes.append((self.clock.time, count))
+        return meta
+
+
+async def written(clock: Clock, path: Path, host: Host, changes: int) -> int:
+    backend = Counting(path, clock, each=0.00001)
+    with open_state(backend, Cadence()) as opened:
+        for number in range(changes):
+            opened.state.put(f"opsconsole_host.h{number}", host(number))
+            clock.time += 0.0002
+            await opened.checkpoint_if_due()
+    return sum(count for _, count in backend.writes)
+
+
+async def test_the_cost_of_writing_state_is_linear(
+    clock: Clock, tmp_path: Path, host: Host
+) -> None:
+    small = await written(clock, tmp_path / "small", host, 2_000)
+    large = await written(clock, tmp_path / "large", host, 20_000)
+    assert small <= 5 * 2_000
+    assert large <= 5 * 20_000
+    assert large <= 15 * small
+
+
+async def test_small_states_are_written_every_500_changes_or_5_seconds(
+    clock: Clock, state_path: Path, host: Host
+) -> None:
+    backend = Counting(state_path, clock, each=0.0)
+    with open_state(backend, Cadence()) as opened:
+        for number in range(2_000):
+            opened.state.put(f"opsconsole_host.h{number}", host(number))
+            await opened.checkpoint_if_due()
+        assert [count for _, count in backend.writes] == [500, 1000, 1500, 2000]
+        opened.state.remove("opsconsole_host.h0")
+        assert not await opened.checkpoint_if_due()
+        clock.time += 5
+        assert await opened.checkpoint_if_due()
+        clock.time += 50
+        assert not await opened.checkpoint_if_due()
+
+
+@pytest.mark.parametrize(
+    ("changes", "since", "cost", "due"),
+    [
+        (0, 100.0, 0.0, False),
+        (1, 5.0, 0.0, True),
+        (499, 4.9, 0.0, False),
+        (500, 0.0, 0.0, True),
+        (500, 1.0, 0.1, True),
+        (500, 0.9, 0.1, False),
+        (1, 6.0, 0.7, False),
+        (1, 7.0, 0.7, True),
+    ],
+)
+def test_when_a_write_is_due(changes: int, since: float, cost: float, due: bool) -> None:
+    assert Cadence().due(changes, since, cost) is due
+
+
+async def test_a_cancelled_checkpoint_ends_before_the_next_begins(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    with session() as opened:
+        for number in range(300):
+            opened.state.put(f"opsconsole_host.h{number}", host(number))
+        writing = asyncio.create_task(opened.checkpoint())
+        await asyncio.sleep(0)
+        writing.cancel()
+        opened.state.put(WEB, host(9))
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert len(stored(state_path)) == 300
+    assert len(stored(state_path)) == 301
+
+
+async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
+    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+
+    async def late(work: Callable[..., None], *arguments: object) -> None:
+        await gate.wait()
+        work(*arguments)
+
+    opened = session()
+    opened.state.put(WEB, host(1))
+    opened.record()
+    monkeypatch.setattr(asyncio, "to_thread", late)
+    writing = asyncio.create_task(opened.checkpoint())
+    await asyncio.sleep(0)
+    opened.abandon()
+    before = {path.name: path.read_bytes() for path in state_path.parent.iterdir()}
+    gate.set()
+    await writing
+    assert {path.name: path.read_bytes() for path in state_path.parent.iterdir()} == before
+    with session() as again:
+        assert ids(again.state) == {WEB: "hst_0001"}
+
+
+async def test_what_is_recorded_after_the_end_is_written_nowhere(
+    session: Open, state_path: Path, host: Host, tmp_path: Path
+) -> None:
+    opened = session()
+    opened.state.put(WEB, host(1))
+    opened.record()
+    opened.abandon()
+    # It gets the number that the journal had, most likely.
+    with (tmp_path / "other").open("w+b") as other:
+        opened.state.put(WEB, host(2))
+        opened.intend(WEB, "POST /api/v1/agents", {})
+        with pytest.raises(UserError):
+            await opened.flush()
+        assert other.read() == b""

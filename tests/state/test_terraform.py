@@ -1,0 +1,187 @@
+"""The same state file under this program and under the real terraform."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.writer import StateSession
+
+pytestmark = pytest.mark.terraform
+
+Open = Callable[..., StateSession]
+DATA = {
+    "terraform_data": {"one": {"input": "a<b>&"}, "many": {"count": 3, "input": "${count.index}"}}
+}
+SLOW = {"terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 4"}}}}}
+OUTPUT = {"out": {"value": ["${terraform_data.one.id}"], "sensitive": True}}
+
+
+def shown(terraform: Any) -> Any:
+    found = json.loads(terraform.run("show", "-json"))
+    found.pop("terraform_version", None)
+    return found
+
+
+def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform: Any, state_path: Path) -> None:
+    terraform.declare(resource=DATA, output=OUTPUT)
+    terraform.run("apply", "-auto-approve")
+    data = state_path.read_bytes()
+    state = State.parse(data)
+    assert state.to_bytes() == data
+    assert [str(address) for address in state.addresses()] == terraform.run(
+        "state", "list"
+    ).splitlines()
+    for address in list(state.addresses()):
+        item = state.get(address)
+        assert item is not None
+        state.put(address, item)
+    state.set_output("out", state.outputs["out"])
+    assert not state.changed
+    assert state.to_bytes() == data
+
+
+def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(
+    terraform: Any, session: Open, state_path: Path
+) -> None:
+    terraform.declare(resource=DATA, output=OUTPUT)
+    terraform.run("apply", "-auto-approve")
+    before, listed = shown(terraform), terraform.run("state", "list")
+    with session() as opened:
+        item = opened.state.get("terraform_data.one")
+        assert item is not None
+        opened.state.put("terraform_data.extra", replace(item, dependencies=["terraform_data.one"]))
+        opened.state.set_output("added", Output("x", "string"))
+    assert (
+        terraform.run("state", "list")
+        == "\n".join(sorted([*listed.splitlines(), "terraform_data.extra"])) + "\n"
+    )
+    with session() as opened:
+        opened.state.remove("terraform_data.extra")
+        opened.state.set_output("added", None)
+    assert shown(terraform) == before
+    terraform.run("plan", "-detailed-exitcode")
+    data = state_path.read_bytes()
+    terraform.run("apply", "-auto-approve", "-replace=terraform_data.many[1]")
+    after = State.parse(state_path.read_bytes())
+    assert after.lineage == State.parse(data).lineage
+    assert after.serial > State.parse(data).serial
+    assert after.to_bytes() == state_path.read_bytes()
+
+
+def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform: Any, session: Open) -> None:
+    terraform.declare(resource=DATA)
+    terraform.run("apply", "-auto-approve")
+    with session() as opened:
+        opened.state.taint("terraform_data.one")
+        opened.state.move("terraform_data.many[2]", "terraform_data.many[7]")
+        deposed = opened.state.depose("terraform_data.many[1]")
+    said = terraform.run("plan", "-detailed-exitcode", "-no-color", code=2)
+    assert "terraform_data.one is tainted, so must be replaced" in said
+    assert f"terraform_data.many[1] (deposed object {deposed}) will be destroyed" in said
+    assert "terraform_data.many[7] will be destroyed" in said
+    assert "terraform_data.many[2] will be created" in said
+
+
+@pytest.mark.parametrize("command", ["plan", "apply -auto-approve"])
+def test_terraform_is_refused_while_we_hold_the_lock(
+    terraform: Any, session: Open, command: str
+) -> None:
+    terraform.declare(resource=DATA)
+    with session(operation="apply"):
+        said = terraform.run(*command.split(), "-no-color", code=1)
+    assert "Error acquiring the state lock" in said
+    assert "opsconsole apply" in said
+    assert "@" in said
+    terraform.run(*command.split())
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
+    terraform: Any, session: Open, state_path: Path
+) -> None:
+    terraform.declare(resource=SLOW)
+    running: Popen[str] = terraform.start("apply", "-auto-approve")
+    wait_for(state_path.with_name(".terraform.tfstate.lock.info"))
+    with pytest.raises(UserError, match=r"locked by .+@.+, OperationTypeApply, since 2"):
+        session()
+    told: list[str] = []
+    with session(lock_timeout=60, on_wait=lambda info: told.append(info.operation)) as opened:
+        assert [str(address) for address in opened.state.addresses()] == ["terraform_data.slow"]
+    assert told == ["OperationTypeApply"]
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_terraform_that_waits_loses_nothing(
+    terraform: Any,
+    session: Open,
+    state_path: Path,
+    host: Callable[..., InstanceObject],
+    existing: bool,
+) -> None:
+    if existing:
+        terraform.declare(resource={"terraform_data": {"old": {"input": "x"}}})
+        terraform.run("apply", "-auto-approve")
+    opened = session()
+    pet = InstanceObject(
+        'provider["terraform.io/builtin/terraform"]',
+        {"id": "kept", "input": None, "output": None, "triggers_replace": None},
+    )
+    opened.state.put("terraform_data.kept[0]", pet)
+    terraform.declare(resource={"terraform_data": {"kept": {"count": 40}, "new": {"count": 2}}})
+    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=60s")
+    time.sleep(2)
+    assert running.poll() is None
+    for number in range(1, 40):
+        opened.state.put(
+            f"terraform_data.kept[{number}]",
+            replace(pet, attributes={**pet.attributes, "id": f"kept-{number}"}),
+        )
+    opened.close()
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    state = State.parse(state_path.read_bytes())
+    assert len(state) == 42
+    item = state.get("terraform_data.kept[0]")
+    assert item is not None
+    assert item.attributes["id"] == "kept"
+
+
+def test_an_empty_run_leaves_nothing_that_terraform_minds(
+    terraform: Any, session: Open, state_path: Path
+) -> None:
+    session().close()
+    terraform.declare(resource=DATA)
+    terraform.run("apply", "-auto-approve")
+    assert len(State.parse(state_path.read_bytes())) == 4
+
+
+def test_a_waiter_outlives_a_run_that_wrote_nothing(
+    terraform: Any, session: Open, state_path: Path
+) -> None:
+    terraform.declare(resource=DATA)
+    opened = session()
+    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=60s")
+    time.sleep(2)
+    opened.close()
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    assert len(State.parse(state_path.read_bytes())) == 4
