@@ -13,6 +13,7 @@ OpsconsoleError
 │   │   ├── TooManyRequests       429
 │   │   └── ServerError           5xx
 │   ├── NotSent                   nothing left this machine: refused, unknown host, TLS
+│   │   └── Stopped               not begun, as the run was told to stop
 │   ├── AnswerLost                sent, but no whole answer: timeout, cut connection
 │   └── UnexpectedAnswer          an answer of another shape than the document shows
 └── UserError                     bad input to a command: files, programs, states, addresses
@@ -138,6 +139,10 @@ class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
 
     safe_to_repeat = True
+
+
+class Stopped(NotSent):
+    """The request was not begun, because the run was told to stop."""
 
 
 class AnswerLost(ConsoleError):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import opsconsole
-from opsconsole.errors import ConsoleError, Unauthorized, UserError
+from opsconsole.errors import ConsoleError, Stopped, Unauthorized, UserError
 from opsconsole.v1.answers import Reply, decoded, unexpected
 from opsconsole.v1.auth import Redaction, authorization
 from opsconsole.v1.operations import Operation
@@ -67,7 +67,7 @@ class Client:
         self._read_only = read_only
         self._sleep = sleep
         self._clock = clock
-        self._standing = Standing(Retry(settings.max_retries), sleep, clock)
+        self._standing = Standing(Retry(settings.max_retries), self._pause, clock)
         self._tls = tls_context(settings)
         self._redact = Redaction(settings)
         self._slots = asyncio.Semaphore(settings.max_concurrency)
@@ -79,6 +79,7 @@ class Client:
         }
         self._transport: Transport | None = None
         self._ended = False
+        self._stopped = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,6 +97,13 @@ class Client:
         if self._transport is not None:
             await self._transport.aclose()
             self._transport = None
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished.
+
+        A call that waits for its turn or for its next try ends at once.
+        """
+        self._stopped.set()
 
     async def end(self) -> None:
         """Close every connection, and let no call begin or be tried again."""
@@ -127,6 +135,7 @@ class Client:
         Raises:
             ApiError: the console answered with an error (Errors).
             NotSent: nothing was sent, retries included.
+            Stopped: the client was stopped before the call had an effect.
             AnswerLost: no whole answer came, retries included.
             UnexpectedAnswer: the answer is no JSON object, or of another shape.
             UserError: an id cannot stand in a path, a text is not valid Unicode, or the run is read
@@ -160,7 +169,11 @@ class Client:
                 if delay is None:
                     raise
                 _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
-            await self._sleep(delay)
+                failed = problem
+            await self._pause(delay)
+            if self._stopped.is_set() and not failed.safe_to_repeat:
+                # It was sent, and whether it had an effect is not known.
+                raise failed
 
     def _shaped(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
@@ -187,16 +200,35 @@ class Client:
         self, operation: Operation, url: str, headers: Mapping[str, str], content: bytes | None
     ) -> Reply:
         """Send one request, once its turn has come, and follow its redirects."""
+        self._check_stopped(operation)
         async with self._slots:
-            # Those who waited for a place heard nothing of the quiet asked for meanwhile.
+            # Callers already queued do not know that the console has asked for a pause since.
             await self._standing.quiet()
             for _ in range(MOST_HOPS):
+                self._check_stopped(operation)
                 self._standing.check(operation)
                 reply = await self._send(operation, url, headers, content)
                 if not 300 <= reply.status < 400:
                     return reply
                 url = next_url(operation, url, reply, self._redact)
             raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+
+    def _check_stopped(self, operation: Operation) -> None:
+        if self._stopped.is_set():
+            raise Stopped(f"{operation} was not sent: the run was told to stop.")
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait some seconds, or until the client is stopped."""
+        waits = [
+            asyncio.ensure_future(self._sleep(seconds)),
+            asyncio.ensure_future(self._stopped.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _send(
         self, operation: Operation, url: str, headers: Mapping[str, str], content: bytes | None

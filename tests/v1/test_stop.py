@@ -1,0 +1,75 @@
+"""A client that is told to stop begins nothing, and finishes what is in flight."""
+
+import asyncio
+
+import pytest
+
+from opsconsole.errors import AnswerLost, Stopped
+
+ERROR = {"code": "BUSY", "message": "busy", "request_id": "req_1"}
+ROW = {
+    "id": "blk_1",
+    "pattern": "rm",
+    "description": None,
+    "org_id": None,
+    "tenant_id": "ten_1",
+    "document_id": None,
+    "source_section": None,
+    "text_hash": None,
+    "created_at": "2026-01-01T00:00:00Z",
+    "updated_at": "2026-01-01T00:00:00Z",
+}
+
+
+async def arrived(server):
+    while not server.received:  # noqa: ASYNC110  # the scripted server has no event for it
+        await asyncio.sleep(0.01)
+
+
+async def test_nothing_begins_after_a_stop(server, connect):
+    client, console = connect()
+    client.stop()
+    with pytest.raises(Stopped):
+        await console.get_blacklisted_command("blk_1")
+    assert server.received == []
+
+
+async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent(
+    server, connect, answer
+):
+    client, console = connect(max_concurrency=1)
+    server.will(answer(body=ROW, delay=0.2))
+    calls = [asyncio.create_task(console.get_blacklisted_command("blk_1")) for _ in range(3)]
+    await arrived(server)
+    client.stop()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(item) for item in results[1:]] == [Stopped, Stopped]
+    assert not isinstance(results[0], Exception)
+    assert len(server.received) == 1
+
+
+async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, answer):
+    client, console = connect()
+    client._sleep = asyncio.sleep
+    server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
+    call = asyncio.create_task(console.delete_host("hst_1"))
+    await arrived(server)
+    await asyncio.sleep(0.05)
+    client.stop()
+    with pytest.raises(Stopped):
+        await asyncio.wait_for(call, 5)
+    assert len(server.received) == 1
+
+
+async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_begun(
+    server, connect, answer
+):
+    client, console = connect()
+    client._sleep = lambda seconds: asyncio.sleep(60)
+    server.will(answer(cut="unanswered"))
+    call = asyncio.create_task(console.delete_host("hst_1"))
+    await arrived(server)
+    await asyncio.sleep(0.05)
+    client.stop()
+    with pytest.raises(AnswerLost):
+        await asyncio.wait_for(call, 5)
