@@ -53,8 +53,8 @@ def test_it_says_where_it_is_and_stops_by_itself(capfd: pytest.CaptureFixture[st
     [
         (["--seed", "/no/such.json"], "no/such.json"),
         (["--data", "/no/such/file.db"], "no/such/file.db"),
-        (["--switch", "nothing=1"], "nothing is not a switch"),
-        (["--switch", "order"], "order takes"),
+        (["--switch", "nothing=1"], "nothing is not a member"),
+        (["--switch", "order"], "order: should be"),
     ],
 )
 def test_what_cannot_be_is_one_line(

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.faults import BadFault, Faults, read_fault
+from opsconsole.emulator.bodies import BadBody
+from opsconsole.emulator.faults import Faults, read_fault
 from opsconsole.emulator.handle import ControlError, Emulator
 
 Call = Callable[..., tuple[int, dict[str, str], bytes]]
@@ -150,14 +151,24 @@ def test_the_first_fault_that_fits_counts_and_all_can_be_cleared(
         {"text": 5},
         {"content_type": ""},
         {"content_type": "a\nb"},
+        {"errors": 5},
+        {"errors": [{"field": "name"}]},
+        {"delay": True},
+        {"delay": float("inf")},
+        {"status": True},
+        {"refuse": 1},
+        {"details": []},
+        {"operation": "nothing"},
+        {"kind": "nothing"},
+        {"ids": "none"},
     ],
 )
 def test_a_fault_that_cannot_be_is_refused(members: dict[str, Any]) -> None:
-    with pytest.raises(BadFault):
+    with pytest.raises(BadBody):
         read_fault(members)
 
 
 def test_a_refused_fault_says_why(served: Emulator) -> None:
     with pytest.raises(ControlError, match="stauts"):
         served.fault(stauts=500)
-    assert Faults().meet("GET", "/", b"") is None
+    assert Faults().meet("GET", "unknown", "/", b"") is None

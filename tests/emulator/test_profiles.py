@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from opsconsole.emulator.bodies import BadBody
 from opsconsole.emulator.profile import EXTRA_OPERATIONS, Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES, match
-from opsconsole.emulator.switches import BadSwitch, switches, with_switches
+from opsconsole.emulator.switches import switches, with_switches
 
 DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
 
@@ -87,7 +88,7 @@ def test_a_switch_is_turned_by_its_json_value(name: str, value: Any, kept: Any) 
     ],
 )
 def test_a_wrong_switch_is_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(BadSwitch, match=name):
+    with pytest.raises(BadBody, match=name):
         with_switches(profiles()["default"], {name: value})
 
 

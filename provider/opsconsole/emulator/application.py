@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from email.utils import formatdate
 from typing import Any
 
 from starlette.applications import Starlette
 
 from opsconsole.emulator.api import Reply, encode, operation_of, reply
 from opsconsole.emulator.console import Console
+from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
+from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
 from opsconsole.emulator.refusal import Refusal
 from opsconsole.emulator.traffic import Entry, Traffic
@@ -33,12 +37,14 @@ class Application:
         console: Console,
         faults: Faults,
         traffic: Traffic,
+        door: Door,
         control: Starlette,
         latency: float = 0.0,
     ) -> None:
         self._console = console
         self._faults = faults
         self._traffic = traffic
+        self._door = door
         self._control = control
         self._latency = latency
 
@@ -59,24 +65,33 @@ class Application:
         try:
             if self._latency:
                 await asyncio.sleep(self._latency)
-            if self._faults.waiting and (fault := self._faults.meet(method, path, body)):
-                entry.faulty = True
-                if fault.delay:
-                    await asyncio.sleep(fault.delay)
-            else:
-                fault = None
-            if fault is None or fault.handled or fault.cut == "after" or _lets_through(fault):
+            fault = (
+                self._faults.meet(method, operation, path, body) if self._faults.waiting else None
+            )
+            if fault is None:
                 answer = self._reply(scope, entry, ids, body)
             else:
-                answer = Reply(500, b"")
-            if fault is not None and not _only_delays(fault):
-                status = await self._spoil(scope, receive, send, entry, fault, answer)
-            else:
+                entry.faulty = True
+                answer = await self._met(fault, scope, entry, ids, body)
+            if fault is None or fault.only_delays:
                 status = answer.status
                 entry.request_id = answer.request_id
                 await _send(send, answer.status, answer.body, [_JSON])
+            else:
+                status = await self._spoil(scope, receive, send, entry, fault, answer)
         finally:
             self._traffic.end(entry, status, time.monotonic())
+
+    async def _met(
+        self, fault: Fault, scope: Scope, entry: Entry, ids: tuple[str, ...], body: bytes
+    ) -> Reply:
+        """Do what was asked, where a fault lets it be done, with the waits that it asks for."""
+        if fault.delay:
+            await asyncio.sleep(fault.delay)
+        answer = self._reply(scope, entry, ids, body) if fault.lets_through else Reply(500, b"")
+        if fault.answer_delay:
+            await asyncio.sleep(fault.answer_delay)
+        return answer
 
     def _reply(self, scope: Scope, entry: Entry, ids: tuple[str, ...], body: bytes) -> Reply:
         if len(body) > MOST_BODY:
@@ -98,20 +113,33 @@ class Application:
         self, scope: Scope, receive: Receive, send: Send, entry: Entry, fault: Fault, answer: Reply
     ) -> int:
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
+        if fault.refuse:
+            await self._door.close()
         if fault.cut is not None:
             transport.abort()
             await _gone(receive)
             return 0
-        status, content = answer.status, answer.body
         headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
         headers.append((b"content-type", fault.content_type.encode()))
-        if fault.status is not None:
+        if fault.retry_after_date is not None:
+            until = formatdate(time.time() + fault.retry_after_date, usegmt=True)
+            headers.append((b"retry-after", until.encode()))
+        status, content = answer.status, answer.body
+        if fault.redirect is not None:
+            status, content = 307, b""
+            headers.append((b"location", _redirected(scope, fault.redirect)))
+        elif fault.status is not None:
             status = fault.status
             entry.request_id = self._console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
-        if fault.text is not None:
-            content = fault.text.encode("utf-8", "surrogatepass")
-            status = fault.status or status
+        if fault.endless:
+            await _send_pieces(send, receive, status, without_end(), headers)
+            return status
+        if fault.inflates_to:
+            headers.append((b"content-encoding", b"gzip"))
+            content = bomb(fault.inflates_to)
+        else:
+            content = self._content(fault, entry, status, content)
         if fault.truncate is None or fault.truncate >= len(content):
             await _send(send, status, content, headers)
             return status
@@ -120,19 +148,23 @@ class Application:
         await _gone(receive)
         return status
 
+    def _content(self, fault: Fault, entry: Entry, status: int, content: bytes) -> bytes:
+        """Return the body that a fault asks for, where there is an end to it."""
+        if fault.text is not None:
+            return fault.text.encode("utf-8", "surrogatepass")
+        if fault.garbage:
+            return garbage(fault.garbage)
+        if (fault.answer or fault.ids) and status < 300:
+            return encode(distorted(self._console, entry.operation, fault, json.loads(content)))
+        return content
 
-def _lets_through(fault: Fault) -> bool:
-    return fault.status is None and fault.cut is None
 
-
-def _only_delays(fault: Fault) -> bool:
-    return (
-        fault.cut is None
-        and fault.truncate is None
-        and fault.status is None
-        and fault.text is None
-        and not fault.headers
-    )
+def _redirected(scope: Scope, where: str) -> bytes:
+    """Return the Location of a redirect: this path, here or under another name of this machine."""
+    path: bytes = scope["raw_path"]
+    if query := scope["query_string"]:
+        path += b"?" + query
+    return path if where == "same" else b"http://localhost:%d" % scope["server"][1] + path
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -175,3 +207,24 @@ async def _send(
         await send({"type": "http.response.body", "body": body})
     else:
         await send({"type": "http.response.body", "body": body[:upto], "more_body": True})
+
+
+async def _send_pieces(
+    send: Send,
+    receive: Receive,
+    status: int,
+    pieces: Iterable[bytes],
+    headers: list[tuple[bytes, bytes]],
+) -> None:
+    """Send pieces until the client has gone away."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            # Sending to a client that has gone away does not wait, so it would never be noticed.
+            await asyncio.sleep(0)
+            if gone.done():
+                break
+    finally:
+        gone.cancel()

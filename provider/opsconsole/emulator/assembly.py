@@ -10,6 +10,7 @@ from opsconsole.emulator.application import Application
 from opsconsole.emulator.archive import SqliteArchive
 from opsconsole.emulator.console import Console
 from opsconsole.emulator.control import Control
+from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.seed import API_KEY, sow
@@ -26,6 +27,7 @@ class Assembly:
     store: Store
     faults: Faults
     traffic: Traffic
+    door: Door
 
 
 def assemble(
@@ -54,6 +56,7 @@ def assemble(
         store.close()
         raise
     console, faults, traffic = Console(store, profile), Faults(), Traffic()
-    control = Control(console, faults, traffic, plant).application()
-    application = Application(console, faults, traffic, control, latency)
-    return Assembly(application, console, store, faults, traffic)
+    door = Door()
+    control = Control(console, faults, traffic, door, plant).application()
+    application = Application(console, faults, traffic, door, control, latency)
+    return Assembly(application, console, store, faults, traffic, door)

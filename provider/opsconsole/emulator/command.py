@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _refusals() -> tuple[type[Exception], ...]:
     from opsconsole.emulator.archive import NotAnArchive
+    from opsconsole.emulator.bodies import BadBody
     from opsconsole.emulator.seed import BadSeed
-    from opsconsole.emulator.switches import BadSwitch
 
-    return (NotAnArchive, BadSeed, BadSwitch, OSError)
+    return (NotAnArchive, BadSeed, BadBody, OSError)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -84,7 +84,7 @@ def _serve(args: argparse.Namespace) -> int:
             api_key=args.api_key,
             latency=args.latency / 1000,
         )
-        server = make_server(assembly.application)
+        server = make_server(assembly.application, assembly.door)
 
         def stop() -> None:
             server.should_exit = True

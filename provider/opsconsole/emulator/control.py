@@ -5,12 +5,13 @@ No key is asked for; callers that are not on this machine are refused.
 
 from __future__ import annotations
 
-import dataclasses
+import inspect
 import ipaddress
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import Field
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,15 +19,32 @@ from starlette.routing import Route
 
 from opsconsole.emulator.api import LOGGER, encode
 from opsconsole.emulator.blacklists import text_hash
+from opsconsole.emulator.bodies import BadBody, Body, read
 from opsconsole.emulator.console import Console
-from opsconsole.emulator.faults import BadFault, Faults, read_fault
+from opsconsole.emulator.door import Door
+from opsconsole.emulator.faults import Faults, read_fault
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG
-from opsconsole.emulator.switches import BadSwitch, switches, with_switches
+from opsconsole.emulator.switches import switches, with_switches
 from opsconsole.emulator.table import fault_of_row
 from opsconsole.emulator.traffic import Traffic
 
-RESETS = ("log", "faults", "data")
+NO_DOOR = (
+    "connections can be refused only where the control side has an address of its own, as with "
+    "opsconsole.emulator.running.serve"
+)
 _IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
+
+
+class ResetBody(Body):
+    """What is to be forgotten."""
+
+    what: list[Literal["log", "faults", "data"]] = Field(default=["log", "faults"])
+
+
+class DoorBody(Body):
+    """Whether the API is to accept connections."""
+
+    open: bool
 
 
 class Control:
@@ -37,11 +55,17 @@ class Control:
     """
 
     def __init__(
-        self, console: Console, faults: Faults, traffic: Traffic, sow: Callable[[], None]
+        self,
+        console: Console,
+        faults: Faults,
+        traffic: Traffic,
+        door: Door,
+        sow: Callable[[], None],
     ) -> None:
         self._console = console
         self._faults = faults
         self._traffic = traffic
+        self._door = door
         self._sow = sow
 
     def application(self) -> Starlette:
@@ -52,6 +76,7 @@ class Control:
                 Route("/_emulator/requests", self._guarded(self.requests), methods=["GET"]),
                 Route("/_emulator/reset", self._guarded(self.reset), methods=["POST"]),
                 Route("/_emulator/faults", self._guarded(self.faults), methods=["GET", "POST"]),
+                Route("/_emulator/door", self._guarded(self.door), methods=["POST"]),
                 Route("/_emulator/profile", self._guarded(self.profile), methods=["GET", "PATCH"]),
                 Route("/_emulator/data", self._guarded(self.sizes), methods=["GET"]),
                 Route(
@@ -69,8 +94,9 @@ class Control:
                 return _answer({"message": "only from this machine"}, 403)
             try:
                 raw = await request.body()
-                return _answer(handle(request, json.loads(raw) if raw else {}))
-            except (BadRequest, BadFault, BadSwitch, ValueError, RecursionError) as failure:
+                answer = handle(request, json.loads(raw) if raw else {})
+                return _answer(await answer if inspect.isawaitable(answer) else answer)
+            except (BadBody, ValueError, RecursionError) as failure:
                 return _answer({"message": str(failure)}, 400)
             except KeyError as failure:
                 return _answer({"message": f"there is no {failure.args[0]}"}, 404)
@@ -86,9 +112,7 @@ class Control:
 
     def reset(self, _request: Request, body: Any) -> Any:
         """POST: `{"what": ["log", "faults", "data"]}`; log and faults unless told."""
-        what = _object(body).get("what", ["log", "faults"])
-        if not isinstance(what, list) or not all(item in RESETS for item in what):
-            raise BadRequest(f"what holds some of {RESETS}")
+        what = read("reset", ResetBody.model_validate, body).what
         if "log" in what:
             self._traffic.reset()
         if "faults" in what:
@@ -102,9 +126,20 @@ class Control:
     def faults(self, request: Request, body: Any) -> Any:
         """GET: the faults that wait. POST: add one, or a list of them."""
         if request.method == "POST":
-            for fault in [read_fault(_object(item)) for item in _listed(body)]:
+            added = [read_fault(item) for item in _listed(body)]
+            if any(fault.refuse for fault in added) and not self._door.movable:
+                raise BadBody(NO_DOOR)
+            for fault in added:
                 self._faults.add(fault)
-        return {"faults": [dataclasses.asdict(fault) for fault in self._faults.waiting]}
+        return {"faults": [fault.model_dump() for fault in self._faults.waiting]}
+
+    async def door(self, _request: Request, body: Any) -> Any:
+        """POST: `{"open": false}` refuses connections to the API, `{"open": true}` accepts them."""
+        wanted = read("door", DoorBody.model_validate, body).open
+        if not self._door.movable:
+            raise BadBody(NO_DOOR)
+        await (self._door.open() if wanted else self._door.close())
+        return {"open": wanted}
 
     def profile(self, request: Request, body: Any) -> Any:
         """GET: the switches. PATCH: turn some."""
@@ -154,24 +189,20 @@ class Control:
         return self._console.store.add(collection, fields)
 
 
-class BadRequest(Exception):
-    """A control request of the wrong shape."""
-
-
 def _answer(body: Any, status: int = 200) -> Response:
     return Response(encode(body), status, media_type="application/json")
 
 
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise BadRequest("an object is wanted")
+        raise BadBody("an object is wanted")
     return value
 
 
 def _fields(value: Any) -> dict[str, Any]:
     fields = _object(value)
     if wrong := fault_of_row(fields):
-        raise BadRequest(wrong)
+        raise BadBody(wrong)
     return fields
 
 

@@ -2,57 +2,132 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from opsconsole.emulator.bodies import BadBody, Body, read
+from opsconsole.emulator.fault_kinds import KINDS
+from opsconsole.emulator.routes import TEMPLATES
 
 
-class BadFault(Exception):
-    """A fault that cannot be read."""
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as failure:
+        raise ValueError(f"no regular expression ({failure})") from failure
+    return text
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Fault:
+def _operations(value: str) -> str:
+    if value not in TEMPLATES:
+        raise ValueError(f"not one of {', '.join(TEMPLATES)}")
+    return value
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+Operation = Annotated[str, AfterValidator(_operations)]
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+Printable = Annotated[str, Field(pattern=r"^[ -~]*$")]
+
+
+class FieldError(Body):
+    """One entry of the error body's `errors`."""
+
+    field: str
+    message: str
+
+
+class Fault(Body):
     """One thing that goes wrong.
 
     Attributes:
+        kind: A name of `fault_kinds.KINDS`, whose members hold where others are not given.
         method: The method that it meets; `*` meets all.
+        operation: The operation that it meets; None meets all.
         path: A regular expression, searched for in the path (still encoded, without the query).
         holds: A regular expression, searched for in the request's body.
         skip: How many of the requests it meets are let through first.
         times: How many it spoils then; None spoils all.
-        delay: Seconds to wait before anything else.
+        delay: Seconds to wait before anything else. The console does what was asked even where
+            the client has gone away meanwhile.
         handled: Whether the console does what was asked before it goes wrong.
+        answer_delay: Seconds to wait between doing what was asked and answering.
         cut: Cut the connection instead of answering, `before` or `after` the request is handled.
         truncate: Cut the connection after so many bytes of the answer's body.
-        status: The answer's status. With neither `status`, `text`, `cut` nor `truncate` the
-            request is only delayed.
+        refuse: Accept no connection afterwards, until the emulator is told to (`Emulator.accept`).
+        status: The answer's status. With nothing else the request is only delayed.
         code, message, field, errors, details: The members of the error body.
         headers: More headers, `Retry-After` for example.
+        retry_after_date: Send Retry-After as the date so many seconds from now.
+        redirect: Answer with a redirect to the same address (`same`), or to the same path under
+            another name of this machine (`other`).
         text: The body as it is sent, in place of an error body or of the true answer.
         content_type: The type of that body.
+        answer: What is sent in place of the true answer: `other` is the answer about another
+            object, `array` wraps it, `bare` is an empty object, `null` is null.
+        ids: What stands in place of every id in the true answer; `crossed` hands those of a list
+            round by one.
+        garbage: Send so many bytes that are no text.
+        inflates_to: Send a gzip body of this many bytes, once it is decompressed.
+        endless: Send a body that never ends.
     """
 
+    kind: str | None = None
     method: str = "*"
-    path: str = ""
-    holds: str = ""
-    skip: int = 0
-    times: int | None = 1
-    delay: float = 0.0
+    operation: Operation | None = None
+    path: Pattern = ""
+    holds: Pattern = ""
+    skip: Count = 0
+    times: Count | None = 1
+    delay: Seconds = 0.0
     handled: bool = False
+    answer_delay: Seconds = 0.0
     cut: Literal["before", "after"] | None = None
-    truncate: int | None = None
-    status: int | None = None
+    truncate: Count | None = None
+    refuse: bool = False
+    status: Annotated[int, Field(ge=200, le=599)] | None = None
     code: str = "INJECTED"
     message: str = "an injected fault"
     field: str | None = None
-    errors: list[dict[str, str]] = dataclasses.field(default_factory=list)
+    errors: list[FieldError] = Field(default_factory=list)
     details: dict[str, Any] | None = None
-    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    headers: dict[HeaderName, Printable] = Field(default_factory=dict)
+    retry_after_date: Count | None = None
+    redirect: Literal["same", "other"] | None = None
     text: str | None = None
-    content_type: str = "application/json"
+    content_type: Annotated[str, Field(pattern=r"^[ -~]+$")] = "application/json"
+    answer: Literal["other", "array", "bare", "null"] | None = None
+    ids: Literal["null", "number", "dots", "empty", "huge", "crossed"] | None = None
+    garbage: Count = 0
+    inflates_to: Count = 0
+    endless: bool = False
+
+    @property
+    def lets_through(self) -> bool:
+        """Whether the console does what was asked."""
+        instead = self.status is not None or self.cut == "before" or self.redirect is not None
+        return self.handled or not instead
+
+    @property
+    def only_delays(self) -> bool:
+        """Whether the answer is the true one."""
+        untouched = self.truncate is None and self.status is None and self.text is None
+        return untouched and not (
+            self.cut
+            or self.headers
+            or self.refuse
+            or self.redirect
+            or self.answer
+            or self.ids
+            or self.garbage
+            or self.inflates_to
+            or self.endless
+            or self.retry_after_date is not None
+        )
 
     def problem(self, request_id: str) -> dict[str, Any]:
         """Return the error body."""
@@ -61,53 +136,26 @@ class Fault:
             "message": self.message,
             "request_id": request_id,
         }
-        for name in ("field", "errors", "details"):
-            if getattr(self, name):
-                body[name] = getattr(self, name)
+        if self.field:
+            body["field"] = self.field
+        if self.errors:
+            body["errors"] = [item.model_dump() for item in self.errors]
+        if self.details:
+            body["details"] = self.details
         return body
 
 
-def read_fault(fields: Mapping[str, Any]) -> Fault:
+def read_fault(fields: Any) -> Fault:
     """Make a fault of its JSON form.
 
     Raises:
-        BadFault: A member is unknown, or of the wrong kind.
+        BadBody: A member is unknown, or of the wrong kind.
     """
-    known = {item.name for item in dataclasses.fields(Fault)}
-    if unknown := set(fields) - known:
-        raise BadFault(f"no such member of a fault: {', '.join(sorted(unknown))}")
-    fault = Fault(**fields)
-    _check(fault)
-    return fault
-
-
-def _check(fault: Fault) -> None:
-    texts = (fault.method, fault.path, fault.holds, fault.code, fault.message, fault.content_type)
-    if not all(isinstance(value, str) for value in texts):
-        raise BadFault("method, path, holds, code, message and content_type are strings")
-    for pattern in (fault.path, fault.holds):
-        try:
-            re.compile(pattern)
-        except re.error as failure:
-            raise BadFault(f"{pattern}: {failure}") from failure
-    counts = (fault.skip, fault.times, fault.truncate)
-    if not all(value is None or (type(value) is int and value >= 0) for value in counts):
-        raise BadFault("skip, times and truncate are counts")
-    if fault.cut not in (None, "before", "after"):
-        raise BadFault("cut is before or after")
-    if fault.status is not None and not (type(fault.status) is int and 200 <= fault.status <= 599):
-        raise BadFault("status is a number from 200 to 599")
-    if not isinstance(fault.delay, int | float) or not 0 <= fault.delay < math.inf:
-        raise BadFault("delay is a number of seconds")
-    if not isinstance(fault.headers, dict) or not all(
-        re.fullmatch(r"[\w-]+", name, re.ASCII) and re.fullmatch(r"[ -~]*", str(value))
-        for name, value in fault.headers.items()
-    ):
-        raise BadFault("headers are names and printable values")
-    if not (fault.text is None or isinstance(fault.text, str)):
-        raise BadFault("text is a string")
-    if not re.fullmatch(r"[ -~]+", fault.content_type):
-        raise BadFault("content_type is printable")
+    if isinstance(fields, dict) and (kind := fields.get("kind")) is not None:
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise BadBody(f"fault: kind: one of {', '.join(KINDS)}, not {kind!r}")
+        fields = {**KINDS[kind], **fields}
+    return read("fault", Fault.model_validate, fields)
 
 
 class Faults:
@@ -124,10 +172,12 @@ class Faults:
         """Forget every fault."""
         self.waiting.clear()
 
-    def meet(self, method: str, path: str, body: bytes) -> Fault | None:
+    def meet(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
         """Return the first fault that this request meets, and count it."""
         for fault in self.waiting:
             if fault.method not in ("*", method) or not re.search(fault.path, path):
+                continue
+            if fault.operation not in (None, operation):
                 continue
             if fault.holds and not re.search(fault.holds, body.decode("utf-8", "replace")):
                 continue

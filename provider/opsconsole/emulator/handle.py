@@ -20,11 +20,13 @@ class Emulator:
     Every method is a request to the control side, so that it may be called from any thread.
     """
 
-    def __init__(self, base_url: str, api_key: str, profile: Profile) -> None:
+    def __init__(
+        self, base_url: str, api_key: str, profile: Profile, control_url: str | None = None
+    ) -> None:
         self.base_url = base_url
         self.api_key = api_key
         self.profile = profile
-        self._address = urlsplit(base_url).netloc
+        self._address = urlsplit(control_url or base_url).netloc
 
     @property
     def provider_settings(self) -> dict[str, Any]:
@@ -66,6 +68,14 @@ class Emulator:
     def fault(self, **members: Any) -> None:
         """Ask for a fault: the members of `faults.Fault`."""
         self._ask("POST", "faults", members)
+
+    def refuse(self) -> None:
+        """Refuse every connection to the API, until `accept`; only where `serve` runs it."""
+        self._ask("POST", "door", {"open": False})
+
+    def accept(self) -> None:
+        """Accept connections to the API again."""
+        self._ask("POST", "door", {"open": True})
 
     def clear_faults(self) -> None:
         """Forget every fault."""

@@ -52,19 +52,21 @@ def serve(
     """
     chosen = profiles()[profile] if isinstance(profile, str) else profile
     assembly = assemble(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
-    listener = socket.create_server(("127.0.0.1", port), backlog=2048)
-    server = make_server(assembly.application)
+    # The control side has an address of its own, so that the API's can be closed.
+    listeners = [socket.create_server(("127.0.0.1", number), backlog=2048) for number in (port, 0)]
+    urls = ["http://{}:{}".format(*listener.getsockname()) for listener in listeners]
+    server = make_server(assembly.application, assembly.door)
     thread = threading.Thread(
-        target=server.run, kwargs={"sockets": [listener]}, name="emulator", daemon=True
+        target=server.run, kwargs={"sockets": listeners}, name="emulator", daemon=True
     )
     thread.start()
     try:
-        address = listener.getsockname()
-        yield Emulator(f"http://{address[0]}:{address[1]}", api_key, chosen)
+        yield Emulator(urls[0], api_key, chosen, control_url=urls[1])
     finally:
         server.should_exit = server.force_exit = True
         thread.join(START_TIMEOUT)
-        listener.close()
+        for listener in listeners:
+            listener.close()
         assembly.store.close()
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from opsconsole.emulator.application import TRANSPORT, Application
+from opsconsole.emulator.door import Door
 
 
 class Protocol(HttpToolsProtocol):
@@ -17,8 +21,36 @@ class Protocol(HttpToolsProtocol):
         self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
 
 
-def make_server(application: Application) -> Server:
-    """Make a server on uvloop and httptools; it takes bound sockets when it is run."""
+class ConsoleServer(Server):
+    """uvicorn's server, whose first socket can be closed where the control side has another."""
+
+    def __init__(self, config: Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if len(self.servers) > 1:
+            api = self.servers.pop(0)
+            self._door.hang(api, self._protocol, lambda: self.server_state.connections)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening and end what is open."""
+        self._door.leave()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return Protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+
+def make_server(application: Application, door: Door) -> Server:
+    """Make a server on uvloop and httptools; it takes bound sockets when it is run.
+
+    With two sockets the second is for the control side, and `door` can close the first.
+    """
     config = Config(
         application,
         http=Protocol,
@@ -35,4 +67,4 @@ def make_server(application: Application) -> Server:
         timeout_graceful_shutdown=1,
         backlog=2048,
     )
-    return Server(config)
+    return ConsoleServer(config, door)

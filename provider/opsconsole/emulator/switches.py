@@ -6,15 +6,15 @@ import dataclasses
 import typing
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, create_model
+from pydantic_core import to_json
+
+from opsconsole.emulator.bodies import read
 from opsconsole.emulator.profile import Profile
 
 FIXED = ("name", "summary", "provider_settings")
-
-
-class BadSwitch(Exception):
-    """There is no such switch, or it takes another kind of value."""
 
 
 @cache
@@ -25,34 +25,34 @@ def switches() -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
+@cache
+def _model() -> type[BaseModel]:
+    config = ConfigDict(strict=True, extra="forbid")
+    fields: dict[str, Any] = {name: (_exact(kind), None) for name, kind in switches().items()}
+    return create_model("Switches", __config__=config, **fields)
+
+
+def _exact(kind: Any) -> Any:
+    """Let true and false not stand for the 1 and 0 of a Literal, which are equal to them."""
+    if typing.get_origin(kind) is not Literal or bool in map(type, typing.get_args(kind)):
+        return kind
+    return Annotated[kind, BeforeValidator(_no_boolean)]
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("no boolean is wanted")
+    return value
+
+
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
     """Return the profile with some switches set to JSON values.
 
     Raises:
-        BadSwitch: A name or a value is not one of a switch.
+        BadBody: A name or a value is not one of a switch.
     """
-    turned: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in switches():
-            raise BadSwitch(f"{name} is not a switch: {', '.join(switches())}")
-        turned[name] = _read(name, switches()[name], value)
-    return dataclasses.replace(profile, **turned)
-
-
-def _read(name: str, kind: Any, value: Any) -> Any:
-    origin = typing.get_origin(kind)
-    allowed: tuple[Any, ...] = ()
-    if origin is Literal:
-        allowed = typing.get_args(kind)
-        if any(value == item and type(value) is type(item) for item in allowed):
-            return value
-    elif origin in (tuple, frozenset):
-        if isinstance(value, list | tuple | frozenset) and all(type(v) is str for v in value):
-            return origin(value)
-    elif isinstance(origin, type) and issubclass(origin, Mapping):
-        if isinstance(value, Mapping) and all(type(item) is int for item in value.values()):
-            return dict(value)
-    elif type(value) in (typing.get_args(kind) or (kind,)):
-        return value
-    shown = f"one of {allowed}" if allowed else str(kind)
-    raise BadSwitch(f"{name} takes {shown}, not {value!r}")
+    # By way of JSON: arrays stand for the tuples and sets of a profile.
+    turned = read("switches", _model().model_validate_json, to_json(values))
+    return dataclasses.replace(
+        profile, **{name: getattr(turned, name) for name in turned.model_fields_set}
+    )

@@ -1,0 +1,141 @@
+"""True answers made untrue: another object's, another shape, other ids, too much of everything."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from opsconsole.emulator.console import Console
+from opsconsole.emulator.faults import Fault
+
+_HUGE = "x" * 100_000
+_IDS: dict[str, Any] = {"null": None, "number": 7, "dots": "..", "empty": "", "huge": _HUGE}
+_BLOCK = 1 << 20
+_ABOUT = {
+    "host_update": "host",
+    "host_get": "host",
+    "agent_create": "agent",
+    "agent_get": "agent",
+    "agent_update": "agent",
+    "plugin_attach": "agent",
+    "plugin_detach": "agent",
+    "specialty_get": "specialty",
+    "specialty_create": "specialty",
+    "specialty_update": "specialty",
+    "blacklist_get": "blacklist",
+    "blacklist_update": "blacklist",
+    "blacklist_create": "blacklist",
+}
+"""Operation to the kind of the one object that its answer is."""
+
+_TABLES = {
+    "host": "hosts",
+    "agent": "agents",
+    "specialty": "specialties",
+    "blacklist": "blacklists",
+}
+
+
+def distorted(console: Console, operation: str, fault: Fault, body: Any) -> Any:
+    """Return what a fault makes of the decoded body of a success."""
+    if fault.answer == "array":
+        return [body]
+    if fault.answer == "bare":
+        return {}
+    if fault.answer == "null":
+        return None
+    if fault.answer == "other":
+        body = _other(console, operation, body)
+    if fault.ids == "crossed":
+        return _crossed(body)
+    if fault.ids is not None:
+        return _with_ids(body, _IDS[fault.ids])
+    return body
+
+
+def _other(console: Console, operation: str, body: Any) -> Any:
+    """Return the answer about another object of the same kind."""
+    if operation in _ABOUT:
+        kind = _ABOUT[operation]
+        for row in console.store.tables[_TABLES[kind]]:
+            if row["id"] != body.get("id"):
+                return console.rendering.render(kind, row)
+        return {**body, "id": f"{body.get('id')}-other"}
+    if operation == "plugin_list":
+        rows = [console.rendering.render("specialty", row) for row in console.store.specialties]
+        return {**body, "data": rows}
+    if operation == "host_import":
+        others = [row["id"] for row in console.store.hosts]
+        given = zip(body["results"], others * len(body["results"]), strict=False)
+        results = [{**entry, "id": other} for entry, other in given]
+        return {**body, "results": results}
+    if isinstance(body.get("data"), list):
+        rows = [console.rendering.render("plugin", row) for row in console.store.plugins]
+        return {**body, "data": rows}
+    return {**body, "id": f"{body.get('id')}-other"}
+
+
+def _entries(body: Any) -> tuple[str, list[Any]] | None:
+    for name in ("data", "results"):
+        if isinstance(body, dict) and isinstance(body.get(name), list):
+            return name, body[name]
+    return None
+
+
+def _with_ids(body: Any, wanted: Any) -> Any:
+    listed = _entries(body)
+    if listed is None:
+        return {**body, "id": wanted}
+    name, entries = listed
+    return {**body, name: [{**entry, "id": wanted} for entry in entries]}
+
+
+def _crossed(body: Any) -> Any:
+    listed = _entries(body)
+    if listed is None:
+        return body
+    name, entries = listed
+    ids = [entry.get("id") for entry in entries]
+    ids = ids[1:] + ids[:1]
+    crossed = [
+        {**entry, "id": other} if other is not None else entry
+        for entry, other in zip(entries, ids, strict=True)
+    ]
+    return {**body, name: crossed}
+
+
+def garbage(size: int) -> bytes:
+    """Return bytes that are no text in any encoding that JSON may have; always the same ones."""
+    return b"\xff\xfe\x80" + random.Random(size).randbytes(max(0, size - 3))
+
+
+@lru_cache(maxsize=4)
+def bomb(size: int) -> bytes:
+    """Return a gzip body that decompresses to an object of about `size` bytes."""
+    start, end = b'{"id":"bomb","pad":"', b'"}'
+    block = b"0" * _BLOCK
+    blocks = max(1, size // _BLOCK)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    # A block that ends with a full flush stands for itself, so it is compressed only once.
+    first = packer.compress(start) + packer.flush(zlib.Z_FULL_FLUSH)
+    middle = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
+    last = packer.compress(end) + packer.flush(zlib.Z_FINISH)
+    checksum = zlib.crc32(start)
+    for _ in range(blocks):
+        checksum = zlib.crc32(block, checksum)
+    checksum = zlib.crc32(end, checksum)
+    length = (len(start) + blocks * _BLOCK + len(end)) & 0xFFFFFFFF
+    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+    return head + first + middle * blocks + last + struct.pack("<II", checksum, length)
+
+
+def without_end() -> Iterator[bytes]:
+    """Yield a JSON text that never ends, in pieces."""
+    yield b'{"id":"endless","pad":"'
+    piece = b"0" * 65_536
+    while True:
+        yield piece

@@ -1,0 +1,208 @@
+"""Every kind of fault, over HTTP: what reaches the caller, and what the console did meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from opsconsole.emulator.fault_kinds import KINDS
+from opsconsole.emulator.handle import ControlError, Emulator
+from opsconsole.emulator.routes import TEMPLATES
+from opsconsole.emulator.running import serve, spawn
+
+Call = Callable[..., tuple[int, dict[str, str], bytes]]
+HOST = "/api/v1/hosts/hst_fleet00002"
+LOST = (http.client.HTTPException, ConnectionError, TimeoutError)
+DONE_FIRST = {"reset_after", "cut_answer", "late_answer", "late_effect", "gzip_bomb", "endless"}
+
+
+def effect(kind: str) -> bool:
+    members = KINDS[kind]
+    answers = ("answer", "ids", "garbage")
+    return kind in DONE_FIRST or "handled" in members or any(name in members for name in answers)
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("gzip_bomb", "endless")])
+def test_a_kind_does_what_was_asked_or_does_not(served: Emulator, call: Call, kind: str) -> None:
+    served.fault(kind=kind, operation="host_update", answer_delay=0.0, delay=0.0)
+    with contextlib.suppress(*LOST):
+        call(served, "POST", HOST, {"knowledge": "done"})
+    row = served.row("hosts", "hst_fleet00002") or {}
+    assert (row.get("knowledge") == "done") is effect(kind)
+    assert served.requests()[0]["faulty"]
+    assert served.waiting_faults() == []
+
+
+def test_an_operation_is_met_and_no_other(served: Emulator, call: Call) -> None:
+    served.fault(operation="host_delete", status=500)
+    assert call(served, "POST", HOST, {})[0] == 200
+    assert call(served, "DELETE", HOST)[0] == 500
+
+
+def test_an_answer_that_is_late_after_the_effect(served: Emulator) -> None:
+    """The client gives up; what it asked for is done before, or after."""
+    for kind in ("late_answer", "late_effect"):
+        served.reset()
+        served.fault(kind=kind, operation="host_update")
+        address = urlsplit(served.base_url)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=0.3)
+        headers = {"Authorization": f"Bearer {served.api_key}"}
+        with pytest.raises(TimeoutError):
+            connection.request("POST", HOST, json.dumps({"knowledge": "x"}), headers)
+            connection.getresponse()
+        connection.close()
+        row = served.row("hosts", "hst_fleet00002") or {}
+        assert (row.get("knowledge") == "x") is (kind == "late_answer")
+        pause = threading.Event()
+        while served.traffic()["in_flight"]:
+            pause.wait(0.05)
+        assert (served.row("hosts", "hst_fleet00002") or {})["knowledge"] == "x"
+
+
+@pytest.mark.parametrize("operation", TEMPLATES)
+def test_another_object_is_answered_by_every_operation(
+    everything: Emulator, call: Call, operation: str
+) -> None:
+    made = everything.create("hosts", name="mine")
+    agent = everything.create("agents", name="a", host_id=made["id"], specialty_id="spc_linux")
+    ids = {"hosts": made["id"], "agents": agent["id"]}
+    ids |= {"specialties": "spc_container", "blacklists": "blk_format"}
+    method, template = TEMPLATES[operation].split(" ")
+    kind = template.split("/")[3]
+    path = template.replace("{id}", ids[kind]).replace("{pluginId}", "plg_disk")
+    bodies: dict[str, Any] = {
+        "agent_create": {"name": "b", "host_id": made["id"], "specialty_id": "spc_linux"},
+        "plugin_attach": {"plugin_id": "plg_disk"},
+        "host_import": {"rows": [{"name": "new"}], "dry_run": False},
+        "specialty_create": {"key": "k", "name": "n"},
+        "blacklist_create": {"pattern": "p", "org_id": None},
+    }
+    if operation == "plugin_detach":
+        call(everything, "POST", f"/api/v1/agents/{agent['id']}/plugins", bodies["plugin_attach"])
+    body = bodies.get(operation, {} if method == "POST" else None)
+    everything.fault(kind="other_object", operation=operation)
+    status, _, content = call(everything, method, path, body)
+    assert status == 200
+    answer = json.loads(content)
+    if operation == "host_import":
+        assert everything.row("hosts", answer["results"][0]["id"])["name"] != "new"
+    elif "data" in answer:
+        assert {entry["id"].split("_")[0] for entry in answer["data"]} <= {"spc", "plg"}
+    else:
+        assert answer["id"] != ids[kind] or operation == "blacklist_create"
+        assert answer.get("name", answer.get("pattern")) not in ("b", "n", "p")
+
+
+def test_ids_in_an_answer(served: Emulator, call: Call) -> None:
+    held = {"null": None, "number": 7, "dots": "..", "empty": "", "huge": "x" * 100_000}
+    for name, expected in held.items():
+        served.fault(kind=f"ids_{name}", times=2)
+        assert json.loads(call(served, "POST", HOST, {})[2])["id"] == expected
+        listed = json.loads(call(served, "GET", "/api/v1/specialties/search")[2])["data"]
+        assert [entry["id"] for entry in listed] == [expected] * len(listed)
+
+
+def test_ids_of_an_import_are_crossed(served: Emulator, call: Call) -> None:
+    served.fault(kind="ids_crossed", operation="host_import")
+    rows = [{"name": name} for name in ("one", "two", "three")]
+    answer = json.loads(call(served, "POST", "/api/v1/hosts/batch", {"rows": rows})[2])
+    names = [(served.row("hosts", entry["id"]) or {})["name"] for entry in answer["results"]]
+    assert names == ["two", "three", "one"]
+
+
+def test_retry_after_as_a_date(served: Emulator, call: Call) -> None:
+    served.fault(kind="rate_limited_date", retry_after_date=3600)
+    status, headers, _ = call(served, "POST", HOST, {})
+    assert status == 429
+    assert headers["retry-after"].endswith("GMT")
+
+
+def test_redirects(served: Emulator, call: Call) -> None:
+    for where, start in (("same", "/api"), ("other", "http://localhost:")):
+        served.fault(kind=f"redirect_{where}")
+        status, headers, _ = call(served, "POST", f"{HOST}?a=b", {})
+        assert status == 307
+        assert headers["location"].startswith(start)
+        assert headers["location"].endswith(f"{HOST}?a=b")
+
+
+def test_a_small_body_that_inflates(served: Emulator, call: Call) -> None:
+    served.fault(kind="gzip_bomb", inflates_to=8 << 20)
+    _, headers, body = call(served, "POST", HOST, {})
+    assert headers["content-encoding"] == "gzip"
+    assert len(body) < 100_000
+    assert len(json.loads(gzip.decompress(body))["pad"]) == 8 << 20
+
+
+def test_a_body_without_end_ends_with_the_connection(served: Emulator) -> None:
+    served.fault(kind="endless")
+    address = urlsplit(served.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+    connection.request("GET", "/api/v1/blacklists/blk_wipe", headers={"Authorization": "x"})
+    answer = connection.getresponse()
+    assert len(answer.read(3_000_000)) == 3_000_000
+    answer.close()
+    connection.close()
+    pause = threading.Event()
+    while served.traffic()["in_flight"]:
+        pause.wait(0.05)
+
+
+def connects(console: Emulator) -> bool:
+    address = urlsplit(console.base_url)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 0), 5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_connections_are_refused_and_accepted_again(call: Call) -> None:
+    with serve() as console:
+        for _ in range(3):
+            console.refuse()
+            assert not connects(console)
+            assert console.waiting_faults() == []
+            console.accept()
+            assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
+
+
+def test_connections_are_refused_after_an_answer(call: Call) -> None:
+    with serve() as console:
+        console.fault(refuse=True, skip=1)
+        assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
+        assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
+        assert not connects(console)
+        console.refuse()
+
+
+def test_an_emulator_with_one_address_cannot_refuse() -> None:
+    with spawn(seconds=60) as console:
+        with pytest.raises(ControlError, match="address of its own"):
+            console.refuse()
+        with pytest.raises(ControlError, match="address of its own"):
+            console.fault(refuse=True)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Emulator]:
+    """One emulator with every extra endpoint."""
+    with serve("extended", seed="fleet") as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def everything(whole: Emulator) -> Emulator:
+    """Return it at its seed."""
+    whole.reset()
+    whole.switch(empty_update="accepted")
+    return whole
