@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, create_model
-from pydantic_core import to_json
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, create_model
 
 from opsconsole.emulator.bodies import read
 from opsconsole.emulator.profile import Profile
 
 FIXED = ("name", "summary", "provider_settings")
+_JSON = TypeAdapter(dict[str, Any])
 
 
 @cache
@@ -52,7 +52,7 @@ def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
         BadBody: A name or a value is not one of a switch.
     """
     # By way of JSON: arrays stand for the tuples and sets of a profile.
-    turned = read("switches", _model().model_validate_json, to_json(values))
+    turned = read("switches", _model().model_validate_json, _JSON.dump_json(dict(values)))
     return dataclasses.replace(
         profile, **{name: getattr(turned, name) for name in turned.model_fields_set}
     )
