@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
 from engines import Cdktf, Terraform, quiet_environment
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
@@ -135,6 +136,19 @@ def plugin_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def named(console: Console | None) -> dict[str, str]:
+    """Return the variables that name a console."""
+    if console is None:
+        return {}
+    return {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
+
+
+def settings_of(console: Console | None) -> dict[str, Any]:
+    """Return the provider's settings that the console's profile asks for."""
+    settings = getattr(console, "provider_settings", {})
+    return {name: item for name, item in settings.items() if name not in ("base_url", "api_key")}
+
+
 @pytest.fixture
 def cli_environment(
     plugin_dir: Path, tmp_path_factory: pytest.TempPathFactory
@@ -143,28 +157,71 @@ def cli_environment(
     home = tmp_path_factory.mktemp("home")
 
     def make(console: Console | None = None, **variables: str) -> dict[str, str]:
-        named = (
-            {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
-            if console
-            else {}
-        )
         return quiet_environment(
-            home, plugin_dir / "opsconsole.tfrc", PYTHON, **{**named, **variables}
+            home, plugin_dir / "opsconsole.tfrc", PYTHON, **{**named(console), **variables}
         )
 
     return make
 
 
+@pytest.fixture(scope="session")
+def providers() -> Iterator[AttachedProviders]:
+    """Where Terraform attaches to the provider, instead of starting it."""
+    with attached_providers() as serving:
+        yield serving
+
+
+@pytest.fixture
+def attached_environment(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., dict[str, str]]:
+    """Make an environment for a Terraform that attaches: `(console=None, **variables)`."""
+    home = tmp_path_factory.mktemp("home")
+    configuration = home / "terraform.tfrc"
+    configuration.write_text("")
+    return lambda console=None, **variables: quiet_environment(
+        home, configuration, PYTHON, **{**named(console), **variables}
+    )
+
+
 @pytest.fixture
 def terraform(
+    terraform_binary: Path,
+    providers: AttachedProviders,
+    attached_environment: Callable[..., dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Terraform]:
+    """Make a Terraform folder: `(program, console=None, **variables)`.
+
+    Terraform attaches to a provider that runs already, and needs no `init`: what that is for is
+    tested with `installed_terraform`. The provider's settings are those that the console's profile
+    asks for, unless the program has a provider block of its own; address and key are in the
+    environment.
+    """
+
+    def make(
+        program: Mapping[str, Any], console: Console | None = None, **variables: str
+    ) -> Terraform:
+        folder = tmp_path_factory.mktemp("terraform")
+        environment = attached_environment(console, **variables)
+        made = AttachedTerraform(terraform_binary, folder, environment, providers)
+        made.settings = settings_of(console)
+        made.write(program)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def installed_terraform(
     terraform_binary: Path,
     cli_environment: Callable[..., dict[str, str]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Terraform]:
-    """Make an initialised Terraform folder: `(program, console=None, **variables)`.
+    """Make an initialised Terraform folder, where Terraform starts the installed provider.
 
-    The provider's settings are those that the console's profile asks for, unless the program has
-    a provider block of its own; address and key are in the environment.
+    Each start costs as much as a whole run of `terraform`: for tests of the provider's process, of
+    its installation, and of the ways into it. Arguments and settings are the same.
     """
 
     def make(
@@ -172,10 +229,7 @@ def terraform(
     ) -> Terraform:
         folder = tmp_path_factory.mktemp("terraform")
         made = Terraform(terraform_binary, folder, cli_environment(console, **variables))
-        settings = getattr(console, "provider_settings", {})
-        made.settings = {
-            name: value for name, value in settings.items() if name not in ("base_url", "api_key")
-        }
+        made.settings = settings_of(console)
         made.write(program)
         made.init()
         return made

@@ -57,11 +57,12 @@ def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
 
 @pytest.mark.parametrize("way", ways())
 def test_credentials_show_up_nowhere(
-    way: str, project: Callable[..., Terraform], console: Emulator
+    way: str, installed_terraform: Callable[..., Terraform], console: Emulator
 ) -> None:
     more, variables, secret = ways()[way]
     console.create("keys", secret=SECRET, cookie=COOKIE, status="active", tenant_write=True)
-    engine = project(PROGRAM | more, console, TF_LOG="trace", TF_LOG_PATH="trace.log", **variables)
+    logged = {"TF_LOG": "trace", "TF_LOG_PATH": "trace.log"}
+    engine = installed_terraform(PROGRAM | more, console, **logged, **variables)
 
     plan = foresee(engine)
     runs = [plan.run, engine.apply(plan.saved)]

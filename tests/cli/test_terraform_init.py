@@ -20,8 +20,10 @@ PROGRAM = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
 @pytest.mark.terraform
-def test_init_takes_the_version_from_the_mirror(terraform: Callable[..., Terraform]) -> None:
-    engine = terraform(PROGRAM)
+def test_init_takes_the_version_from_the_mirror(
+    installed_terraform: Callable[..., Terraform],
+) -> None:
+    engine = installed_terraform(PROGRAM)
 
     schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
 
@@ -33,9 +35,9 @@ def test_init_takes_the_version_from_the_mirror(terraform: Callable[..., Terrafo
 
 @pytest.mark.terraform
 def test_the_lock_of_one_machine_serves_another(
-    terraform: Callable[..., Terraform], tmp_path: Path
+    installed_terraform: Callable[..., Terraform], tmp_path: Path
 ) -> None:
-    engine = terraform(PROGRAM)
+    engine = installed_terraform(PROGRAM)
     lock = (engine.folder / ".terraform.lock.hcl").read_text()
     (tmp_path / "venv").symlink_to(sys.prefix)
     install(tmp_path / "mirror", str(tmp_path / "venv" / "bin" / "python"))
@@ -46,9 +48,9 @@ def test_the_lock_of_one_machine_serves_another(
 
 
 @pytest.mark.terraform
-def test_a_host_is_applied_and_destroyed(terraform: Callable[..., Terraform]) -> None:
+def test_a_host_is_applied_and_destroyed(installed_terraform: Callable[..., Terraform]) -> None:
     with serve() as console:
-        engine = terraform(PROGRAM, console)
+        engine = installed_terraform(PROGRAM, console)
         assert engine.plan().actions == {"opsconsole_host.web": ["create"]}
         engine.apply()
         assert engine.resources()["opsconsole_host.web"]["name"] == "web"

@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text()
 
 @pytest.mark.terraform
 def test_the_program_is_deployed(
-    terraform: Callable[..., Terraform],
+    installed_terraform: Callable[..., Terraform],
     cli_environment: Callable[..., dict[str, str]],
     tmp_path: Path,
 ) -> None:
@@ -28,7 +28,7 @@ def test_the_program_is_deployed(
     program = (tmp_path / "cdktf.out" / "stacks" / "web" / "cdk.tf.json").read_text()
 
     with serve() as console:
-        engine = terraform({}, console)
+        engine = installed_terraform({}, console)
         (engine.folder / "main.tf.json").write_text(program)
         engine.init()
         engine.apply()

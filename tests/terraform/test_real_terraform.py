@@ -64,8 +64,8 @@ def check(definition: Any, block: dict[str, Any]) -> None:
             }
 
 
-def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
-    shown = json.loads(terraform(hosts(1)).run("providers", "schema", "-json").out)
+def test_terraform_reads_the_whole_schema(installed_terraform: Any) -> None:
+    shown = json.loads(installed_terraform(hosts(1)).run("providers", "schema", "-json").out)
     schema = shown["provider_schemas"][SOURCE]
     check(PROVIDER, schema["provider"]["block"])
     for definitions, kind in (
@@ -77,29 +77,29 @@ def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
             check(definition, schema[kind][name]["block"])
 
 
-def test_validate_needs_no_settings_and_points_at_the_attribute(terraform: Any) -> None:
+def test_validate_needs_no_settings_and_points_at_the_attribute(installed_terraform: Any) -> None:
     program = hosts(1)
     program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
-    report = terraform(program).validate(expect={1})
+    report = installed_terraform(program).validate(expect={1})
     [problem] = report["diagnostics"]
     assert problem["summary"] == "target_port cannot be 70000"
     assert '"target_port": 70000' in problem["snippet"]["code"]
 
 
-def test_settings_known_only_after_apply_are_one_clear_error(terraform: Any) -> None:
+def test_settings_known_only_after_apply_are_one_clear_error(installed_terraform: Any) -> None:
     program = hosts(1)
     program["resource"]["terraform_data"] = {"address": {"input": "https://console"}}
     program["provider"] = {"opsconsole": {"base_url": "${terraform_data.address.output}"}}
-    run = terraform(program).plan_run(expect={1})
+    run = installed_terraform(program).plan_run(expect={1})
     assert [item["summary"] for item in run.errors] == [
         "The provider's base_url will be known only after apply"
     ]
 
 
 def test_applies_are_in_flight_together_and_their_hosts_imported_together(
-    terraform: Any, console: Emulator
+    installed_terraform: Any, console: Emulator
 ) -> None:
-    folder = terraform(hosts(40), console)
+    folder = installed_terraform(hosts(40), console)
     console.fault(delay=0.05, times=None)
     folder.apply("-parallelism=40")
     console.clear_faults()
@@ -110,7 +110,7 @@ def test_applies_are_in_flight_together_and_their_hosts_imported_together(
 
 @pytest.mark.parametrize("where", ["environment", "literal", "cookie"])
 def test_no_secret_in_trace_log_errors_or_state(
-    terraform: Any, console: Emulator, where: str
+    installed_terraform: Any, console: Emulator, where: str
 ) -> None:
     secret = "svc_ak_Zq9xWv7" if where != "cookie" else "Zq9xWv7-session"
     settings: dict[str, str] = {"base_url": console.base_url}
@@ -119,7 +119,7 @@ def test_no_secret_in_trace_log_errors_or_state(
     if where == "cookie":
         settings["session_cookie"] = f"sid={secret}"
     key = secret if where == "environment" else ""
-    folder = terraform(
+    folder = installed_terraform(
         {**hosts(1), "provider": {"opsconsole": settings}},
         OPSCONSOLE_API_KEY=key,
         TF_LOG="trace",
@@ -148,9 +148,9 @@ def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_loses_nothing_that_has_begun(
-    terraform: Any, console: Emulator, sockets: Path, number: int
+    installed_terraform: Any, console: Emulator, sockets: Path, number: int
 ) -> None:
-    folder = terraform(hosts(12), console)
+    folder = installed_terraform(hosts(12), console)
     console.fault(delay=0.4, times=None)
     with start_apply(folder, sockets) as process:
         until(lambda: console.request_counts().get("host_import"))
@@ -165,9 +165,9 @@ def test_an_interrupt_loses_nothing_that_has_begun(
 
 
 def test_nothing_is_left_when_terraform_is_killed(
-    terraform: Any, console: Emulator, sockets: Path
+    installed_terraform: Any, console: Emulator, sockets: Path
 ) -> None:
-    folder = terraform(hosts(2), console)
+    folder = installed_terraform(hosts(2), console)
     console.fault(delay=2, times=None)
     with start_apply(folder, sockets) as process:
         until(lambda: console.request_counts().get("host_import"))
