@@ -28,6 +28,7 @@ from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from patience import PATIENCE
 
 HERE = Path(__file__).parent
 PROVIDER_PROGRAM = (sys.executable, "-m", "opsconsole.terraform.main")
@@ -127,12 +128,12 @@ class Plugin:
 
     async def ended(self) -> int:
         """Wait for the process; return its exit code."""
-        return await asyncio.wait_for(self.process.wait(), 20)
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
     async def stderr(self) -> str:
         """Everything it wrote to stderr; it must be ending."""
         assert self.process.stderr is not None
-        return (await asyncio.wait_for(self.process.stderr.read(), 20)).decode()
+        return (await asyncio.wait_for(self.process.stderr.read(), PATIENCE)).decode()
 
 
 StartPlugin = Callable[..., Any]
@@ -160,7 +161,7 @@ def start(identity: Identity, tmp_path: Path) -> StartPlugin:
         folder = tmp_path
         try:
             assert process.stdout is not None
-            line = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+            line = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip()
             folder = Path(line.split("|")[3]).parent if line else folder
             yield Plugin(process, line, folder, environment, tmp_path)
         finally:
@@ -179,7 +180,7 @@ async def end(process: asyncio.subprocess.Process) -> None:
             if process.returncode is None:
                 os.kill(process.pid, number)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.communicate(), 3)
+            await asyncio.wait_for(process.communicate(), 20)
             return
 
 
@@ -193,7 +194,7 @@ class Client:
         method = pb.DESCRIPTOR.services_by_name["Provider"].methods_by_name[name]
         takes, gives = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
         call: Any = UnaryUnaryMethod(self.channel, f"/tfplugin6.Provider/{name}", takes, gives)
-        return await call(takes(**fields) if request is None else request, timeout=60)
+        return await call(takes(**fields) if request is None else request, timeout=PATIENCE)
 
     async def configure(self, **settings: Any) -> Any:
         config = value("provider", **settings)

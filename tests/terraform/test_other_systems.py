@@ -15,6 +15,7 @@ from opsconsole.terraform.certificate import make_certificate
 from opsconsole.terraform.ending import until_the_end
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
+from patience import PATIENCE
 
 
 def test_a_certificate_is_read_without_memory_files(
@@ -37,7 +38,7 @@ async def test_a_parent_that_is_gone_ends_the_process(
     if not handles:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
     server = PluginServer({}, identity.certificate)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await until_the_end(server, asyncio.Event(), Activity(), parent=-1)
     with waiting_process() as parent:
         monkeypatch.setattr(os, "getppid", lambda: parent.pid if parent.poll() is None else 1)
@@ -47,5 +48,5 @@ async def test_a_parent_that_is_gone_ends_the_process(
         await asyncio.sleep(0.05)
         assert not ending.done()
         parent.kill()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await ending

@@ -10,8 +10,7 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
 
@@ -42,14 +42,6 @@ def sockets() -> Iterator[Path]:
 def hosts(count: int) -> dict[str, Any]:
     declared = {f"h{number}": {"name": f"host-{number}"} for number in range(count)}
     return {"resource": {"opsconsole_host": declared}}
-
-
-def until(condition: Callable[[], Any], seconds: float = 20) -> None:
-    """Wait for what another process does."""
-    latest = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < latest, "it did not happen"
-        time.sleep(0.01)
 
 
 def check(definition: Any, block: dict[str, Any]) -> None:
@@ -155,7 +147,7 @@ def test_an_interrupt_loses_nothing_that_has_begun(
     with start_apply(folder, sockets) as process:
         until(lambda: console.request_counts().get("host_import"))
         os.killpg(process.pid, number)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE)
     console.clear_faults()
     created = {row["id"] for row in console.rows("hosts")}
     assert 0 < len(created) < 12, output
@@ -173,4 +165,4 @@ def test_nothing_is_left_when_terraform_is_killed(
         until(lambda: console.request_counts().get("host_import"))
         assert list(sockets.iterdir())
         os.kill(process.pid, signal.SIGKILL)
-        until(lambda: not list(sockets.iterdir()), 5)
+        until(lambda: not list(sockets.iterdir()))

@@ -1,4 +1,4 @@
-"""A loopback server that answers as scripted, cuts, delays and truncates, and counts exactly."""
+"""A loopback server that answers as scripted, cuts, holds and truncates, and counts exactly."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ class Answer:
 
     `cut` closes the connection: `unread` before the request is read, `unanswered` after it,
     `head` within the answer's head, `body` within its body. `reset` does it by a TCP reset.
+    `held` keeps the answer back until the server's `released` is set.
     """
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
+    held: bool = False
     cut: str = ""
     reset: bool = False
     chunked: bool = False
@@ -84,6 +85,7 @@ class ScriptedServer:
         )
         self.received: list[Received] = []
         self.arrived = asyncio.Event()
+        self.released = asyncio.Event()
         self.connections = 0
         self.in_flight = 0
         self.most_in_flight = 0
@@ -98,6 +100,12 @@ class ScriptedServer:
 
     def will(self, *answers: Answer) -> None:
         self.script.extend(answers)
+
+    async def has_received(self, count: int) -> None:
+        """Wait until `count` requests have come."""
+        while len(self.received) < count:
+            self.arrived.clear()
+            await self.arrived.wait()
 
     async def start(self, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.scheme = "https" if tls else "http"
@@ -145,7 +153,8 @@ class ScriptedServer:
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
             try:
                 answer = await self._answer(request)
-                await asyncio.sleep(answer.delay)
+                if answer.held:
+                    await self.released.wait()
             finally:
                 self.in_flight -= 1
             if answer.reset:
@@ -193,6 +202,41 @@ class Clock:
         self.slept.set()
         self.now += seconds
         await asyncio.sleep(0)
+
+
+class LoopTime:
+    """The event loop's time, which stands still: a time limit ends when a test moves it there."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def move(self, seconds: float) -> None:
+        """Let so many seconds be over."""
+        self.now += seconds
+
+
+@pytest.fixture
+async def loop_time(monkeypatch: pytest.MonkeyPatch) -> LoopTime:
+    """The time of the running loop, stopped: a slow machine cannot reach a time limit."""
+    loop = asyncio.get_running_loop()
+    time = LoopTime(loop.time())
+    monkeypatch.setattr(loop, "time", time)
+    return time
+
+
+async def turns(count: int = 50) -> None:
+    """Let the loop look at every socket so many times; both ends are on this loop."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def loop_turns() -> Callable[..., Awaitable[None]]:
+    """Wait for what takes no time, only turns of the loop."""
+    return turns
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from email.utils import formatdate
 
@@ -110,12 +109,14 @@ async def test_creates_are_not_repeated_after_a_cut_answer(
 
 
 @calls_of(CREATES)
-async def test_creates_are_not_repeated_after_a_timeout(server, connect, answer, call):
-    gc.collect()  # One in the middle of a long run of tests may outlast the time limit.
+async def test_creates_are_not_repeated_after_a_timeout(server, connect, answer, loop_time, call):
     client, console = connect(extra_endpoints=EXTRAS, request_timeout=1)
-    server.will(answer(delay=5))
+    server.will(answer(held=True))
+    calling = asyncio.create_task(call(console))
+    await server.has_received(1)
+    loop_time.move(1.1)
     with pytest.raises(AnswerLost, match=r"within 1 seconds"):
-        await call(console)
+        await calling
     assert client.calls.total() == len(server.received) == 1
 
 
@@ -146,33 +147,37 @@ async def test_creates_are_repeated_where_nothing_was_sent(server, connect, cloc
     assert len(server.received) == 1
 
 
-async def test_timeouts_of_safe_calls_are_repeated(server, connect, answer):
-    client, console = connect(request_timeout=0.2)
-    server.will(answer(delay=5), answer(delay=5), answer(body=GOOD))
-    await console.get_blacklisted_command("one")
+async def test_timeouts_of_safe_calls_are_repeated(server, connect, answer, loop_time):
+    client, console = connect(request_timeout=5)
+    server.will(answer(held=True), answer(held=True), answer(body=GOOD))
+    calling = asyncio.create_task(console.get_blacklisted_command("one"))
+    for count in (1, 2):
+        await server.has_received(count)
+        loop_time.move(5.1)
+    await calling
     assert client.calls == {"blacklist_get": 3}
 
 
-async def test_an_answer_that_drips_is_cut_off_by_the_timeout(server, connect, answer):
-    _, console = connect(request_timeout=0.3, max_retries=0)
+async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time, loop_turns):
+    done = asyncio.Event()
 
     async def drip(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         for _ in range(20):
             writer.write(b" ")
-            await asyncio.sleep(0.1)
+            await loop_turns()
+            loop_time.move(0.1)
         writer.close()
+        done.set()
 
     dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
     port = dripping.sockets[0].getsockname()[1]
-    _, console = connect(request_timeout=0.3, max_retries=0, base_url=f"http://127.0.0.1:{port}")
+    _, console = connect(request_timeout=1, max_retries=0, base_url=f"http://127.0.0.1:{port}")
     async with dripping:
-        async with asyncio.timeout(2):
-            with pytest.raises(AnswerLost):
-                await console.get_blacklisted_command("one")
-        dripping.close()
-        await asyncio.sleep(0.2)
+        with pytest.raises(AnswerLost, match=r"within 1 seconds"):
+            await console.get_blacklisted_command("one")
+        await done.wait()
 
 
 @pytest.mark.parametrize("tries", [0, 1, 7])
@@ -197,21 +202,21 @@ async def test_retry_after_is_obeyed(server, connect, clock, answer, status):
 
 async def test_retry_after_holds_back_other_calls_too(server, connect, clock, answer):
     client, console = connect()
-    waits, asleep, awake = [], asyncio.Event(), asyncio.Event()
+    waits, asleep, awake = [], asyncio.Semaphore(0), asyncio.Event()
 
     async def sleep(seconds):
         waits.append(seconds)
-        asleep.set()
+        asleep.release()
         await awake.wait()
 
     client._sleep = client._standing._sleep = sleep
     server.will(answer(429, ERROR, headers={"Retry-After": "7"}))
     first = asyncio.create_task(console.get_blacklisted_command("one"))
-    await asleep.wait()
+    await asleep.acquire()
     others = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
-    await asyncio.sleep(0.05)
+    for _ in others:
+        await asleep.acquire()
     assert len(server.received) == 1
-    assert len(waits) == 4
     assert all(wait >= 7 for wait in waits)
     clock.now += 8
     awake.set()
@@ -223,15 +228,20 @@ async def test_retry_after_holds_back_calls_that_wait_for_their_turn(
     server, connect, clock, answer
 ):
     client, console = connect(max_concurrency=1)
-    awake = asyncio.Event()
+    asleep, awake = asyncio.Semaphore(0), asyncio.Event()
 
     async def sleep(seconds):
+        asleep.release()
         await awake.wait()
 
     client._sleep = client._standing._sleep = sleep
-    server.will(answer(429, ERROR, delay=0.05, headers={"Retry-After": "7"}))
+    server.will(answer(429, ERROR, held=True, headers={"Retry-After": "7"}))
     calls = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
-    await asyncio.sleep(0.2)
+    await server.has_received(1)
+    server.released.set()
+    # The refused call waits for its next try, and the one whose turn has come for the quiet.
+    for _ in range(2):
+        await asleep.acquire()
     assert len(server.received) == 1
     clock.now += 8
     awake.set()
@@ -319,19 +329,25 @@ async def test_a_silent_console_gets_one_try_for_each_further_call(server, conne
 
 
 async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_while(
-    server, connect, clock, answer
+    server, connect, clock, answer, loop_time
 ):
-    client, console = connect(request_timeout=0.1, max_retries=0)
-    server.will(answer(delay=1), answer(delay=1))
-    with pytest.raises(AnswerLost):
-        await console.get_blacklisted_command("one")
+    client, console = connect(request_timeout=1, max_retries=0)
+    server.will(answer(held=True), answer(held=True))
+
+    async def runs_out_of_time():
+        calling = asyncio.create_task(console.get_blacklisted_command("one"))
+        await server.has_received(client.calls.total() + 1)
+        loop_time.move(1.1)
+        with pytest.raises(AnswerLost):
+            await calling
+
+    await runs_out_of_time()
     for _ in range(3):
         with pytest.raises(NotSent, match="no call was made"):
             await console.get_blacklisted_command("one")
     assert client.calls.total() == 1
     clock.now += REST
-    with pytest.raises(AnswerLost):
-        await console.get_blacklisted_command("one")
+    await runs_out_of_time()
     clock.now += REST - 1
     with pytest.raises(NotSent, match="no call was made"):
         await console.get_blacklisted_command("one")
@@ -350,11 +366,16 @@ async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, 
     assert client.calls.total() == 2
 
 
-async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(server, connect, answer):
-    client, console = connect(request_timeout=0.5, max_retries=0)
-    server.will(answer(delay=2))
+async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(
+    server, connect, answer, loop_time
+):
+    client, console = connect(request_timeout=1, max_retries=0)
+    server.will(answer(held=True))
+    creating = asyncio.create_task(console.create_agent({"name": "a"}))
+    await server.has_received(1)
+    loop_time.move(1.1)
     with pytest.raises(AnswerLost):
-        await console.create_agent({"name": "a"})
+        await creating
     assert await console.get_blacklisted_command("one") == {"id": "one"}
     assert client.calls.total() == 2
 
@@ -362,11 +383,13 @@ async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(server, con
 @pytest.mark.parametrize("in_flight", [1, 4])
 async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer, in_flight):
     _, console = connect(max_concurrency=in_flight)
+    together = asyncio.Barrier(in_flight)
 
-    def slowly(request):
-        return answer(body={"id": request.target.rpartition("/")[2]}, delay=0.01)
+    async def once_all_are_in_flight(request):
+        await together.wait()
+        return answer(body={"id": request.target.rpartition("/")[2]})
 
-    server.otherwise = slowly
+    server.otherwise = once_all_are_in_flight
     await asyncio.gather(*(console.get_blacklisted_command(f"blk_{n}") for n in range(20)))
     assert server.most_in_flight == in_flight
     assert server.connections == in_flight
@@ -406,7 +429,13 @@ async def test_after_the_first_401_no_call_is_made(server, connect, answer):
 
 async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, connect, answer):
     _, console = connect(max_concurrency=8)
-    server.otherwise = lambda request: answer(401, ERROR, delay=0.02)
+    together = asyncio.Barrier(8)
+
+    async def once_all_are_in_flight(request):
+        await together.wait()
+        return answer(401, ERROR)
+
+    server.otherwise = once_all_are_in_flight
     results = await asyncio.gather(
         *(console.get_blacklisted_command(f"blk_{n}") for n in range(40)), return_exceptions=True
     )
@@ -417,7 +446,7 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
 
 async def test_a_cancelled_call_leaves_its_place(server, connect, answer):
     client, console = connect(max_concurrency=1)
-    server.will(answer(delay=5))
+    server.will(answer(held=True))
     task = asyncio.create_task(console.get_blacklisted_command("one"))
     await server.arrived.wait()
     task.cancel()
@@ -436,12 +465,12 @@ async def test_a_request_on_a_kept_connection_that_dies_is_counted(server, conne
 
 
 async def test_a_connection_that_the_console_has_closed_is_not_used_for_a_create(
-    server, connect, answer
+    server, connect, answer, loop_turns
 ):
     _, console = connect()
     server.will(answer(body=GOOD, close_after=True))
     await console.get_blacklisted_command("one")
-    await asyncio.sleep(0.05)
+    await loop_turns()
     server.will(answer(body=GOOD))
     await console.create_agent({})
     assert [request.connection for request in server.received] == [1, 2]

@@ -21,11 +21,6 @@ ROW = {
 }
 
 
-async def arrived(server):
-    while not server.received:  # noqa: ASYNC110  # the scripted server has no event for it
-        await asyncio.sleep(0.01)
-
-
 async def test_nothing_begins_after_a_stop(server, connect):
     client, console = connect()
     client.stop()
@@ -38,10 +33,11 @@ async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent
     server, connect, answer
 ):
     client, console = connect(max_concurrency=1)
-    server.will(answer(body=ROW, delay=0.2))
+    server.will(answer(body=ROW, held=True))
     calls = [asyncio.create_task(console.get_blacklisted_command("blk_1")) for _ in range(3)]
-    await arrived(server)
+    await server.has_received(1)
     client.stop()
+    server.released.set()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(item) for item in results[1:]] == [Stopped, Stopped]
     assert not isinstance(results[0], Exception)
@@ -50,14 +46,19 @@ async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent
 
 async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, answer):
     client, console = connect()
-    client._sleep = asyncio.sleep
+    asleep = asyncio.Event()
+
+    async def sleep(seconds):
+        asleep.set()
+        await asyncio.Event().wait()
+
+    client._sleep = sleep
     server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
     call = asyncio.create_task(console.delete_host("hst_1"))
-    await arrived(server)
-    await asyncio.sleep(0.05)
+    await asleep.wait()
     client.stop()
     with pytest.raises(Stopped):
-        await asyncio.wait_for(call, 5)
+        await call
     assert len(server.received) == 1
 
 
@@ -65,11 +66,16 @@ async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_be
     server, connect, answer
 ):
     client, console = connect()
-    client._sleep = lambda seconds: asyncio.sleep(60)
+    asleep = asyncio.Event()
+
+    async def sleep(seconds):
+        asleep.set()
+        await asyncio.Event().wait()
+
+    client._sleep = sleep
     server.will(answer(cut="unanswered"))
     call = asyncio.create_task(console.delete_host("hst_1"))
-    await arrived(server)
-    await asyncio.sleep(0.05)
+    await asleep.wait()
     client.stop()
     with pytest.raises(AnswerLost):
-        await asyncio.wait_for(call, 5)
+        await call

@@ -173,7 +173,7 @@ async def test_a_cut_connection_is_never_taken_for_one_not_made(server, connect,
     assert len(server.received) == 1
 
 
-async def test_an_early_refusal_of_a_large_body_is_heard(connect):
+async def test_an_early_refusal_of_a_large_body_is_heard(connect, loop_turns):
     async def refuse(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         body = b'{"code": "TOO_LARGE", "message": "m", "request_id": "r"}'
@@ -190,7 +190,7 @@ async def test_an_early_refusal_of_a_large_body_is_heard(connect):
         with pytest.raises(ConsoleError) as caught:
             await console.import_hosts([{"knowledge": "x" * 2**22}], on_error="stop", dry_run=False)
         await client.aclose()
-        await asyncio.sleep(0.05)
+        await loop_turns()
     assert type(caught.value).__name__ == "TooLarge"
 
 
@@ -328,7 +328,7 @@ async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
     assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
 
 
-async def test_https_through_a_proxy(tls_server, answer, certificate, key):
+async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_turns):
     asked = []
 
     async def pump(reader, writer):
@@ -356,7 +356,7 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key):
             console = Console(client, settings)
             assert await console.create_agent({}) == {"id": "agt_1"}
             assert await console.create_agent({}) == {"id": "agt_1"}
-        await asyncio.sleep(0.05)
+        await loop_turns()
     (head,) = asked
     assert head.startswith(f"CONNECT localhost:{tls_server.port} ")
     assert "Proxy-Authorization: Basic dXNlcjpwYXNz" in head
@@ -422,11 +422,13 @@ ECHOES += ["encoded", "encoded path", "Go's JSON", "id"]
 
 @pytest.mark.parametrize("echo", [*ECHOES, "cut", "reset", "refused", "not HTTP", "slow"])
 @pytest.mark.parametrize("by", ["key", "cookie"])
-async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key, caplog, echo, by):
+async def test_no_error_and_no_log_shows_the_secret(
+    server, connect, answer, key, caplog, loop_time, echo, by
+):
     caplog.set_level(logging.DEBUG)
     secret = f"{key}&<" if by == "key" else "Sup3r/Secret=Cookie&<"
     credentials = {"api_key": secret} if by == "key" else {"session_cookie": f"sid={secret}"}
-    _, console = connect(max_retries=1, request_timeout=0.5, **credentials)
+    _, console = connect(max_retries=1, request_timeout=5, **credentials)
     told = {"code": f"C {secret}", "message": f"bad: sid={secret}", "request_id": secret}
     told["details"] = {"headers": [f"Bearer {secret}"]}
     page = f"<html>{secret} sid={secret}"
@@ -447,14 +449,18 @@ async def test_no_error_and_no_log_shows_the_secret(server, connect, answer, key
         "cut": answer(cut="unanswered"),
         "reset": answer(reset=True),
         "not HTTP": answer(raw=f"{secret}\r\n\r\n".encode()),
-        "slow": answer(delay=3),
+        "slow": answer(held=True),
     }
     if echo == "refused":
         await server.stop()
     else:
         server.will(answers[echo], answers[echo])
+    calling = asyncio.create_task(console.get_blacklisted_command("one"))
+    for count in (1, 2) if echo == "slow" else ():
+        await server.has_received(count)
+        loop_time.move(5.1)
     with pytest.raises(ConsoleError) as caught:
-        await console.get_blacklisted_command("one")
+        await calling
     for text in (everything_about(caught.value), caplog.text):
         assert secret not in text
         for spelling in (secret.replace("/", "\\/"), in_go(secret), quote(secret)):
