@@ -29,6 +29,8 @@ PYTHON = Path(sys.executable)
 
 # Before cdktf is imported by any test: jsii looks at these when it starts Node.
 os.environ.update(jsii_environment(os.environ))
+# A user's Python buffers what it prints, and so do the processes that tests start.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 
 class Console(Protocol):

@@ -87,9 +87,11 @@ def _outlive_the_terminal() -> None:
 
 
 def _announce(line: str) -> None:
-    """Write the handshake, and send whatever is printed later to the log."""
+    """Write the handshake, and send whatever is printed later to the log, in its order."""
     os.write(1, line.encode("ascii"))
     os.dup2(2, 1)
+    # A text stream of its own would keep its lines until the end.
+    sys.stdout = sys.stderr
 
 
 if __name__ == "__main__":
