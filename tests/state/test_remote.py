@@ -1,4 +1,8 @@
-"""State in a backend that only terraform can speak to: `pg`, on a real PostgreSQL."""
+"""State through `terraform state pull` and `push`, on a real PostgreSQL.
+
+The native engine speaks to PostgreSQL itself; here it stands for a backend that only Terraform
+speaks to.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.local import LocalBackend
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, Output
-from opsconsole.state.opening import Locking, backend_for, open_state, read_state
+from opsconsole.state.opening import backend_for, open_state, read_state
 from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.writer import StateSession
 from postgres_server import running_postgres
@@ -49,9 +53,7 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    backend = backend_for(place.directory, {"pg": {}}, "apply", Locking(**locking))
-    assert isinstance(backend, RemoteBackend)
-    return open_state(backend)
+    return open_state(RemoteBackend(place.directory, "pg", "apply", **locking))
 
 
 def stored(place: Any) -> State:
@@ -73,7 +75,7 @@ def test_state_is_pushed_and_terraform_goes_on_with_it(place: Any, host: Host) -
         session.state.put("terraform_data.two", item)
     assert len(stored(place)) == 2
     assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(backend_for(place.directory, {"pg": {}}, "show")).lineage == lineage
+    assert read_state(RemoteBackend(place.directory, "pg", "show")).lineage == lineage
 
 
 async def test_every_checkpoint_is_pushed_and_its_serial_followed(place: Any, host: Host) -> None:
@@ -170,9 +172,9 @@ def test_a_directory_that_is_not_initialised_says_so(
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
     with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
-        open_state(backend_for(tmp_path, {"pg": {}}, "plan"))
+        open_state(RemoteBackend(tmp_path, "pg", "plan"))
     with pytest.raises(UserError, match=r"state pull` failed .*Run `terraform init` in"):
-        read_state(backend_for(tmp_path, {"pg": {}}, "show"))
+        read_state(RemoteBackend(tmp_path, "pg", "show"))
 
 
 def test_without_terraform_a_remote_backend_is_one_error(
@@ -180,6 +182,6 @@ def test_without_terraform_a_remote_backend_is_one_error(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
-        backend_for(tmp_path, {"s3": {}}, "plan")
+        backend_for(tmp_path, {"consul": {}}, "plan")
     assert isinstance(backend_for(tmp_path, None, "plan"), LocalBackend)
     assert isinstance(backend_for(tmp_path, {"local": [{"path": "x"}]}, "plan"), LocalBackend)

@@ -1,24 +1,35 @@
-"""A console's neighbour: a server for Terraform's `http` backend, with locks, as GitLab has one."""
+"""A server for Terraform's `http` backend, with locks, as GitLab has one."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass
 class HttpState:
-    """Where the state is kept, and what is kept there."""
+    """Where the state is kept, and what is kept there.
+
+    Attributes:
+        checks_id: Whether a write with another ID than the lock's is refused, as GitLab does.
+        failing: The status that every further request is answered with, where it is not 0.
+        requests: Method and path of each request.
+    """
 
     address: str = ""
     username: str = "deployer"
     password: str = "state-password"
     stored: bytes = b""
     lock: bytes = b""
+    checks_id: bool = True
+    failing: int = 0
+    requests: list[tuple[str, str]] = field(default_factory=list)
 
 
 @contextlib.contextmanager
@@ -47,27 +58,37 @@ def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with guard:
+                state.requests.append((self.command, self.path))
                 status, told = self._handled(body)
             self.send_response(status)
             self.send_header("Content-Length", str(len(told)))
             self.end_headers()
             self.wfile.write(told)
 
-        do_GET = do_POST = do_DELETE = _answer
+        do_GET = do_POST = do_DELETE = do_LOCK = do_UNLOCK = _answer
 
         def _handled(self, body: bytes) -> tuple[int, bytes]:
+            if state.failing:
+                return state.failing, b""
             if self.headers.get("Authorization") != expected:
                 return 401, b""
             if self.path.partition("?")[0].endswith("/lock"):
                 return self._locked(body)
             if self.command == "POST":
+                given = parse_qs(urlsplit(self.path).query).get("ID", [""])[0]
+                if state.checks_id and state.lock and given != json.loads(state.lock)["ID"]:
+                    return 409, state.lock
                 state.stored = body
             return (200, state.stored) if state.stored else (204, b"")
 
         def _locked(self, body: bytes) -> tuple[int, bytes]:
-            if self.command == "POST" and state.lock:
+            taking = self.command in ("POST", "LOCK")
+            if taking and state.lock:
                 return 423, state.lock
-            state.lock = body if self.command == "POST" else b""
+            named = json.loads(body)["ID"] if body else ""
+            if not taking and named and state.lock and named != json.loads(state.lock)["ID"]:
+                return 409, state.lock
+            state.lock = body if taking else b""
             return 200, b""
 
         def log_message(self, format: str, *args: object) -> None:

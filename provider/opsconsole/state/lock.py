@@ -41,7 +41,7 @@ class LockInfo:
     info: str = ""
 
     @classmethod
-    def own(cls, operation: str, path: Path) -> LockInfo:
+    def own(cls, operation: str, path: Path | str) -> LockInfo:
         """Make the info of this process; `operation` names what it does, such as `apply`."""
         try:
             user = getpass.getuser()
@@ -61,9 +61,17 @@ class LockInfo:
     def read(cls, file: Path) -> LockInfo | None:
         """Read a lock info file; None when there is none that can be read."""
         try:
-            found = json.loads(file.read_bytes())
+            return cls.parse(file.read_bytes())
+        except OSError:
+            return None
+
+    @classmethod
+    def parse(cls, data: bytes | str) -> LockInfo | None:
+        """Read the JSON of a lock; None when it is not that."""
+        try:
+            found = json.loads(data)
             return cls(*[str(found.get(name, "")) for name in _NAMES])
-        except (OSError, ValueError, AttributeError):
+        except (ValueError, AttributeError):
             return None
 
     def to_json(self) -> bytes:
@@ -72,7 +80,8 @@ class LockInfo:
 
     def __str__(self) -> str:
         created = re.sub(r"\.\d+Z$", "Z", self.created)
-        return f"{self.who}, {self.operation}, since {created} (ID {self.id})"
+        session = f"; {self.info}" if self.info else ""
+        return f"{self.who}, {self.operation}, since {created} (ID {self.id}){session}"
 
 
 _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backends.kinds import is_native, storage_for
+from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.cadence import Cadence
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
@@ -58,7 +61,8 @@ def backend_for(
     operation: str,
     locking: Locking | None = None,
     state_path: Path | None = None,
-) -> LocalBackend | RemoteBackend:
+    journals: Path | None = None,
+) -> LocalBackend | RemoteBackend | StorageBackend:
     """Choose the backend of a program.
 
     Args:
@@ -67,12 +71,27 @@ def backend_for(
             `{"cloud": …}` for a `cloud` block. None is the local backend.
         operation: What this process does, for whoever waits for the lock: `plan`, `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
+        journals: Where the journal of a remote state lies; None is the working directory.
 
     Raises:
-        UserError: A remote backend is asked for, and there is no Terraform or OpenTofu.
+        UserError: A setting or a library of the backend is missing; or it is one that only
+            Terraform speaks to, and there is no Terraform or OpenTofu.
     """
     lock = locking or Locking()
     kind, settings = next(iter((block or {"local": {}}).items()))
+    if isinstance(settings, list):
+        settings = settings[0] if settings else {}
+    if state_path is None and is_native(kind):
+        workspace = workspace_of(directory)
+        storage = storage_for(kind, settings or {}, workspace)
+        return StorageBackend(
+            storage,
+            _marker(directory, kind, workspace, storage.name, journals),
+            operation,
+            lock=lock.lock,
+            lock_timeout=lock.timeout,
+            on_wait=lock.on_wait,
+        )
     if state_path is None and kind != "local":
         return RemoteBackend(
             directory,
@@ -82,12 +101,21 @@ def backend_for(
             lock_timeout=lock.timeout,
             on_wait=lock.on_wait,
         )
-    if isinstance(settings, list):
-        settings = settings[0] if settings else {}
     path = state_path or local_path(directory, settings or {}, workspace_of(directory))
     return LocalBackend(
         path, operation, lock=lock.lock, lock_timeout=lock.timeout, on_wait=lock.on_wait
     )
+
+
+def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:
+    """Return the path beside which the journal of a remote state lies.
+
+    In a directory that many stacks share, each has a name of its own.
+    """
+    if journals is None:
+        return directory.absolute() / f"{kind}.{workspace}"
+    own = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return journals.absolute() / f"{directory.absolute().name}.{kind}.{workspace}.{own}"
 
 
 def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:

@@ -1,0 +1,291 @@
+"""State behind an HTTP address, as GitLab keeps it: Terraform's `http` backend."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import ssl
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from opsconsole.errors import UserError
+from opsconsole.state.backends.settings import Settings
+from opsconsole.state.backends.storage import (
+    DEFAULT,
+    Companion,
+    LockHeld,
+    LockLost,
+    no_such_lock,
+    no_workspaces,
+)
+from opsconsole.state.lock import LockInfo
+
+_HELD = (409, 423)
+_TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+
+
+class HttpStorage:
+    """One state behind an address.
+
+    Methods and addresses are settings, as Terraform has them; without `lock_address` there is no
+    lock.
+    """
+
+    keeps_companions = False
+
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+        if workspace != DEFAULT:
+            raise no_workspaces("http")
+        settings = Settings("http", block)
+        self._settings = settings
+        self._address = settings.need("address", "TF_HTTP_ADDRESS")
+        self._update = settings.text("update_method", "TF_HTTP_UPDATE_METHOD", default="POST")
+        self._lock = (
+            settings.text("lock_method", "TF_HTTP_LOCK_METHOD", default="LOCK"),
+            settings.text("lock_address", "TF_HTTP_LOCK_ADDRESS"),
+        )
+        self._unlock = (
+            settings.text("unlock_method", "TF_HTTP_UNLOCK_METHOD", default="UNLOCK"),
+            settings.text("unlock_address", "TF_HTTP_UNLOCK_ADDRESS"),
+        )
+        self._tries = 1 + settings.number("retry_max", "TF_HTTP_RETRY_MAX", default=2)
+        self._waits = (
+            settings.number("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", default=1),
+            settings.number("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", default=30),
+        )
+        self.name = str(httpx.URL(self._address).copy_with(username=None, password=None))
+        self.lockable = bool(self._lock[1])
+        self._client: httpx.Client | None = None
+        self._info: LockInfo | None = None
+        self._lost: LockLost | None = None
+        self._seen: str | None = None
+
+    def read(self) -> bytes:
+        """Return the state's bytes; none when there is no state."""
+        data = self._get()
+        self._seen = _digest(data)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Replace the state, after a look at the lock and at what is stored.
+
+        The lock's ID goes with the state, so that a server that knows it can refuse as well.
+        """
+        self.check_lock()
+        if self._seen is not None and _digest(self._get()) != self._seen:
+            raise self._losing("someone else wrote the state since it was read")
+        params = {"ID": self._info.id} if self._info else {}
+        answer = self._request(self._update, self._address, data, params, quick=False)
+        if answer.status_code in _HELD:
+            raise self._losing(f"the server refused the write ({answer.status_code})")
+        if answer.status_code not in (200, 201, 204):
+            raise self._refused("write", answer)
+        self._seen = _digest(data)
+
+    def lock(self, info: LockInfo) -> None:
+        """Take the lock. A lost answer of an earlier try is known again by the lock's ID."""
+        answer = self._request(*self._lock, info.to_json())
+        if answer.status_code in _HELD:
+            holder = LockInfo.parse(answer.content)
+            if holder is None or holder.id != info.id:
+                raise LockHeld(self.name, holder)
+        elif not answer.is_success:
+            raise self._refused("lock", answer)
+        self._info, self._lost = info, None
+
+    def unlock(self) -> None:
+        """Release the lock; one that was lost is left alone."""
+        info, self._info = self._info, None
+        if info is not None and self._lost is None and self._unlock[1]:
+            answer = self._request(*self._unlock, info.to_json())
+            if not answer.is_success:
+                raise self._refused("unlock", answer)
+
+    def check_lock(self) -> None:
+        """Ask for the lock again under the same ID: whoever holds it is refused.
+
+        A server that grants it to the holder again grants it here as well. One that had released it
+        grants it too; the two are told apart by what is asked at the start (`_regrants`).
+        """
+        if self._lost is not None:
+            raise self._lost
+        if self._info is None:
+            return
+        answer = self._request(*self._lock, self._info.to_json())
+        if answer.status_code in _HELD:
+            holder = LockInfo.parse(answer.content)
+            if holder is not None and holder.id and holder.id != self._info.id:
+                raise self._losing(f"it is locked by {holder}")
+        elif not answer.is_success:
+            raise self._refused("check the lock of", answer)
+        elif not self._regrants():
+            self._request(*self._unlock, self._info.to_json())
+            raise self._losing("someone released it")
+
+    def _regrants(self) -> bool:
+        """Tell whether the server grants a lock to its holder again: then it cannot tell more."""
+        assert self._info is not None
+        return self._request(*self._lock, self._info.to_json()).is_success
+
+    def force_unlock(self, lock_id: str) -> None:
+        """Release the lock of this ID: an unlock without a body."""
+        holder = self.holder()
+        if holder is None or holder.id != lock_id:
+            raise no_such_lock(self.name, lock_id, holder)
+        answer = self._request(*self._unlock, b"")
+        if not answer.is_success:
+            raise self._refused("unlock", answer)
+
+    def holder(self) -> LockInfo | None:
+        """Return who holds the lock. The server tells only who asks for it: it is taken briefly."""
+        probe = LockInfo.own("force-unlock", self.name)
+        try:
+            self.lock(probe)
+        except LockHeld as held:
+            return held.holder or LockInfo(who="someone whom the server does not name")
+        self.unlock()
+        return None
+
+    def read_companion(self, which: Companion) -> bytes:
+        """Return nothing: one address holds one object."""
+        return b""
+
+    def write_companion(self, which: Companion, data: bytes) -> None:
+        """Refuse: one address holds one object."""
+        raise NotImplementedError
+
+    def workspaces(self) -> list[str]:
+        """Refuse: there are none."""
+        raise no_workspaces("http")
+
+    def delete(self) -> None:
+        """Refuse: there is only the default workspace."""
+        raise no_workspaces("http")
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _losing(self, why: str) -> LockLost:
+        self._lost = LockLost(self.name, why)
+        return self._lost
+
+    def _get(self) -> bytes:
+        answer = self._request("GET", self._address, None)
+        if answer.status_code in (204, 404):
+            return b""
+        if answer.status_code != 200:
+            raise self._refused("read", answer)
+        expected = answer.headers.get("Content-MD5")
+        if expected and expected != _digest(answer.content):
+            raise UserError(
+                f"The state {self.name} arrived damaged: its Content-MD5 is another.", "Run again."
+            )
+        return answer.content
+
+    def _request(
+        self,
+        method: str,
+        address: str,
+        body: bytes | None,
+        params: Mapping[str, str] | None = None,
+        *,
+        quick: bool = True,
+    ) -> httpx.Response:
+        headers = {}
+        if body is not None:
+            headers = {"Content-Type": "application/json", "Content-MD5": _digest(body)}
+        url = httpx.URL(address).copy_merge_params(dict(params)) if params else httpx.URL(address)
+        pause, longest = self._waits
+        left = self._tries
+        while True:
+            left -= 1
+            try:
+                answer = self._connected().request(
+                    method, url, content=body, headers=headers, timeout=_TIMEOUT if quick else 600.0
+                )
+            except httpx.HTTPError as error:
+                if not left:
+                    raise self._unreachable(error) from error
+            else:
+                if not left or (answer.status_code < 500 and answer.status_code != 429):
+                    return answer
+            time.sleep(pause)
+            pause = min(pause * 2, longest)
+
+    def _connected(self) -> httpx.Client:
+        if self._client is None:
+            name = self._settings.text("username", "TF_HTTP_USERNAME")
+            password = self._settings.text("password", "TF_HTTP_PASSWORD")
+            self._client = httpx.Client(
+                auth=httpx.BasicAuth(name, password) if name else None,
+                verify=self._tls(),
+                follow_redirects=True,
+            )
+        return self._client
+
+    def _tls(self) -> ssl.SSLContext | bool:
+        settings = self._settings
+        if settings.flag("skip_cert_verification"):
+            return False
+        authority = settings.text("client_ca_certificate_pem", "TF_HTTP_CLIENT_CA_CERTIFICATE_PEM")
+        certificate = settings.text("client_certificate_pem", "TF_HTTP_CLIENT_CERTIFICATE_PEM")
+        key = settings.text("client_private_key_pem", "TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
+        if not authority and not certificate:
+            return True
+        try:
+            context = ssl.create_default_context(cadata=authority or None)
+            if certificate:
+                _load_pair(context, certificate, key)
+        except (ssl.SSLError, OSError, ValueError) as error:
+            raise UserError(
+                f"The http backend's certificates cannot be used: {error}.",
+                "Each client_… setting holds PEM text, not the name of a file.",
+            ) from error
+        return context
+
+    def _refused(self, action: str, answer: httpx.Response) -> UserError:
+        status = answer.status_code
+        if status in (401, 403):
+            remedy = "Check username and password (TF_HTTP_USERNAME, TF_HTTP_PASSWORD)."
+        elif status == 404:
+            remedy = "Check the addresses of the backend's block."
+        elif status == 413:
+            remedy = "The server refuses a state of this size: raise its limit, or split the stack."
+        else:
+            remedy = "Look at the server, then run again."
+        return UserError(
+            f"Cannot {action} the state {self.name}: the server answered {status}"
+            f" {answer.reason_phrase}.",
+            remedy,
+        )
+
+    def _unreachable(self, error: httpx.HTTPError) -> UserError:
+        return UserError(
+            f"Cannot reach the state {self.name}: {error or type(error).__name__}.",
+            "Check the address, the network and the proxy settings, then run again.",
+        )
+
+
+def _load_pair(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """Load a client's certificate and key, which the ssl module takes from a file only."""
+    descriptor, path = tempfile.mkstemp(prefix="opsconsole-", suffix=".pem")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{certificate}\n{key}\n")
+        context.load_cert_chain(path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # noqa: PTH108
+
+
+def _digest(data: bytes) -> str:
+    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()

@@ -1,0 +1,88 @@
+"""Settings of a backend's block: typed access, with Terraform's environment variables behind it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from opsconsole.errors import UserError
+
+_TRUE = frozenset(("1", "t", "true", "yes", "on"))
+
+
+class Settings:
+    """The settings of one backend.
+
+    Args:
+        kind: The backend's type, for messages.
+        block: What the program, `-backend-config` and `terraform init` say, merged.
+    """
+
+    def __init__(self, kind: str, block: Mapping[str, Any]) -> None:
+        self.kind = kind
+        self._block = {name: value for name, value in block.items() if value is not None}
+
+    def text(self, name: str, *variables: str, default: str = "") -> str:
+        """Return a setting, else the first of the environment variables that is set."""
+        found = self._block.get(name)
+        if found not in (None, ""):
+            return str(found)
+        return next((os.environ[item] for item in variables if os.environ.get(item)), default)
+
+    def need(self, name: str, *variables: str) -> str:
+        """Return a setting that must be there.
+
+        Raises:
+            UserError: It is neither in the block nor in the environment.
+        """
+        found = self.text(name, *variables)
+        if not found:
+            where = f", in the environment as {variables[0]}" if variables else ""
+            raise UserError(
+                f"The {self.kind} backend has no `{name}`.",
+                f"Set it in the backend's block{where}, or with -backend-config={name}=VALUE.",
+            )
+        return found
+
+    def flag(self, name: str, *variables: str, default: bool = False) -> bool:
+        """Return a setting that is on or off."""
+        found = self._block.get(name)
+        if isinstance(found, bool):
+            return found
+        told = self.text(name, *variables)
+        return told.lower() in _TRUE if told else default
+
+    def number(self, name: str, *variables: str, default: int = 0) -> int:
+        """Return a whole number.
+
+        Raises:
+            UserError: It is none.
+        """
+        told = self.text(name, *variables)
+        try:
+            return int(float(told)) if told else default
+        except ValueError as error:
+            raise UserError(f"`{name}` of the {self.kind} backend is no number: {told}.") from error
+
+    def block(self, name: str) -> dict[str, Any]:
+        """Return a nested block or map; empty where there is none."""
+        found = self._block.get(name)
+        if isinstance(found, list):
+            found = found[0] if found else None
+        if not isinstance(found, Mapping):
+            return {}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts; empty where there is none."""
+        found = self._block.get(name) or []
+        return [str(item) for item in found] if isinstance(found, list) else [str(found)]
+
+
+def need_extra(kind: str, package: str, error: ImportError) -> UserError:
+    """Say which extra brings the libraries of a backend."""
+    return UserError(
+        f"The {kind} backend needs {package}, which is not installed ({error}).",
+        f"Install the extra: pip install 'opsconsole[{kind}]'.",
+    )

@@ -1,0 +1,168 @@
+"""Terraform and the native engine on one state: who holds it, what each reads of the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from backend_places import Place
+from engines import Terraform
+from opsconsole.errors import UserError
+from opsconsole.state.backends.storage import LockHeld
+from opsconsole.state.objects import Output
+from opsconsole.state.opening import Locking, backend_for, open_state
+from opsconsole.state.writer import StateSession
+
+pytestmark = pytest.mark.terraform
+
+At = Callable[..., Terraform]
+
+
+def opened(place: Place, folder: Path, **locking: float) -> StateSession:
+    """Open a session on a place, from a folder of its own."""
+    folder.mkdir(exist_ok=True)
+    lock = Locking(timeout=locking.get("timeout", 0.0))
+    return open_state(backend_for(folder, {place.kind: place.block}, "apply", lock))
+
+
+@contextmanager
+def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
+    """Let Terraform hold the lock until the block ends."""
+    gate = engine.folder / "gate"
+    wait = f"for i in $(seq 600); do test -e {gate} && exit; sleep 0.1; done"
+    slow = {"slow": {"provisioner": {"local-exec": {"command": wait}}}}
+    program = {"resource": {"terraform_data": slow}}
+    (engine.folder / "slow.tf.json").write_text(json.dumps(program))
+    process = engine.start("apply", "-auto-approve", "-no-color")
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if "slow: Provisioning" in line or "slow: Creating" in line:
+                break
+        yield process
+    finally:
+        gate.touch()
+        said, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, said + errors
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_native_run_keeps_terraform_out(
+    place: Place, terraform_at: At, tmp_path: Path, stored: bool
+) -> None:
+    engine = terraform_at(place, one="x")
+    if stored:
+        engine.apply()
+    with opened(place, tmp_path / "native") as session:
+        refused = engine.apply(expect=None)
+        assert refused.code == 1
+        if place.kind == "pg":
+            # Terraform shows its own lock there: it has no way to name a holder.
+            assert "lock" in refused.text
+        elif place.kind == "http":
+            # Terraform names the ID alone there, beside a lock of its own.
+            assert json.loads(place.server.lock)["ID"] in refused.text  # type: ignore[attr-defined]
+        else:
+            assert "opsconsole apply" in refused.text
+        session.state.set_output("kept", Output("yes", "string"))
+    assert engine.run("apply", "-auto-approve").code == 0
+
+
+def test_terraform_keeps_a_native_run_out(place: Place, terraform_at: At, tmp_path: Path) -> None:
+    engine = terraform_at(place, one="x")
+    engine.apply()
+    with slowly_applying(engine):
+        with pytest.raises(LockHeld) as held:
+            opened(place, tmp_path / "native")
+        who = "PostgreSQL session" if place.kind == "pg" else "OperationTypeApply"
+        assert who in str(held.value)
+    with opened(place, tmp_path / "native", timeout=20) as session:
+        assert "terraform_data.slow" in session.state
+
+
+def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_path: Path) -> None:
+    engine = terraform_at(place, one="x")
+    engine.apply()
+    waited: list[str] = []
+    with slowly_applying(engine):
+
+        def waiting(holder: object) -> None:
+            waited.append(str(holder))
+            (engine.folder / "gate").touch()
+
+        folder = tmp_path / "native"
+        folder.mkdir()
+        lock = Locking(timeout=60, on_wait=waiting)
+        with open_state(backend_for(folder, {place.kind: place.block}, "apply", lock)) as session:
+            assert "terraform_data.slow" in session.state
+    assert len(waited) == 1
+
+
+def test_each_goes_on_with_what_the_other_wrote(
+    place: Place, terraform_at: At, tmp_path: Path
+) -> None:
+    engine = terraform_at(place, one="x", two="y")
+    engine.apply()
+    with opened(place, tmp_path / "native") as session:
+        assert {name: item.value for name, item in session.state.outputs.items()} == {
+            "one": "x",
+            "two": "y",
+        }
+        item = session.state.get("terraform_data.one")
+        assert item is not None
+        session.state.remove("terraform_data.one")
+    assert engine.plan_run().code == 2
+    with opened(place, tmp_path / "native") as session:
+        session.state.put("terraform_data.one", item)
+    assert engine.plan_run().code == 0
+    assert engine.apply().code == 0
+    with opened(place, tmp_path / "other") as session:
+        assert len(session.state) == 2
+
+
+def test_a_state_begun_natively_is_gone_on_with(
+    place: Place, terraform_at: At, tmp_path: Path
+) -> None:
+    with opened(place, tmp_path / "native") as session:
+        session.state.set_output("one", Output("x", "string"))
+    engine = terraform_at(place, one="x")
+    before = engine.outputs()
+    assert before == {"one": "x"}
+    engine.apply()
+    with opened(place, tmp_path / "native") as session:
+        assert "terraform_data.one" in session.state
+
+
+def test_workspaces_are_the_same_for_both(
+    place: Place, terraform_at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not place.has_workspaces:
+        return
+    engine = terraform_at(place, one="x")
+    engine.run("workspace", "new", "blue")
+    engine.apply()
+    storage = place.storage()
+    assert storage.workspaces() == ["default", "blue"]
+    storage.close()
+    monkeypatch.setenv("TF_WORKSPACE", "blue")
+    with opened(place, tmp_path / "native") as session:
+        assert "terraform_data.one" in session.state
+    monkeypatch.setenv("TF_WORKSPACE", "green")
+    with opened(place, tmp_path / "native") as session:
+        assert session.state.empty
+        session.state.set_output("one", Output("g", "string"))
+    listed = engine.run("workspace", "list").out
+    assert sorted(listed.replace("*", " ").split()) == ["blue", "default", "green"]
+    engine.run("workspace", "select", "green")
+    assert engine.outputs() == {"one": "g"}
+
+
+def test_two_native_runs_from_two_folders_exclude_each_other(place: Place, tmp_path: Path) -> None:
+    with opened(place, tmp_path / "one"), pytest.raises(UserError, match="is locked by"):
+        opened(place, tmp_path / "two")
+    opened(place, tmp_path / "two").close()

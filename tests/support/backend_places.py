@@ -1,0 +1,94 @@
+"""Places where teams keep state, each behind a real server on loopback."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from http_state import serve_state
+from opsconsole.state.backends.kinds import storage_for
+from opsconsole.state.backends.storage import DEFAULT, Storage
+from postgres_server import running_postgres
+
+_NUMBERS = itertools.count(1)
+
+
+@dataclass
+class Place:
+    """One backend for one test; nothing is in it yet.
+
+    Attributes:
+        block: The settings, as they stand in a program.
+        environment: What Terraform and the native engine need besides.
+        steal: Takes the lock away from its holder, as an operator does with the vendor's tools.
+        keeps_companions, has_workspaces: What the kind can do.
+    """
+
+    kind: str
+    block: Mapping[str, Any]
+    steal: Callable[[], None]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    keeps_companions: bool = True
+    has_workspaces: bool = True
+
+    def storage(self, workspace: str = DEFAULT) -> Storage:
+        """Return a storage of its own on this place, as another machine would have it."""
+        return storage_for(self.kind, self.block, workspace)
+
+
+Make = Callable[[], Place]
+
+
+@contextmanager
+def http_places() -> Iterator[Make]:
+    """Make places on the http server of the tests."""
+    with serve_state() as state:
+
+        def make() -> Place:
+            state.stored = state.lock = b""
+            state.checks_id, state.failing = True, 0
+            state.requests.clear()
+
+            def steal() -> None:
+                state.lock = b""
+
+            block = {
+                "address": state.address,
+                "lock_address": f"{state.address}/lock",
+                "unlock_address": f"{state.address}/lock",
+                "username": state.username,
+                "password": state.password,
+                "retry_max": 0,
+            }
+            made = Place("http", block, steal, keeps_companions=False, has_workspaces=False)
+            made.server = state  # type: ignore[attr-defined]
+            return made
+
+        yield make
+
+
+@contextmanager
+def pg_places() -> Iterator[Make]:
+    """Make schemas in a real PostgreSQL."""
+    import psycopg
+
+    with running_postgres() as connection:
+
+        def steal() -> None:
+            with psycopg.connect(connection, autocommit=True) as own:
+                own.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+                )
+
+        def make() -> Place:
+            block = {"conn_str": connection, "schema_name": f"s{next(_NUMBERS)}"}
+            return Place("pg", block, steal)
+
+        yield make
+
+
+MAKERS: dict[str, Callable[[], Any]] = {"http": http_places, "pg": pg_places}
+"""Kind: the context in which places of that kind can be made."""
