@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from backend_places import MAKERS, Make, Place
+from backend_places import KINDS, MAKERS, Make, Place
 from engines import Terraform, quiet_environment
 
 
@@ -33,12 +33,13 @@ def _makers() -> Iterator[Callable[[str], Make]]:
 def make_place(
     _makers: Callable[[str], Make], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], Place]:
-    """Make an empty place of a kind; what it needs of the environment is set."""
+    """Make an empty place of one of KINDS; what it needs of the environment is set."""
 
     def make(kind: str) -> Place:
         for name in [name for name in os.environ if name.startswith(("TF_", "AWS_", "ARM_"))]:
             monkeypatch.delenv(name)
-        place = _makers(kind)()
+        kind, *how = kind.split("-")
+        place = _makers(kind)(*how)
         for name, value in place.environment.items():
             monkeypatch.setenv(name, value)
         return place
@@ -46,7 +47,7 @@ def make_place(
     return make
 
 
-@pytest.fixture(params=list(MAKERS))
+@pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, make_place: Callable[[str], Place]) -> Place:
     """An empty place of every kind in turn."""
     return make_place(request.param)

@@ -39,7 +39,7 @@ class Place:
         return storage_for(self.kind, self.block, workspace)
 
 
-Make = Callable[[], Place]
+Make = Callable[..., Place]
 
 
 @contextmanager
@@ -90,5 +90,63 @@ def pg_places() -> Iterator[Make]:
         yield make
 
 
-MAKERS: dict[str, Callable[[], Any]] = {"http": http_places, "pg": pg_places}
+@contextmanager
+def s3_places() -> Iterator[Make]:
+    """Make keys in a bucket of moto's server, which honours the conditions that locks need."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
+    known = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+    where = {"endpoint_url": address, "region_name": "eu-central-1", **known}
+    s3, db = boto3.client("s3", **where), boto3.client("dynamodb", **where)
+    s3.create_bucket(
+        Bucket="states", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+    )
+    db.create_table(
+        TableName="locks",
+        KeySchema=[{"AttributeName": "LockID", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "LockID", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+    def make(lock: str = "file") -> Place:
+        key = f"n{next(_NUMBERS)}/terraform.tfstate"
+
+        def steal() -> None:
+            s3.delete_object(Bucket="states", Key=f"{key}.tflock")
+            db.delete_item(TableName="locks", Key={"LockID": {"S": f"states/{key}"}})
+
+        block: dict[str, Any] = {
+            "bucket": "states",
+            "key": key,
+            "region": "eu-central-1",
+            "endpoints": {"s3": address, "dynamodb": address, "sts": address, "iam": address},
+            "use_path_style": True,
+            "skip_credentials_validation": True,
+            "skip_metadata_api_check": True,
+            "skip_requesting_account_id": True,
+        }
+        if lock in ("file", "both"):
+            block["use_lockfile"] = True
+        if lock in ("row", "both"):
+            block["dynamodb_table"] = "locks"
+        environment = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        return Place("s3", block, steal, environment)
+
+    try:
+        yield make
+    finally:
+        s3.close()
+        db.close()
+        server.stop()
+
+
+MAKERS: dict[str, Callable[[], Any]] = {"http": http_places, "pg": pg_places, "s3": s3_places}
 """Kind: the context in which places of that kind can be made."""
+
+KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both")
+"""The kinds that every promise is tested for; behind the dash, how the lock is held."""

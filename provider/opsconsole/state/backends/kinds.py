@@ -11,6 +11,7 @@ from opsconsole.state.backends.storage import DEFAULT, Storage
 _PLACES = {
     "http": ("opsconsole.state.backends.http", "HttpStorage"),
     "pg": ("opsconsole.state.backends.pg", "PgStorage"),
+    "s3": ("opsconsole.state.backends.s3", "S3Storage"),
 }
 
 

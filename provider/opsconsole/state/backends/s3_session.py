@@ -1,0 +1,161 @@
+"""Clients for S3 and DynamoDB from the settings of an `s3` backend.
+
+Credentials come by boto's own chain (environment, profiles, SSO, web identity, the machine's role)
+unless the block names others; a role that is to be assumed is assumed with what the chain gives.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.credentials import (
+    AssumeRoleCredentialFetcher,
+    AssumeRoleWithWebIdentityCredentialFetcher,
+    DeferredRefreshableCredentials,
+)
+
+from opsconsole.state.backends.settings import Settings
+
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(\d+)([hms])")
+_ROLE = {
+    "session_name": "RoleSessionName",
+    "external_id": "ExternalId",
+    "policy": "Policy",
+    "source_identity": "SourceIdentity",
+}
+
+
+def clients(settings: Settings) -> tuple[Any, Any]:
+    """Return a client for S3 and one for DynamoDB; nothing is asked of either yet."""
+    session = _session(settings)
+    common = {
+        "verify": _verify(settings),
+        "region_name": settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION") or None,
+    }
+    endpoints = settings.block("endpoints")
+    made = []
+    for service, variables in (
+        ("s3", ("AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT")),
+        ("dynamodb", ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT")),
+    ):
+        older = "endpoint" if service == "s3" else "dynamodb_endpoint"
+        address = endpoints.get(service) or settings.text(older, *variables) or None
+        made.append(
+            session.client(service, endpoint_url=address, config=_config(settings), **common)
+        )
+    return made[0], made[1]
+
+
+def _config(settings: Settings) -> Config:
+    path_style = settings.flag("use_path_style") or settings.flag("force_path_style")
+    checksum = "when_required" if settings.flag("skip_s3_checksum") else "when_supported"
+    proxies = {
+        scheme: found for scheme in ("http", "https") if (found := settings.text(f"{scheme}_proxy"))
+    }
+    return Config(
+        s3={"addressing_style": "path" if path_style else "auto"},
+        retries={
+            "total_max_attempts": settings.number("max_retries", default=5),
+            "mode": settings.text("retry_mode", "AWS_RETRY_MODE", default="standard"),
+        },
+        request_checksum_calculation=checksum,
+        response_checksum_validation=checksum,
+        connect_timeout=15,
+        use_dualstack_endpoint=settings.flag("use_dualstack_endpoint") or None,
+        use_fips_endpoint=settings.flag("use_fips_endpoint") or None,
+        proxies=proxies or None,
+        max_pool_connections=4,
+    )
+
+
+def _verify(settings: Settings) -> bool | str | None:
+    if settings.flag("insecure"):
+        return False
+    return settings.text("custom_ca_bundle") or None
+
+
+def _session(settings: Settings) -> boto3.Session:
+    core = botocore.session.Session(profile=settings.text("profile") or None)
+    files = settings.texts("shared_credentials_files") or settings.texts("shared_credentials_file")
+    if files:
+        core.set_config_variable("credentials_file", str(Path(files[0]).expanduser()))
+    if configs := settings.texts("shared_config_files"):
+        core.set_config_variable("config_file", str(Path(configs[0]).expanduser()))
+    if settings.flag("skip_metadata_api_check"):
+        core.set_config_variable("metadata_service_num_attempts", 0)
+    key, secret = settings.text("access_key"), settings.text("secret_key")
+    if key and secret:
+        core.set_credentials(key, secret, settings.text("token") or None)
+    region = settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION")
+    if region:
+        core.set_config_variable("region", region)
+    _assume(core, settings)
+    return boto3.Session(botocore_session=core)
+
+
+def _assume(core: Any, settings: Settings) -> None:
+    """Let the session assume the roles that the block names, again whenever they expire."""
+    web = settings.block("assume_role_with_web_identity")
+    if web.get("role_arn"):
+        path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
+        fetcher: Any = AssumeRoleWithWebIdentityCredentialFetcher(
+            client_creator=_creator(core, settings),
+            web_identity_token_loader=lambda: web.get("web_identity_token") or _text_of(str(path)),
+            role_arn=web["role_arn"],
+            extra_args=_role_arguments(web),
+        )
+        _use(core, fetcher, "assume-role-with-web-identity")
+    role = settings.block("assume_role")
+    if not role.get("role_arn") and settings.text("role_arn"):
+        role = {name: settings.text(name) for name in ("role_arn", *_ROLE) if settings.text(name)}
+    if role.get("role_arn"):
+        fetcher = AssumeRoleCredentialFetcher(
+            client_creator=_creator(core, settings),
+            source_credentials=core.get_credentials(),
+            role_arn=role["role_arn"],
+            extra_args=_role_arguments(role),
+        )
+        _use(core, fetcher, "assume-role")
+
+
+def _use(core: Any, fetcher: Any, method: str) -> None:
+    core._credentials = DeferredRefreshableCredentials(
+        method=method, refresh_using=fetcher.fetch_credentials
+    )
+
+
+def _creator(core: Any, settings: Settings) -> Any:
+    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
+
+    def create(service: str, **arguments: Any) -> Any:
+        if address:
+            arguments["endpoint_url"] = address
+        return core.create_client(service, verify=_verify(settings), **arguments)
+
+    return create
+
+
+def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
+    arguments = {wire: role[name] for name, wire in _ROLE.items() if role.get(name)}
+    arguments.setdefault("RoleSessionName", "opsconsole")
+    if policies := role.get("policy_arns"):
+        arguments["PolicyArns"] = [{"arn": arn} for arn in policies]
+    if tags := role.get("tags"):
+        arguments["Tags"] = [{"Key": name, "Value": value} for name, value in tags.items()]
+    if transitive := role.get("transitive_tag_keys"):
+        arguments["TransitiveTagKeys"] = list(transitive)
+    if duration := role.get("duration"):
+        parts = _DURATION.findall(str(duration))
+        arguments["DurationSeconds"] = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+    return arguments
+
+
+def _text_of(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
