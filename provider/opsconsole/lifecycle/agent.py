@@ -11,10 +11,17 @@ from typing import Any, ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error, warning
-from opsconsole.errors import ConsoleError, NotFound, OpsconsoleError, Unauthorized
+from opsconsole.errors import (
+    ConsoleError,
+    NotFound,
+    OpsconsoleError,
+    Unauthorized,
+    UnexpectedAnswer,
+)
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.created import keep_created
+from opsconsole.lifecycle.created import keep_created, stranger
+from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -175,6 +182,8 @@ class AgentLifecycle(OneByOne):
             if not isinstance(problem, ConsoleError) or problem.safe_to_repeat:
                 raise
             return self.lost(request, problem)
+        if other := self._stranger(body, answer):
+            return self.lost(request, other)
         outcome = keep_created(
             self, request, answer, lambda answer: self._answered(request, planned, answer)
         )
@@ -182,6 +191,17 @@ class AgentLifecycle(OneByOne):
         self.session.meet([_known(outcome.state, request.address)])
         self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
+
+    def _stranger(
+        self, body: Mapping[str, Any], answer: Mapping[str, Any]
+    ) -> UnexpectedAnswer | None:
+        """Return why an answer is not the answer to a create, or None where it is."""
+        known = self.session.agents.get(answer["id"])
+        if known is not None:
+            return UnexpectedAnswer(
+                f"The console answered with an agent that was there before: {known}."
+            )
+        return stranger(body, answer)
 
     def _answered(
         self, request: ApplyRequest, planned: Attributes, answer: Mapping[str, Any]
@@ -253,9 +273,14 @@ class AgentLifecycle(OneByOne):
         if self._rules.deletable and prior.get("deletion_policy") != "abandon":
             try:
                 answer = await self.session.console.delete_agent(prior["id"])
-                confirm_deleted(self.definition, self.name(prior), answer)
-            except NotFound:
-                pass  # gone already, which is what was asked for
+            except ConsoleError as problem:
+                ended = await settle_deletion(
+                    self, request, problem, lambda: self._is_there(prior["id"])
+                )
+                if ended.outcome.state is None:
+                    self.session.gone_agents.add(prior["id"])
+                return ended.outcome
+            confirm_deleted(self.definition, self.name(prior), answer)
             self.session.gone_agents.add(prior["id"])
             return Outcome(None)
         if not memory.kept:
@@ -263,6 +288,15 @@ class AgentLifecycle(OneByOne):
             self.session.released[known.id] = known
             self.session.meet([known])
         return Outcome(None, diagnostics=told)
+
+    async def _is_there(self, agent_id: str) -> bool:
+        """Read whether an agent is there and not archived; raises where reading does not tell."""
+        if self.session.console.has("agent_get"):
+            answer = await self.session.console.get_agent(agent_id)
+            return answer.get("status") != "archived"
+        self.session.plugins_changed(agent_id)
+        await self.session.plugins(agent_id)
+        return True
 
 
 def _known(state: Attributes, address: str) -> KnownAgent:

@@ -59,7 +59,7 @@ def _typed(attribute: Attribute, value: Any) -> Value:
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
         return [_object(attribute, entry) for entry in value]
     raise UnexpectedAnswer(
-        f"The console's answer holds {_brief(value)} as {attribute.name}, "
+        f"The console's answer holds {brief(value)} as {attribute.name}, "
         f"where the document shows a {kind.value}.",
         "Check that base_url names the console, and its version.",
     )
@@ -68,7 +68,7 @@ def _typed(attribute: Attribute, value: Any) -> Value:
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
     if not isinstance(entry, dict):
         raise UnexpectedAnswer(
-            f"The console's answer holds {_brief(entry)} within {attribute.name}, "
+            f"The console's answer holds {brief(entry)} within {attribute.name}, "
             "where the document shows an object."
         )
     values: dict[str, Value] = dict.fromkeys(nested.name for nested in attribute.attributes)
@@ -88,7 +88,8 @@ def demand(name: str, answer: Mapping[str, Any]) -> None:
         )
 
 
-def _brief(value: Any) -> str:
+def brief(value: Any) -> str:
+    """Return a value of an answer as messages quote it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ApiError, Forbidden, NotFound, OpsconsoleError
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, OpsconsoleError
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
-from opsconsole.lifecycle.created import keep_created
+from opsconsole.lifecycle.created import keep_created, stranger
+from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -132,6 +133,8 @@ class BlacklistedCommandLifecycle(OneByOne):
             if getattr(problem, "safe_to_repeat", True):
                 raise
             return self.lost(request, problem)
+        if other := stranger(body, answer):
+            return self.lost(request, other)
         return keep_created(
             self, request, answer, lambda answer: self._settled(planned, request, answer)
         )
@@ -180,10 +183,17 @@ class BlacklistedCommandLifecycle(OneByOne):
             return Outcome(None, diagnostics=self._leaving(prior))
         try:
             answer = await self.session.console.delete_blacklist(prior["id"])
-        except NotFound:
-            return Outcome(None)
+        except ConsoleError as problem:
+            ended = await settle_deletion(
+                self, request, problem, lambda: self._is_there(prior["id"])
+            )
+            return ended.outcome
         confirm_deleted(self.definition, self.name(prior), answer)
         return Outcome(None)
+
+    async def _is_there(self, row_id: str) -> bool:
+        await self.session.console.get_blacklisted_command(row_id)
+        return True
 
 
 _ID_NEEDED = error(

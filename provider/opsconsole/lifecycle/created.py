@@ -9,11 +9,48 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opsconsole.diagnostics import warning
+from opsconsole.errors import UnexpectedAnswer
+from opsconsole.lifecycle.answers import brief
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.translate import diagnose
+
+_EXACT = ("host_id", "specialty_id", "org_id")
+_NAMING = ("name", "key", "pattern")
+
+
+def stranger(sent: Mapping[str, Any], answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+    """Return why `answer` is not the answer to the create of `sent`, or None where it is.
+
+    The console may store a name otherwise than it was sent (trimmed, in lower case); what it does
+    not show says nothing.
+    """
+    differing = [name for name in _EXACT if _shows_another(sent, answer, name, str)]
+    differing += [name for name in _NAMING if _shows_another(sent, answer, name, plain_name)]
+    if not differing:
+        return None
+    shown = "; ".join(
+        f"{name} {brief(answer[name])}, not {brief(sent[name])}" for name in differing
+    )
+    return UnexpectedAnswer(
+        f"The console answered with another object ({brief(answer.get('id'))}): {shown}."
+    )
+
+
+def _shows_another(
+    sent: Mapping[str, Any], answer: Mapping[str, Any], name: str, form: Callable[[str], str]
+) -> bool:
+    asked, shown = sent.get(name), answer.get(name)
+    if not isinstance(asked, str) or not isinstance(shown, str):
+        return False
+    return form(asked) != form(shown)
+
+
+def plain_name(name: str) -> str:
+    """Return a name in the form in which two of one object are equal."""
+    return " ".join(name.split()).casefold()
 
 
 def keep_created(

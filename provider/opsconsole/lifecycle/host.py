@@ -5,14 +5,14 @@ Their creation, a guarded bulk import, is in `host_creation`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Forbidden, NotFound
-from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
     is_readable,
@@ -21,6 +21,7 @@ from opsconsole.lifecycle.host_calls import (
     updated_fields,
 )
 from opsconsole.lifecycle.host_creation import HostCreation
+from opsconsole.lifecycle.host_deletion import delete_host
 from opsconsole.lifecycle.host_settling import Found, LostCreate, find_lost_hosts
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -34,7 +35,6 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
@@ -163,58 +163,12 @@ class HostLifecycle(OneByOne):
     async def _delete(self, request: ApplyRequest) -> Outcome:
         prior = request.prior
         assert prior is not None
-        host_id = prior["id"]
-        if prior.get("deletion_policy") == "abandon":
-            self.session.held_hosts.pop(host_id, None)
-            # Nobody need wait for its agents to go.
-            await self.session.end_host_delete(host_id, deleted=False)
-            return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
-        deleted = False
-        try:
-            answer = await self.session.console.delete_host(host_id)
-            confirm_deleted(self.definition, self.name(prior), answer)
-            deleted = True
-        except NotFound:
-            deleted = True
-            return Outcome(None)
-        except Exception as problem:
-            doing = f"delete the {self.name(prior, request.address)}"
-            told = diagnose(problem, doing, self.definition)
-            stranded = self._stranded(host_id)
-            return Outcome(prior, request.private, (*told, *stranded))
-        finally:
-            await self.session.end_host_delete(host_id, deleted=deleted)
-        return self._deleted(prior, answer)
-
-    def _deleted(self, prior: Attributes, answer: Mapping[str, Any]) -> Outcome:
-        named = answer.get("rerouted_hosts")
-        ids = named if isinstance(named, list) else ()
-        rerouted = tuple(item for item in ids if isinstance(item, str))
-        if not rerouted:
-            return Outcome(None)
-        told = warning(
-            f"Deleting the {self.name(prior)} rerouted other hosts",
-            f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
-            "read again.",
-        )
-        return Outcome(None, diagnostics=(told,), rerouted=rerouted)
-
-    def _stranded(self, host_id: str) -> tuple[Diagnostic, ...]:
-        """List the agents released in this run that the failed deletion leaves running."""
-        agents = [a for a in self.session.released.values() if a.host_id == host_id]
-        if not agents:
-            return ()
-        lines = [
-            f"terraform import {agent.address or 'opsconsole_agent.NAME'} {agent.id}"
-            + (f"  # {agent.name}" if agent.name else "")
-            for agent in sorted(agents, key=lambda agent: agent.id)
-        ]
-        return (
-            error(
-                f"{len(agents)} agents of the host {host_id} left management and still run",
-                "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
-            ),
-        )
+        if prior.get("deletion_policy") != "abandon":
+            return await delete_host(self, request)
+        self.session.held_hosts.pop(prior["id"], None)
+        # Nobody need wait for its agents to go.
+        await self.session.end_host_delete(prior["id"], deleted=False)
+        return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
 
 
 def _abandoned(name: str) -> Diagnostic:

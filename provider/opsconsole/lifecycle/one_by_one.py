@@ -34,6 +34,7 @@ from opsconsole.lifecycle.sentinel import (
     new_sentinel,
     outcome_lost,
     replacement_refused,
+    sent_now,
     still_unsettled,
 )
 from opsconsole.lifecycle.session import Session
@@ -116,7 +117,9 @@ class OneByOne(ABC):
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
-            told = still_unsettled(self.name(request.prior), self._import(), request.address)
+            told = still_unsettled(
+                self.name(request.prior), self._import(), request.address, self.session.command
+            )
             return Outcome(
                 request.prior, request.private, (told,), Seen.UNCHECKED, reason=told.summary
             )
@@ -142,21 +145,28 @@ class OneByOne(ABC):
         if prior is not None and is_sentinel(prior["id"]):
             if Memory.decode(request.private).removal_planned:
                 return Outcome(None)
-            refusal = replacement_refused(self.name(prior), self._import(), request.address)
+            refusal = replacement_refused(
+                self.name(prior), self._import(), request.address, self.session.command
+            )
             return Outcome(prior, request.private, (refusal,))
         return await self._try("delete", request, self._delete, prior)
 
-    def lost(self, request: ApplyRequest, problem: Exception) -> Outcome:
-        """Return the outcome of a create that was sent and whose answer was lost."""
+    def lost(self, request: ApplyRequest, problem: Exception, said: str = "") -> Outcome:
+        """Return the outcome of a create that was sent and whose answer was lost.
+
+        `said` is what a dry run called it before it was sent, by which a later run settles it.
+        """
         assert request.planned is not None
         told = outcome_lost(
             self.name(request.config, request.address),
             str(problem),
             self._import(),
             request.address,
+            self.session.command,
         )
         state = settle(self.definition, request.planned, {"id": new_sentinel()})
-        return Outcome(state, diagnostics=(told,), uncertain=True)
+        private = Memory(extra=sent_now(said)).encode()
+        return Outcome(state, private, (told,), uncertain=True)
 
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""

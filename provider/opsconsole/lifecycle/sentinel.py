@@ -7,10 +7,16 @@ id until the user says which it was: `state rm` (never created), or `state rm` a
 from __future__ import annotations
 
 import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 
 _PREFIX = "outcome-unknown/"
+_SAID, _SENT = "dry_run_said", "sent_at"
+_ARRIVES_WITHIN = 900
+"""Seconds after which a console no longer carries out what it was sent."""
 
 
 def new_sentinel() -> str:
@@ -23,37 +29,58 @@ def is_sentinel(resource_id: object) -> bool:
     return isinstance(resource_id, str) and resource_id.startswith(_PREFIX)
 
 
-def _remedy(import_id: str, address: str) -> str:
-    where = address or "ADDRESS"
+def sent_now(said: str) -> dict[str, Any]:
+    """Return what is remembered of a create that is of unknown outcome from now on.
+
+    Args:
+        said: What a dry run called it before it was sent, or empty.
+    """
+    return {_SAID: said, _SENT: int(time.time())}
+
+
+def said_of(remembered: Mapping[str, Any]) -> str:
+    """Return what a dry run called such a create before it was sent, or nothing."""
+    said = remembered.get(_SAID)
+    return said if isinstance(said, str) else ""
+
+
+def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
+    """Tell whether such a create was sent so lately that it may yet take effect."""
+    sent = remembered.get(_SENT)
+    return not isinstance(sent, int) or time.time() - sent < _ARRIVES_WITHIN
+
+
+def _remedy(import_id: str, address: str, command: str) -> str:
+    where = f"'{address}'" if address else "ADDRESS"
     return (
-        f"Look it up in the console. If it was never created: `terraform state rm {where}` and "
-        f"apply again. If it was: `terraform state rm {where}` and "
-        f"`terraform import {where} {import_id}`."
+        f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
+        f"apply again. If it was: `{command} state rm {where}` and "
+        f"`{command} import {where} {import_id}`."
     )
 
 
-def outcome_lost(name: str, why: str, import_id: str, address: str) -> Diagnostic:
-    """Say that a create was sent and its outcome is not known."""
+def outcome_lost(name: str, why: str, import_id: str, address: str, command: str) -> Diagnostic:
+    """Say that a create was sent and its outcome is not known; `command` is the engine's own."""
     return error(
         f"Nobody knows whether the {name} was created",
-        f"The create was sent, but no whole answer came: {why} It is not sent again, so that "
-        f"nothing is created twice. {_remedy(import_id, address)}",
+        f"The create was sent, and no answer settles it: {why} It is not sent again, so that "
+        f"nothing is created twice. {_remedy(import_id, address, command)}",
     )
 
 
-def still_unsettled(name: str, import_id: str, address: str) -> Diagnostic:
+def still_unsettled(name: str, import_id: str, address: str, command: str) -> Diagnostic:
     """Say at plan time that an earlier create is still unsettled."""
     return warning(
         f"Nobody knows whether the {name} was created",
         "An earlier run ended before it knew; applying refuses to touch it. "
-        + _remedy(import_id, address),
+        + _remedy(import_id, address, command),
     )
 
 
-def replacement_refused(name: str, import_id: str, address: str) -> Diagnostic:
+def replacement_refused(name: str, import_id: str, address: str, command: str) -> Diagnostic:
     """Refuse to replace what may exist already."""
     return error(
         f"The {name} may exist already",
         "An earlier run ended before it knew, so a second one would perhaps stand beside it. "
-        + _remedy(import_id, address),
+        + _remedy(import_id, address, command),
     )

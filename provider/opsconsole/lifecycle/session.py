@@ -13,6 +13,7 @@ from typing import Any
 from opsconsole.lifecycle.interface import ApplyRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
+from opsconsole.values import Attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Session:
         dry_run_ignored: Whether the console imported what was sent as a dry run.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         before_create: Whoever keeps a journal hears here of creates about to be sent.
+        command: The program whose commands messages advise: the engine's own.
+        gone_specialties: What state held of specialties that were found gone, by key.
     """
 
     console: Console
@@ -112,6 +115,8 @@ class Session:
     host_reading_refused: bool = False
     dry_run_ignored: bool = False
     before_create: BeforeCreate = _heed_nothing
+    command: str = "terraform"
+    gone_specialties: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)
     host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
     _on_host: dict[str, set[str]] = field(default_factory=dict)

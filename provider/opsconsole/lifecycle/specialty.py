@@ -12,7 +12,8 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Conflict, ConsoleError, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.created import keep_created
+from opsconsole.lifecycle.created import keep_created, stranger
+from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -61,7 +62,7 @@ class SpecialtyLifecycle(OneByOne):
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
                 return PlanOutcome(planned)
-            return PlanOutcome(planned, diagnostics=(found,))
+            return self._plan_gone(config, planned, found)
         values = self.definition.empty() | found
         local = {
             attribute.name: config.get(attribute.name)
@@ -77,6 +78,27 @@ class SpecialtyLifecycle(OneByOne):
         )
         refused = self.refused(proposal, values, self.name(values, address))
         return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
+
+    def _plan_gone(self, config: Attributes, planned: Attributes, found: Diagnostic) -> PlanOutcome:
+        """Plan what cannot be adopted: an error, unless state held it until this very run.
+
+        Terraform makes a plan like any other before it destroys, and asks for the creation of what
+        its refresh has just found gone. An error would forbid every destroy; the creation itself
+        fails all the same.
+        """
+        gone = self.session.gone_specialties.get(str(config.get("key")))
+        if gone is None or self.session.command != "terraform":
+            return PlanOutcome(planned, diagnostics=(found,))
+        held = {
+            name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()
+        }
+        told = warning(
+            found.summary,
+            "It was in state and is gone from the console. Applying fails here, as nothing creates "
+            f"it again; destroying goes on without it. {found.detail}",
+            found.path,
+        )
+        return PlanOutcome(held, diagnostics=(told,))
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:
         return (
@@ -105,17 +127,22 @@ class SpecialtyLifecycle(OneByOne):
             try:
                 answer = await self.session.console.get_specialty(prior["id"])
             except NotFound:
-                return Outcome(None, seen=Seen.GONE)
+                return self._gone(prior)
             return self.seen(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
             if entry.get("id") == prior["id"]:
                 return self.seen(prior, request.private, entry)
         if listing.complete:
-            return Outcome(None, seen=Seen.GONE)
+            return self._gone(prior)
         return unchecked(
             request, self.name(prior), "the search showed only part of the specialties"
         )
+
+    def _gone(self, prior: Attributes) -> Outcome:
+        if isinstance(prior.get("key"), str):
+            self.session.gone_specialties[prior["key"]] = prior
+        return Outcome(None, seen=Seen.GONE)
 
     async def _create(self, request: ApplyRequest) -> Outcome:
         config, planned = request.config, request.planned
@@ -149,6 +176,8 @@ class SpecialtyLifecycle(OneByOne):
             if problem.safe_to_repeat:
                 raise
             return self.lost(request, problem)
+        if other := stranger(body, answer):
+            return self.lost(request, other)
         self.session.specialties_changed()
         return keep_created(self, request, answer, lambda answer: self._settled(request, answer))
 
@@ -195,15 +224,31 @@ class SpecialtyLifecycle(OneByOne):
             ended = set(self.session.ended_host_deletes)
             try:
                 answer = await self.session.console.delete_specialty(prior["id"])
-            except NotFound:
-                return Outcome(None)
             except Conflict as problem:
                 if awaited and await self._host_delete_ended(ended, deadline):
                     continue
                 return Outcome(prior, request.private, (self._carried(prior, problem),))
+            except ConsoleError as problem:
+                self.session.specialties_changed()
+                settled = await settle_deletion(
+                    self, request, problem, lambda: self._is_there(prior["id"])
+                )
+                return settled.outcome
             self.session.specialties_changed()
             confirm_deleted(self.definition, self.name(prior), answer)
             return Outcome(None)
+
+    async def _is_there(self, specialty_id: str) -> bool:
+        """Read whether a specialty is there; raises where reading does not tell."""
+        if self.session.console.has("specialty_get"):
+            await self.session.console.get_specialty(specialty_id)
+            return True
+        listing = await self.session.specialties()
+        if any(entry.get("id") == specialty_id for entry in listing.entries):
+            return True
+        if not listing.complete:
+            raise ConsoleError("the search showed only part of the specialties")
+        return False
 
     def _leaving_agents(self, specialty_id: str) -> list[KnownAgent]:
         """Return the released agents that carry it and whose host's deletion has not ended."""

@@ -60,6 +60,7 @@ class Providers:
         """
         if key not in self._opened:
             self._opened[key] = self.make(self.settings(key))
+            self._opened[key].session.command = "opsconsole"
         return self._opened[key]
 
     def settings(self, key: str) -> Settings:

@@ -1,0 +1,95 @@
+"""Deletions whose answer does not settle them are settled by one read of the object.
+
+An answer that was lost may stand for a deletion that took place. A 404 may mean that the object is
+gone, or that this key may read it and not delete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.translate import diagnose
+
+IsThere = Callable[[], Awaitable[bool]]
+"""Reads the object once; raises ConsoleError where reading it does not tell, NotFound where it is
+gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a deletion ended; `there` is None where it is not known whether the object is there."""
+
+    outcome: Outcome
+    there: bool | None
+
+
+async def settle_deletion(
+    steps: OneByOne,
+    request: ApplyRequest,
+    problem: ConsoleError,
+    is_there: IsThere,
+    *,
+    keep_missing: bool = False,
+) -> Ended:
+    """Return how a deletion ended that was answered with `problem`.
+
+    Args:
+        keep_missing: Whether what answers 404 and cannot be read stays in state, as an error.
+    """
+    prior = request.prior
+    assert prior is not None
+    name = steps.name(prior, request.address)
+    failed = Outcome(
+        prior, request.private, diagnose(problem, f"delete the {name}", steps.definition)
+    )
+    if problem.safe_to_repeat and not isinstance(problem, NotFound):
+        return Ended(failed, there=True)
+    there = await _read(is_there)
+    if there is False:
+        return Ended(Outcome(None), there=False)
+    if not isinstance(problem, NotFound):
+        return Ended(failed, there)
+    if there:
+        told: Diagnostic = _not_deletable(name, problem)
+    elif keep_missing:
+        told = _kept(name, problem)
+    else:
+        return Ended(Outcome(None, diagnostics=(_not_visible(name),)), there=False)
+    return Ended(Outcome(prior, request.private, (told,)), there)
+
+
+async def _read(is_there: IsThere) -> bool | None:
+    try:
+        return await is_there()
+    except NotFound:
+        return False
+    except ConsoleError:
+        return None
+
+
+def _not_deletable(name: str, problem: NotFound) -> Diagnostic:
+    return error(
+        f"The {name} is still there, though its deletion was answered with 404",
+        "A read right after it shows it: this key may read it and not delete it. Nothing was "
+        f"deleted.\n{problem}",
+    )
+
+
+def _not_visible(name: str) -> Diagnostic:
+    return warning(
+        f"The {name} was deleted already, or is not visible to this key",
+        "The console answers 404 for both, and it cannot be read. It is removed from state.",
+    )
+
+
+def _kept(name: str, problem: NotFound) -> Diagnostic:
+    return error(
+        f"The {name} was deleted already, or is not visible to this key",
+        'on_missing_host is "error", so it stays in state. Remove it from state by hand, or let '
+        f"the key see it.\n{problem}",
+    )

@@ -1,0 +1,109 @@
+"""Deleting hosts: what an answer does not settle is settled by one read of the host.
+
+The document: DELETE /api/v1/hosts/{id} archives the host's agents with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.answers import confirm_deleted
+from opsconsole.lifecycle.deletion import Ended, settle_deletion
+from opsconsole.lifecycle.host_calls import is_readable, look
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import HOST
+from opsconsole.values import Attributes
+
+
+async def delete_host(steps: OneByOne, request: ApplyRequest) -> Outcome:
+    """Delete one host; an outcome without a state says that it is gone, its agents with it."""
+    prior = request.prior
+    assert prior is not None
+    host_id = prior["id"]
+    there: bool | None = True
+    try:
+        ended = await _tried(steps, request, prior)
+        there = ended.there
+    finally:
+        await steps.session.end_host_delete(host_id, deleted=there is False)
+    if ended.outcome.state is None:
+        return ended.outcome
+    return ended.outcome.with_diagnostics(*_stranded(steps.session, host_id, there))
+
+
+async def _tried(steps: OneByOne, request: ApplyRequest, prior: Attributes) -> Ended:
+    name = steps.name(prior)
+    session = steps.session
+
+    async def is_there() -> bool:
+        if not is_readable(session):
+            raise ConsoleError("the settings offer no way to read a host")
+        await look(session, prior["id"])
+        return True
+
+    try:
+        answer = await session.console.delete_host(prior["id"])
+    except ConsoleError as problem:
+        keep = session.settings.on_missing_host == "error"
+        return await settle_deletion(steps, request, problem, is_there, keep_missing=keep)
+    except Exception as problem:
+        return Ended(_failed(steps, request, prior, problem), there=True)
+    try:
+        confirm_deleted(HOST, name, answer)
+    except ConsoleError as problem:
+        return Ended(_failed(steps, request, prior, problem), there=None)
+    return Ended(_deleted(name, answer), there=False)
+
+
+def _failed(
+    steps: OneByOne, request: ApplyRequest, prior: Attributes, problem: Exception
+) -> Outcome:
+    doing = f"delete the {steps.name(prior, request.address)}"
+    return Outcome(prior, request.private, diagnose(problem, doing, HOST))
+
+
+def _deleted(name: str, answer: Mapping[str, Any]) -> Outcome:
+    named = answer.get("rerouted_hosts")
+    ids = named if isinstance(named, list) else ()
+    rerouted = tuple(item for item in ids if isinstance(item, str))
+    if not rerouted:
+        return Outcome(None)
+    told = warning(
+        f"Deleting the {name} rerouted other hosts",
+        f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
+        "read again.",
+    )
+    return Outcome(None, diagnostics=(told,), rerouted=rerouted)
+
+
+def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
+    """List the agents released in this run that a deletion which failed leaves behind."""
+    agents = [agent for agent in session.released.values() if agent.host_id == host_id]
+    if not agents:
+        return ()
+    lines = [
+        f"{session.command} import {agent.address or 'opsconsole_agent.NAME'} {agent.id}"
+        + (f"  # {agent.name}" if agent.name else "")
+        for agent in sorted(agents, key=lambda agent: agent.id)
+    ]
+    if there is None:
+        return (
+            error(
+                f"{len(agents)} agents of the host {host_id} left management; it is not known "
+                "whether they still run",
+                "Whether their host was deleted is not known. Plan again: if the host is still "
+                "there, take them back with:\n" + "\n".join(lines),
+            ),
+        )
+    return (
+        error(
+            f"{len(agents)} agents of the host {host_id} left management and still run",
+            "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
+        ),
+    )

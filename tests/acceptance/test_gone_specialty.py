@@ -1,0 +1,60 @@
+"""A specialty that is gone from the console, and what destroys everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import held, program
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+
+def declared() -> dict[str, Any]:
+    return program(
+        specialty={"linux": {"key": "linux-server"}},
+        host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
+        agent={
+            "a": {
+                "name": "a",
+                "main_engine": "engine-a",
+                "host_id": "${opsconsole_host.web.id}",
+                "specialty_id": "${opsconsole_specialty.linux.id}",
+            }
+        },
+    )
+
+
+def test_it_is_destroyed_with_the_rest(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(declared(), console, {"max_retries": 0})
+    engine.apply()
+    console.delete("specialties", "spc_linux")
+    plan = engine.plan_run(expect={2})
+    assert any("There is no specialty" in item["summary"] for item in plan.warnings)
+    engine.destroy()
+    assert held(engine) == {}
+    assert console.rows("hosts") == []
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_lost_answer_to_its_deletion_ends_in_a_destroy(
+    project: Callable[..., Terraform], console: Emulator, seen: bool
+) -> None:
+    """A search settles it; where that fails too, the next destroy does."""
+    engine = project(declared(), console, {"max_retries": 0})
+    engine.apply()
+    console.fault(kind="reset_after", operation="specialty_delete")
+    if not seen:
+        # The refresh and its plan search once.
+        console.fault(kind="internal_error", operation="specialty_search", skip=1)
+    engine.destroy(expect={0 if seen else 1})
+    engine.destroy()
+    assert held(engine) == {}
+    assert console.row("specialties", "spc_linux") is None
+    assert console.rows("hosts") == []

@@ -1,0 +1,237 @@
+"""Answers that are not the answer to what was asked: taken for nothing that they do not say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.interface import ApplyRequest
+from opsconsole.lifecycle.sentinel import is_sentinel
+
+
+@pytest.fixture
+def host_id(console: Emulator) -> str:
+    return str(console.create("hosts", name="web")["id"])
+
+
+def summaries(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics]
+
+
+async def test_a_stranger_is_not_taken_for_the_created_agent(
+    console: Emulator, steps_of: Callable[..., Any], host_id: str
+) -> None:
+    other = console.create("agents", name="other", host_id="hst_other", specialty_id="spc_linux")
+    console.fault(kind="other_object", operation="agent_create")
+    agents = steps_of("agent")
+    lost = await agents.create(
+        name="mine", host_id=host_id, specialty_id="spc_linux", plugin_ids=["plg_disk"]
+    )
+    assert lost.failed and lost.uncertain
+    assert is_sentinel(lost.state["id"])
+    assert other["id"] in lost.diagnostics[0].detail
+    assert other["id"] not in [row["agent_id"] for row in console.rows("attachments")]
+
+
+@pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
+async def test_an_agent_with_another_host_specialty_org_or_name_is_a_stranger(
+    console: Emulator, steps_of: Callable[..., Any], host_id: str, shown: str
+) -> None:
+    sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
+    answer = {"id": "agt_x", **sent, shown: "another"}
+    console.fault(operation="agent_create", text=json.dumps(answer))
+    assert (await steps_of("agent").create(**sent)).uncertain
+    console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
+    assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
+
+
+async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
+    console: Emulator, steps_of: Callable[..., Any], host_id: str
+) -> None:
+    answer = {"id": "agt_x", "name": "web one", "host_id": host_id}
+    console.fault(operation="agent_create", text=json.dumps(answer))
+    made = await steps_of("agent").create(
+        name=" Web  One ", host_id=host_id, specialty_id="spc_linux"
+    )
+    assert not made.failed
+    assert made.state["id"] == "agt_x"
+
+
+async def test_an_agent_that_was_there_before_is_not_the_created_one(
+    console: Emulator, one_run: Callable[..., Any], steps_of: Callable[..., Any], host_id: str
+) -> None:
+    agents = steps_of("agent")
+    agents.lifecycle = one_run()
+    body = {"name": "twin", "host_id": host_id, "specialty_id": "spc_linux"}
+    first = await agents.create(**body)
+    twin = json.dumps(console.row("agents", first.state["id"]))
+    console.fault(operation="agent_create", text=twin)
+    assert (await agents.create(**body)).uncertain
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "operation", "fields"),
+    [
+        ("specialty", "specialty_create", {"key": "new", "name": "New"}),
+        ("blacklisted_command", "blacklist_create", {"pattern": "rm", "org_id": "org_main"}),
+    ],
+)
+async def test_a_stranger_is_no_created_specialty_or_blacklisted_command(
+    console: Emulator,
+    steps_of: Callable[..., Any],
+    name: str,
+    operation: str,
+    fields: dict[str, Any],
+) -> None:
+    console.fault(kind="other_object", operation=operation)
+    lost = await steps_of(name).create(**fields)
+    assert lost.uncertain
+    assert is_sentinel(lost.state["id"])
+
+
+async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
+    hosts = steps_of("host", **settings)
+    return hosts, await hosts.create(name="web")
+
+
+async def test_a_delete_answered_404_while_the_host_is_there(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    hosts, made = await host(steps_of)
+    console.fault(kind="not_found", operation="host_delete")
+    kept = await hosts.delete(made)
+    assert kept.failed
+    assert kept.state == made.state
+    assert "this key may read it and not delete it" in kept.diagnostics[0].detail
+    assert len(console.rows("hosts")) == 1
+
+
+async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    hosts, made = await host(steps_of)
+    console.delete("hosts", made.state["id"])
+    console.reset_log()
+    gone = await hosts.delete(made)
+    assert not gone.failed
+    assert gone.state is None
+    assert console.request_counts() == {"host_delete": 1, "host_update": 1}
+
+
+@pytest.mark.parametrize("choice", ["remove", "error"])
+async def test_a_delete_answered_404_of_what_cannot_be_read(
+    console: Emulator, steps_of: Callable[..., Any], choice: str
+) -> None:
+    hosts, made = await host(steps_of, on_missing_host=choice)
+    console.fault(kind="not_found", operation="host_delete")
+    console.fault(kind="forbidden", operation="host_update")
+    ended = await hosts.delete(made)
+    assert ended.failed is (choice == "error")
+    assert (ended.state is None) is (choice == "remove")
+    assert "deleted already, or is not visible to this key" in summaries(ended)[0]
+
+
+@pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape"])
+async def test_a_delete_whose_answer_is_lost_is_settled_by_one_read(
+    console: Emulator, steps_of: Callable[..., Any], kind: str
+) -> None:
+    hosts, made = await host(steps_of)
+    console.fault(kind=kind, operation="host_delete")
+    ended = await hosts.delete(made)
+    assert summaries(ended) == []
+    assert ended.state is None
+    assert console.rows("hosts") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "read", "said"),
+    [
+        ("reset_after", "forbidden", "it is not known whether they still run"),
+        ("reset_before", None, "left management and still run"),
+    ],
+)
+async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
+    console: Emulator,
+    one_run: Callable[..., Any],
+    steps_of: Callable[..., Any],
+    kind: str,
+    read: str | None,
+    said: str,
+) -> None:
+    lifecycle = one_run()
+    hosts, agents = steps_of("host"), steps_of("agent")
+    hosts.lifecycle = agents.lifecycle = lifecycle
+    made = await hosts.create(name="web")
+    agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
+    await agents.delete(agent)
+    console.fault(kind=kind, operation="host_delete")
+    if read:
+        console.fault(kind=read, operation="host_update")
+    ended = await hosts.delete(made)
+    assert ended.failed
+    assert ended.state == made.state
+    [told] = [item for item in ended.diagnostics if "left management" in item.summary]
+    assert said in told.summary
+    assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.detail
+    assert ("was not deleted" in told.detail) is (read is None)
+
+
+async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
+    console: Emulator, one_run: Callable[..., Any], steps_of: Callable[..., Any]
+) -> None:
+    """Terraform plans the creation of what its refresh found gone before it destroys the rest."""
+    before = steps_of("specialty")
+    held = await before.create(key="linux-server")
+    console.delete("specialties", "spc_linux")
+    specialties = steps_of("specialty")
+    specialties.lifecycle = one_run()
+    assert (await specialties.read(held)).state is None
+    plan = await specialties.plan(None, specialties.config(key="linux-server"))
+    assert not plan.failed
+    assert plan.planned["id"] == "spc_linux"
+    assert "There is no specialty" in plan.diagnostics[0].summary
+    request = ApplyRequest(None, specialties.config(key="linux-server"), plan.planned, plan.private)
+    [made] = await specialties.lifecycle.resources["opsconsole_specialty"].create([request])
+    assert made.failed and made.state is None
+    other = await specialties.plan(None, specialties.config(key="never-there"))
+    assert other.failed
+    specialties.lifecycle.session.command = "opsconsole"
+    assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize("kind", ["not_found", "reset_after"])
+@pytest.mark.parametrize(
+    ("name", "operation", "fields"),
+    [
+        ("specialty", "specialty_delete", {"key": "network"}),
+        ("blacklisted_command", "blacklist_delete", {"id": "blk_format"}),
+        ("agent", "agent_delete", {"name": "a", "specialty_id": "spc_linux"}),
+    ],
+)
+async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_read(
+    console: Emulator,
+    steps_of: Callable[..., Any],
+    host_id: str,
+    kind: str,
+    name: str,
+    operation: str,
+    fields: dict[str, Any],
+) -> None:
+    steps = steps_of(name)
+    if name == "agent":
+        fields = fields | {"host_id": host_id}
+    made = await steps.create(**fields)
+    console.fault(kind=kind, operation=operation)
+    ended = await steps.delete(made)
+    assert ended.failed is (kind == "not_found")
+    if kind == "not_found":
+        assert ended.state == made.state
+        assert "this key may read it and not delete it" in ended.diagnostics[0].detail
+    else:
+        assert ended.state is None
