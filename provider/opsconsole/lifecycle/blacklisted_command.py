@@ -15,6 +15,7 @@ from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Opsco
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
 from opsconsole.lifecycle.created import keep_created, stranger
 from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.gone import plan_gone
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -78,7 +79,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         try:
             row = await self._row(row_id)
         except NotFound as problem:
-            return PlanOutcome(planned, diagnostics=(_not_visible(row_id, problem),))
+            return plan_gone(self.session, row_id, planned, _not_visible(row_id, problem))
         planned = {
             attribute.name: row.get(attribute.name)
             if config.get(attribute.name) is None and not attribute.local
@@ -102,6 +103,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         try:
             answer = await self.session.console.get_blacklisted_command(row_id)
         except NotFound:
+            self.session.gone_adopted[row_id] = request.prior
             gone = warning(
                 f"The {self.name(request.prior)} is deleted, or not visible to this key",
                 "The console answers 404 for both. It is removed from state.",

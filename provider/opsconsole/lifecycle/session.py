@@ -100,7 +100,8 @@ class Session:
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         before_create: Whoever keeps a journal hears here of creates about to be sent.
         command: The program whose commands messages advise: the engine's own.
-        gone_specialties: What state held of specialties that were found gone, by key.
+        gone_adopted: What state held of specialties and blacklisted commands that this run found
+            gone, by key or id.
     """
 
     console: Console
@@ -116,7 +117,7 @@ class Session:
     dry_run_ignored: bool = False
     before_create: BeforeCreate = _heed_nothing
     command: str = "terraform"
-    gone_specialties: dict[str, Attributes] = field(default_factory=dict)
+    gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)
     host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
     _on_host: dict[str, set[str]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from opsconsole.errors import Conflict, ConsoleError, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.created import keep_created, stranger
 from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.gone import plan_gone
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -62,7 +63,8 @@ class SpecialtyLifecycle(OneByOne):
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
                 return PlanOutcome(planned)
-            return self._plan_gone(config, planned, found)
+            key = config.get("key") or config.get("id")
+            return plan_gone(self.session, key, planned, found)
         values = self.definition.empty() | found
         local = {
             attribute.name: config.get(attribute.name)
@@ -78,27 +80,6 @@ class SpecialtyLifecycle(OneByOne):
         )
         refused = self.refused(proposal, values, self.name(values, address))
         return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
-
-    def _plan_gone(self, config: Attributes, planned: Attributes, found: Diagnostic) -> PlanOutcome:
-        """Plan what cannot be adopted: an error, unless state held it until this very run.
-
-        Terraform makes a plan like any other before it destroys, and asks for the creation of what
-        its refresh has just found gone. An error would forbid every destroy; the creation itself
-        fails all the same.
-        """
-        gone = self.session.gone_specialties.get(str(config.get("key")))
-        if gone is None or self.session.command != "terraform":
-            return PlanOutcome(planned, diagnostics=(found,))
-        held = {
-            name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()
-        }
-        told = warning(
-            found.summary,
-            "It was in state and is gone from the console. Applying fails here, as nothing creates "
-            f"it again; destroying goes on without it. {found.detail}",
-            found.path,
-        )
-        return PlanOutcome(held, diagnostics=(told,))
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:
         return (
@@ -140,8 +121,8 @@ class SpecialtyLifecycle(OneByOne):
         )
 
     def _gone(self, prior: Attributes) -> Outcome:
-        if isinstance(prior.get("key"), str):
-            self.session.gone_specialties[prior["key"]] = prior
+        for name in ("key", "id"):
+            self.session.gone_adopted[str(prior.get(name))] = prior
         return Outcome(None, seen=Seen.GONE)
 
     async def _create(self, request: ApplyRequest) -> Outcome:

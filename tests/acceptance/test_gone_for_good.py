@@ -1,4 +1,4 @@
-"""A specialty that is gone from the console, and what destroys everything else."""
+"""What can only be adopted and is gone from the console, and what destroys everything else."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.terraform
 def declared() -> dict[str, Any]:
     return program(
         specialty={"linux": {"key": "linux-server"}},
+        blacklisted_command={"format": {"id": "blk_format"}},
         host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
         agent={
             "a": {
@@ -29,12 +30,13 @@ def declared() -> dict[str, Any]:
     )
 
 
-def test_it_is_destroyed_with_the_rest(
+def test_a_gone_specialty_forbids_no_destroy(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
     engine = project(declared(), console, {"max_retries": 0})
     engine.apply()
     console.delete("specialties", "spc_linux")
+    console.delete("blacklists", "blk_format")
     plan = engine.plan_run(expect={2})
     assert any("There is no specialty" in item["summary"] for item in plan.warnings)
     engine.destroy()

@@ -1,0 +1,35 @@
+"""Planning what can only be adopted and was found gone by the very run that plans it.
+
+Terraform makes a plan like any other before it destroys, and asks there for the creation of what
+its refresh has just found gone. An error would forbid every destroy.
+"""
+
+from __future__ import annotations
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.lifecycle.interface import PlanOutcome
+from opsconsole.lifecycle.session import Session
+from opsconsole.values import UNKNOWN, Attributes
+
+
+def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:
+    """Return the plan of what cannot be adopted: an error, unless this run found it gone.
+
+    Its creation fails all the same. Values that are not declared are taken from what state held,
+    so that what refers to them is not replaced.
+
+    Args:
+        key: What state held is known by.
+        why: Why it cannot be adopted.
+    """
+    gone = session.gone_adopted.get(str(key))
+    if gone is None or session.command != "terraform":
+        return PlanOutcome(planned, diagnostics=(why,))
+    held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
+    told = warning(
+        why.summary,
+        "It was in state and is gone from the console. Applying fails here, as nothing creates it "
+        f"again; destroying goes on without it. {why.detail}",
+        why.path,
+    )
+    return PlanOutcome(held, diagnostics=(told,))
