@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
 from engines import Cdktf, Terraform, quiet_environment
@@ -31,6 +32,16 @@ PYTHON = Path(sys.executable)
 os.environ.update(jsii_environment(os.environ))
 # A user's Python buffers what it prints, and so do the processes that tests start.
 os.environ.pop("PYTHONUNBUFFERED", None)
+
+
+# No test asserts on seconds: hypothesis would, of each example and of making them.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=500 if os.environ.get("OPSCONSOLE_TEST_EVERYTHING") else 30,
+)
+settings.load_profile("tests")
 
 
 class Console(Protocol):

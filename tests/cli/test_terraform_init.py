@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engines import Cdktf, Terraform
+from engines import Terraform
 from opsconsole import __version__
 from opsconsole.address import full_address
 from opsconsole.cli.mirror import install
-from opsconsole.emulator.running import serve
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
 PROGRAM = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
@@ -45,28 +44,3 @@ def test_the_lock_of_one_machine_serves_another(
     engine.run("init", "-lockfile=readonly", f"-plugin-dir={tmp_path / 'mirror'}")
 
     assert (engine.folder / ".terraform.lock.hcl").read_text() == lock
-
-
-@pytest.mark.terraform
-def test_a_host_is_applied_and_destroyed(installed_terraform: Callable[..., Terraform]) -> None:
-    with serve() as console:
-        engine = installed_terraform(PROGRAM, console)
-        assert engine.plan().actions == {"opsconsole_host.web": ["create"]}
-        engine.apply()
-        assert engine.resources()["opsconsole_host.web"]["name"] == "web"
-        assert engine.plan().code == 0
-        engine.destroy()
-        assert engine.resources() == {}
-
-
-@pytest.mark.cdktf
-def test_cdktf_get_generates_bindings(cdktf_cli: Callable[..., Cdktf]) -> None:
-    engine = cdktf_cli()
-    provider = {"name": "opsconsole", "source": "opsconsole/opsconsole", "version": __version__}
-    engine.configure("true", terraformProviders=[provider], codeMakerOutput="imports")
-
-    engine.run("get")
-
-    made = engine.folder / "imports" / "opsconsole"
-    expected = {name.removeprefix("opsconsole_") for name in RESOURCES}
-    assert expected <= {path.name for path in made.iterdir()}

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
-SECONDS = 280
+SECONDS = 600
 
 NATIVE_REPAIR = (
     "$ opsconsole drift",
@@ -31,7 +31,9 @@ NATIVE_REPAIR = (
 
 def show(folder: Path, **variables: str) -> str:
     """Run the demo with `folder` as the place of temporary files; return what it wrote."""
-    environment = {**os.environ, "TMPDIR": str(folder), **variables}
+    # Coverage would add half to the time of many short runs.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    environment = {**kept, "TMPDIR": str(folder), **variables}
     done = subprocess.run(
         [sys.executable, DEMO],
         env=environment,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opsconsole.emulator.api import RULES
@@ -63,9 +63,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, bytes, tuple[tuple[bytes, bytes
 def test_no_request_brings_a_500(make: Callable[..., Any], name: str) -> None:
     ask = make(name, seed="fleet", extra=profiles()["extended"].extra)
 
-    @settings(
-        max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-    )
+    @settings(database=None)
     @given(requests())
     def run(request: tuple[str, str, bytes, tuple[tuple[bytes, bytes], ...]]) -> None:
         method, path, body, headers = request

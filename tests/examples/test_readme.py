@@ -35,6 +35,8 @@ def test_the_program_is_deployed(
         assert engine.plan().code == 0
         (host,) = console.rows("hosts")
         assert engine.outputs() == {"host_id": host["id"]}
+        engine.destroy()
+        assert console.rows("hosts") == []
 
 
 def test_every_command_of_make_is_there() -> None:

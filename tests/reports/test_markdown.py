@@ -47,10 +47,10 @@ def test_an_empty_and_a_failed_plan(failure: Any) -> None:
     assert "The console refuses the key" in failed
 
 
-@pytest.mark.parametrize("hosts", [2000])
 def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
-    report_of: Callable[..., DriftReport], create_of: Callable[[int], Plan], hosts: int
+    report_of: Callable[..., DriftReport], create_of: Callable[[int], Plan]
 ) -> None:
+    hosts = 500
     report = report_of(hosts)
     drifted = tuple(
         replace(

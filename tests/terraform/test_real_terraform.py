@@ -56,8 +56,8 @@ def check(definition: Any, block: dict[str, Any]) -> None:
             }
 
 
-def test_terraform_reads_the_whole_schema(installed_terraform: Any) -> None:
-    shown = json.loads(installed_terraform(hosts(1)).run("providers", "schema", "-json").out)
+def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
+    shown = json.loads(terraform(hosts(1)).run("providers", "schema", "-json").out)
     schema = shown["provider_schemas"][SOURCE]
     check(PROVIDER, schema["provider"]["block"])
     for definitions, kind in (
@@ -69,29 +69,29 @@ def test_terraform_reads_the_whole_schema(installed_terraform: Any) -> None:
             check(definition, schema[kind][name]["block"])
 
 
-def test_validate_needs_no_settings_and_points_at_the_attribute(installed_terraform: Any) -> None:
+def test_validate_needs_no_settings_and_points_at_the_attribute(terraform: Any) -> None:
     program = hosts(1)
     program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
-    report = installed_terraform(program).validate(expect={1})
+    report = terraform(program).validate(expect={1})
     [problem] = report["diagnostics"]
     assert problem["summary"] == "target_port cannot be 70000"
     assert '"target_port": 70000' in problem["snippet"]["code"]
 
 
-def test_settings_known_only_after_apply_are_one_clear_error(installed_terraform: Any) -> None:
+def test_settings_known_only_after_apply_are_one_clear_error(terraform: Any) -> None:
     program = hosts(1)
     program["resource"]["terraform_data"] = {"address": {"input": "https://console"}}
     program["provider"] = {"opsconsole": {"base_url": "${terraform_data.address.output}"}}
-    run = installed_terraform(program).plan_run(expect={1})
+    run = terraform(program).plan_run(expect={1})
     assert [item["summary"] for item in run.errors] == [
         "The provider's base_url will be known only after apply"
     ]
 
 
 def test_applies_are_in_flight_together_and_their_hosts_imported_together(
-    installed_terraform: Any, console: Emulator
+    terraform: Any, console: Emulator
 ) -> None:
-    folder = installed_terraform(hosts(40), console)
+    folder = terraform(hosts(40), console)
     console.fault(delay=0.05, times=None)
     folder.apply("-parallelism=40")
     console.clear_faults()
@@ -100,22 +100,14 @@ def test_applies_are_in_flight_together_and_their_hosts_imported_together(
     assert folder.plan().code == 0
 
 
-@pytest.mark.parametrize("where", ["environment", "literal", "cookie"])
-def test_no_secret_in_trace_log_errors_or_state(
-    installed_terraform: Any, console: Emulator, where: str
+def test_no_key_of_the_program_in_trace_log_errors_or_state(
+    installed_terraform: Any, console: Emulator
 ) -> None:
-    secret = "svc_ak_Zq9xWv7" if where != "cookie" else "Zq9xWv7-session"
-    settings: dict[str, str] = {"base_url": console.base_url}
-    if where == "literal":
-        settings["api_key"] = secret
-    if where == "cookie":
-        settings["session_cookie"] = f"sid={secret}"
-    key = secret if where == "environment" else ""
-    folder = installed_terraform(
-        {**hosts(1), "provider": {"opsconsole": settings}},
-        OPSCONSOLE_API_KEY=key,
-        TF_LOG="trace",
-    )
+    """Keys and cookies that come in other ways: `acceptance/test_secrets.py`."""
+    secret = "svc_ak_Zq9xWv7"
+    settings = {"base_url": console.base_url, "api_key": secret}
+    program = {**hosts(1), "provider": {"opsconsole": settings}}
+    folder = installed_terraform(program, OPSCONSOLE_API_KEY="", TF_LOG="trace")
     run = folder.apply(expect={1})
     assert "401" in run.text
     assert "provider.terraform-provider-opsconsole_v" in run.err
