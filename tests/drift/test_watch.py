@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -27,10 +26,10 @@ from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_watch import Pace
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
+from patience import PATIENCE, until
 
 World = Callable[..., dict[str, Any]]
 WEB = "opsconsole_host.web[0]"
-PATIENCE = 30.0
 
 
 @dataclass
@@ -42,7 +41,7 @@ class Watching:
 
     def get(self, path: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(self.address + path, timeout=10) as answer:
+            with urllib.request.urlopen(self.address + path, timeout=PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as problem:
             with problem:
@@ -56,11 +55,11 @@ class Watching:
         return found
 
     def until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < deadline, self.get("/metrics")[1]
+        def ended_or_holds() -> bool:
             assert self.process.poll() is None
-            time.sleep(0.1)
+            return holds()
+
+        until(ended_or_holds)
 
 
 def value_of(text: str, name: str, **labels: str) -> float | None:
@@ -109,7 +108,7 @@ def test_it_checks_again_and_again(ground: Any) -> None:
             assert watch.metric(resources, bucket=bucket.value) is not None
         assert watch.metric("opsconsole_drift_outcome", outcome="clean") == 1
         age = watch.metric("opsconsole_drift_exporter_last_good_check_age_seconds")
-        assert age is not None and 0 <= age < 10
+        assert age is not None and age >= 0
         assert watch.get("/healthz")[0] == 200
         assert watch.health()["outcome"] == "clean"
         assert watch.get("/elsewhere")[0] == 404
@@ -136,8 +135,9 @@ def test_it_survives_an_outage(ground: Any) -> None:
         assert watch.metric("opsconsole_drift_resources", bucket="in_sync") == 0
         failures = "opsconsole_drift_exporter_failures_in_a_row"
         watch.until(lambda: (watch.metric(failures) or 0) >= 2)
-        age = watch.metric("opsconsole_drift_exporter_last_good_check_age_seconds")
-        assert age is not None and age > 1
+        last_good = "opsconsole_drift_exporter_last_good_check_age_seconds"
+        age = watch.metric(last_good) or 0.0
+        watch.until(lambda: (watch.metric(last_good) or 0.0) > age)
         # An exporter is well while its console is not.
         assert watch.get("/healthz")[0] == 200
         assert watch.health()["outcome"] == "untold"
@@ -164,22 +164,25 @@ def test_it_stops_cleanly_between_checks(number: signal.Signals, ground: Any) ->
     with watching(ground) as watch:
         watch.until(lambda: watch.metric("opsconsole_drift_outcome", outcome="clean") == 1)
         watch.process.send_signal(number)
-        out, err = watch.process.communicate(timeout=10)
+        out, err = watch.process.communicate(timeout=PATIENCE)
     assert watch.process.returncode == 0
     assert out == ""
     assert err.rstrip().endswith("Stopped.")
     assert "Traceback" not in err
 
 
-def test_it_stops_cleanly_in_the_middle_of_a_check(ground: Any) -> None:
-    ground.console.fault(times=None, path="^/api/", delay=1.5)
+def test_it_stops_cleanly_in_the_middle_of_a_check(ground: Any, world: World) -> None:
+    ground.settings["max_concurrency"] = 1
+    ground.write(world())
+    ground.console.fault(times=None, path="^/api/", delay=1)
     ground.console.reset_log()
     with watching(ground) as watch:
         watch.until(lambda: ground.console.traffic()["in_flight"] > 0)
-        started = time.monotonic()
+        asked = len(ground.console.requests())
         watch.process.send_signal(signal.SIGTERM)
-        _, err = watch.process.communicate(timeout=10)
-    assert time.monotonic() - started < 5
+        _, err = watch.process.communicate(timeout=PATIENCE)
+    # One was in flight, and one more may have begun before the signal came.
+    assert len(ground.console.requests()) <= asked + 2
     assert watch.process.returncode == 0
     assert "Traceback" not in err and "Unclosed" not in err
 
@@ -187,16 +190,14 @@ def test_it_stops_cleanly_in_the_middle_of_a_check(ground: Any) -> None:
 def test_it_stops_while_an_app_is_at_work(ground: Any) -> None:
     """Whatever a check waits for is not waited for any more."""
     (ground.folder / "app.py").write_text(
-        "open('at-work', 'w').close()\nimport time; time.sleep(60)"
+        "open('at-work', 'w').close()\nimport time; time.sleep(3600)"
     )
     app = f"exec {sys.executable} app.py"
     (ground.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": app}))
     with watching(ground) as watch:
         watch.until((ground.folder / "at-work").exists)
-        started = time.monotonic()
         watch.process.send_signal(signal.SIGTERM)
-        _, err = watch.process.communicate(timeout=30)
-    assert time.monotonic() - started < 10
+        _, err = watch.process.communicate(timeout=PATIENCE)
     assert watch.process.returncode == 0
     assert err.rstrip().endswith("Stopped.")
     assert "Traceback" not in err and "never retrieved" not in err
@@ -219,7 +220,7 @@ def test_what_a_check_came_to_is_told_once(ground: Any) -> None:
     with watching(ground, "--format", f"json={ground.folder / 'x.json'}") as watch:
         watch.until(lambda: watch.metric("opsconsole_drift_outcome", outcome="clean") == 1)
         watch.process.send_signal(signal.SIGTERM)
-        _, err = watch.process.communicate(timeout=10)
+        _, err = watch.process.communicate(timeout=PATIENCE)
     lines = [line for line in err.splitlines() if "No drift." in line]
     checks = [line for line in err.splitlines() if "next check" in line]
     assert 1 <= len(lines) <= len(checks) + 1

@@ -12,6 +12,7 @@ import pytest
 from opsconsole.emulator.handle import Emulator
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.session import Once
+from patience import until
 
 
 async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
@@ -41,15 +42,16 @@ async def test_nothing_is_sent_once_a_run_has_ended(
 ) -> None:
     hosts = steps_of("host", max_retries=3)
     hosts.lifecycle = hosts.open()
-    console.fault(method="POST", path="/hosts/batch$", delay=0.3)
+    console.fault(method="POST", path="/hosts/batch$", delay=2)
     creating = asyncio.create_task(hosts.create(name="web"))
-    await asyncio.sleep(0.15)
+    while not console.traffic()["in_flight"]:  # noqa: ASYNC110  # no event of the console
+        await asyncio.sleep(0.01)
 
     await hosts.lifecycle.close()
     outcome = await creating
 
     assert outcome.state is None
     assert "run has ended" in outcome.diagnostics[0].detail
-    await asyncio.sleep(0.5)
+    until(lambda: not console.traffic()["in_flight"])
     assert console.rows("hosts") == []
     assert console.request_counts().get("host_import", 0) <= 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, Output
 from opsconsole.state.writer import StateSession
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
 
@@ -106,11 +106,10 @@ def test_terraform_is_refused_while_we_hold_the_lock(
     terraform.run(*command.split())
 
 
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def waits_for_the_lock(running: Popen[str]) -> bool:
+    """Read what a Terraform says, until it says that it waits."""
+    assert running.stdout is not None
+    return any("Acquiring state lock" in line for line in running.stdout)
 
 
 def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
@@ -118,14 +117,14 @@ def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
 ) -> None:
     terraform.declare(resource=SLOW)
     running: Popen[str] = terraform.start("apply", "-auto-approve")
-    wait_for(state_path.with_name(".terraform.tfstate.lock.info"))
+    until(state_path.with_name(".terraform.tfstate.lock.info").exists)
     with pytest.raises(UserError, match=r"locked by .+@.+, OperationTypeApply, since 2"):
         session()
     told: list[str] = []
-    with session(lock_timeout=60, on_wait=lambda info: told.append(info.operation)) as opened:
+    with session(lock_timeout=PATIENCE, on_wait=lambda info: told.append(info.operation)) as opened:
         assert [str(address) for address in opened.state.addresses()] == ["terraform_data.slow"]
     assert told == ["OperationTypeApply"]
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
 
 
@@ -147,16 +146,15 @@ def test_a_terraform_that_waits_loses_nothing(
     )
     opened.state.put("terraform_data.kept[0]", pet)
     terraform.declare(resource={"terraform_data": {"kept": {"count": 40}, "new": {"count": 2}}})
-    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=60s")
-    time.sleep(2)
-    assert running.poll() is None
+    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=120s")
+    assert waits_for_the_lock(running)
     for number in range(1, 40):
         opened.state.put(
             f"terraform_data.kept[{number}]",
             replace(pet, attributes={**pet.attributes, "id": f"kept-{number}"}),
         )
     opened.close()
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     state = State.parse(state_path.read_bytes())
     assert len(state) == 42
@@ -179,9 +177,9 @@ def test_a_waiter_outlives_a_run_that_wrote_nothing(
 ) -> None:
     terraform.declare(resource=DATA)
     opened = session()
-    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=60s")
-    time.sleep(2)
+    running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=120s")
+    assert waits_for_the_lock(running)
     opened.close()
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert len(State.parse(state_path.read_bytes())) == 4

@@ -39,7 +39,7 @@ def running_postgres() -> Iterator[str]:
         command = [timeout, "-s", "INT", "280", server, "-D", f"{folder}/data", *options]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while not (folder / ".s.PGSQL.5432").exists():
                 assert process.poll() is None
                 assert time.monotonic() < deadline
@@ -47,7 +47,7 @@ def running_postgres() -> Iterator[str]:
             yield f"host={folder} user=tf dbname=postgres sslmode=disable"
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
+            process.wait(timeout=120)
     finally:
         shutil.rmtree(folder)
 

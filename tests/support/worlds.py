@@ -77,7 +77,7 @@ class World:
             await planner.close()
         if apply and not plan.empty:
             applier = Applier(workspace, plan, session, Silent())
-            applied = await asyncio.wait_for(applier.run(), 60)
+            applied = await asyncio.wait_for(applier.run(), 300)
             assert applied.complete, applied.diagnostics
         return plan
 
@@ -89,7 +89,7 @@ class World:
             data=None if body is None else json.dumps(body).encode(),
             headers={"authorization": f"Bearer {self.console.api_key}"},
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             answer.read()
 
     def find(self, collection: str, name: str) -> dict[str, Any] | None:
