@@ -1,4 +1,7 @@
-"""A headless Chromium, spoken to over its DevTools protocol."""
+"""A headless Chromium, spoken to over its DevTools protocol.
+
+Where there is none, its tests are skipped, with CI=true as well: no lock installs a browser.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ import base64
 import itertools
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+
+from patience import PATIENCE, until
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _FLAGS = (
@@ -30,7 +36,6 @@ _FLAGS = (
     "--remote-debugging-address=127.0.0.1",
     "--proxy-server=127.0.0.1:1",
 )
-_LONGEST = 60.0
 
 
 class Browser:
@@ -42,7 +47,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self._session = ""
+        self._session = self._context = ""
 
     async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send one command and return its result; what happens meanwhile is noted."""
@@ -58,7 +63,7 @@ class Browser:
                 return answer["result"]
 
     async def _receive(self) -> dict[str, Any]:
-        answer = await self._socket.receive_json(timeout=_LONGEST)
+        answer = await self._socket.receive_json(timeout=PATIENCE)
         event, facts = answer.get("method"), answer.get("params", {})
         if event == "Network.requestWillBeSent":
             self.requests.append(facts["request"]["url"])
@@ -68,11 +73,19 @@ class Browser:
 
     async def attach(self) -> None:
         """Open a tab and listen to it."""
-        tab = await self.call("Target.createTarget", url="about:blank")
+        self._context = (await self.call("Target.createBrowserContext"))["browserContextId"]
+        tab = await self.call(
+            "Target.createTarget", url="about:blank", browserContextId=self._context
+        )
         found = await self.call("Target.attachToTarget", targetId=tab["targetId"], flatten=True)
         self._session = found["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             await self.call(f"{domain}.enable")
+
+    async def detach(self) -> None:
+        """Close the tab, and forget what it has stored."""
+        self._session = ""
+        await self.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     async def load(self, html: str, script: bool = True, fragment: str = "") -> None:
         """Show `html` from a file, and wait until it is laid out."""
@@ -129,47 +142,42 @@ class Browser:
         await asyncio.to_thread(path.write_bytes, base64.b64decode(found["data"]))
 
 
-@pytest.fixture
-async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
-    """A tab in a Chromium of its own, which ends with the test."""
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Chromium, which all tests share: starting it is most of what they cost."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip("no Chromium here: apt-get install chromium")
-    profile = tmp_path / "profile"
-    process = await asyncio.create_subprocess_exec(
-        program,
-        *_FLAGS,
-        f"--user-data-dir={profile}",
-        "about:blank",
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=os.environ | {"HOME": str(tmp_path)},
+    folder = tmp_path_factory.mktemp("chromium")
+    process = subprocess.Popen(
+        [program, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"HOME": str(folder)},
     )
+    # The file in which Chromium says where it listens.
+    said = folder / "DevToolsActivePort"
     try:
-        address = await asyncio.wait_for(_address(profile), _LONGEST)
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(address, max_msg_size=0) as socket,
-        ):
-            tab = Browser(socket, tmp_path)
-            await tab.attach()
-            yield tab
-            await socket.send_json({"id": 0, "method": "Browser.close"})
-            await asyncio.wait_for(process.wait(), 10)
+        until(lambda: said.exists() and len(said.read_text().split()) == 2, "Chromium starts")
+        port, path = said.read_text().split()
+        yield f"ws://127.0.0.1:{port}{path}"
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        process.terminate()
+        process.wait(PATIENCE)
 
 
-async def _address(profile: Path) -> str:
-    """Wait for the file in which Chromium says where it listens."""
-    path = profile / "DevToolsActivePort"
-    while True:
-        lines = path.read_text().split() if path.exists() else []
-        if len(lines) == 2:
-            return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
-        await asyncio.sleep(0.05)
+@pytest.fixture
+async def browser(chromium: str, tmp_path: Path) -> AsyncIterator[Browser]:
+    """A tab of the test's own, with no cookies or storage of another."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(chromium, max_msg_size=0) as socket,
+    ):
+        tab = Browser(socket, tmp_path)
+        await tab.attach()
+        yield tab
+        await tab.detach()
 
 
 @pytest.fixture

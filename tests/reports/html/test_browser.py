@@ -1,9 +1,7 @@
-"""The pages in a real browser: filter, links, keyboard, no script, looks, speed."""
+"""The pages in a real browser: filter, links, keyboard, no script, looks, size."""
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,31 +196,23 @@ async def test_looks(
         await browser.picture(path)
 
 
-MEASURED = """(async () => {
+FILTERED = """(async () => {
   const q = document.getElementById('q');
-  const times = {};
-  for (const text of ['w', 'web-', 'web-ams-0405', 'env:staging', '']) {
-    const start = performance.now();
+  const counts = {};
+  for (const text of ['w', 'web-ams-0405', 'env:staging', 'no-such-thing', '']) {
     q.value = text;
     q.dispatchEvent(new Event('input'));
     await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
-    document.body.getBoundingClientRect();
-    times[text || 'cleared'] = Math.round(performance.now() - start);
+    counts[text || 'cleared'] = VISIBLE.length;
   }
-  const start = performance.now();
   document.getElementById('unfold').click();
   await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
-  times.unfold = Math.round(performance.now() - start);
-  const [entry] = performance.getEntriesByType('navigation');
-  times.interactive = Math.round(entry.domInteractive);
-  times.load = Math.round(entry.loadEventEnd);
-  times.nodes = document.getElementsByTagName('*').length;
-  return times;
-})()"""
+  return counts;
+})()""".replace("VISIBLE", VISIBLE)
 
 
 @pytest.mark.parametrize("kind", ["plan", "drift", "create"])
-async def test_a_fleet_of_5000_hosts_opens_and_filters_at_once(
+async def test_a_fleet_of_5000_hosts_opens_and_filters(
     browser: Any,
     plan_of: Callable[..., Plan],
     report_of: Callable[..., DriftReport],
@@ -235,15 +225,11 @@ async def test_a_fleet_of_5000_hosts_opens_and_filters_at_once(
     else:
         html = plan_page.render(plan_of(5000) if kind == "plan" else create_of(5000))
     await browser.size(1280, 900)
-    start = time.perf_counter()
     await browser.load(html)
-    opened = time.perf_counter() - start
-    found = await browser.run(MEASURED)
-    print(f"\n{kind}: {len(html) / 1e6:.1f} MB, opened in {opened:.2f} s, {found}")
-    assert opened < 10
-    filters = [found[text] for text in ("w", "web-", "web-ams-0405", "env:staging", "cleared")]
-    # The median: other tests share the processors, and one of five may have to wait for them.
-    assert statistics.median(filters) < 1000
+    found = await browser.run(FILTERED)
+    assert found["no-such-thing"] == 0
+    assert 0 < found["web-ams-0405"] < found["w"] <= found["cleared"]
+    assert found["env:staging"] < found["cleared"]
     path = pictures(f"big-{kind}")
     if path is not None:
         await browser.run("document.getElementById('graph').scrollIntoView()")
