@@ -129,7 +129,7 @@ def behind_a_path(console: Emulator) -> Iterator[str]:
             if not self.path.startswith("/ops/console/api/"):
                 self.send_error(404)
                 return
-            connection = HTTPConnection(address, timeout=30)
+            connection = HTTPConnection(address, timeout=300)
             path = self.path.removeprefix("/ops/console")
             connection.request(self.command, path, body, dict(self.headers))
             answer = connection.getresponse()

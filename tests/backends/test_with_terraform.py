@@ -47,7 +47,7 @@ def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
         yield process
     finally:
         gate.touch()
-        said, errors = process.communicate(timeout=60)
+        said, errors = process.communicate(timeout=300)
     assert process.returncode == 0, said + errors
 
 
@@ -81,7 +81,7 @@ def test_terraform_keeps_a_native_run_out(place: Place, terraform_at: At, tmp_pa
             opened(place, tmp_path / "native")
         who = "PostgreSQL session" if place.kind == "pg" else "OperationTypeApply"
         assert who in str(held.value)
-    with opened(place, tmp_path / "native", timeout=20) as session:
+    with opened(place, tmp_path / "native", timeout=300) as session:
         assert "terraform_data.slow" in session.state
 
 
@@ -97,7 +97,7 @@ def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_pa
 
         folder = tmp_path / "native"
         folder.mkdir()
-        lock = Locking(timeout=60, on_wait=waiting)
+        lock = Locking(timeout=300, on_wait=waiting)
         with open_state(backend_for(folder, {place.kind: place.block}, "apply", lock)) as session:
             assert "terraform_data.slow" in session.state
     assert len(waited) == 1

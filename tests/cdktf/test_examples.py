@@ -69,7 +69,7 @@ def test_the_examples_in_hcl_are_formatted() -> None:
         [terraform, "fmt", "-check", "-recursive", "-diff", str(REFERENCE)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, "TF_CLI_CONFIG_FILE": os.devnull},
     )

@@ -43,7 +43,7 @@ app.synth()
 def synthesised(folder: Path, main: Path) -> dict[str, Any]:
     """Run the app of `main` in `folder`; return what its resources hold under `//`."""
     environment = {**os.environ, **jsii_environment(os.environ)}
-    subprocess.run([sys.executable, main], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, main], cwd=folder, env=environment, check=True, timeout=300)
     program = json.loads((folder / "cdktf.out" / "stacks" / "fleet" / "cdk.tf.json").read_text())
     return {
         name: resource["//"]

@@ -186,7 +186,7 @@ def _synthesised(imports: str, folder: Path, path: Path | None) -> dict[str, obj
     source = folder / "main.py"
     source.write_text(imports + PROGRAM.format(outdir=str(folder / "out")), "utf-8")
     environment = dict(os.environ) | ({"PYTHONPATH": str(path)} if path else {})
-    subprocess.run([sys.executable, source], check=True, env=environment, timeout=120)
+    subprocess.run([sys.executable, source], check=True, env=environment, timeout=300)
     text = (folder / "out" / "stacks" / "stack" / "cdk.tf.json").read_text("utf-8")
     synthesised = json.loads(text)
     synthesised["terraform"]["required_providers"]["opsconsole"]["version"] = "any"

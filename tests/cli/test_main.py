@@ -47,7 +47,7 @@ def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env={**os.environ, **variables},
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -158,5 +158,5 @@ def test_help_imports_no_command() -> None:
 
 def test_a_reader_that_leaves_is_no_error() -> None:
     shell = f'"{sys.executable}" -m opsconsole.cli.main emulator --profiles | true'
-    seen = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=60)
+    seen = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=300)
     assert seen.stderr == ""

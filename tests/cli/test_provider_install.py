@@ -33,7 +33,7 @@ def started(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TF_PLUGIN")}
     environment = {**kept, **variables}
     return subprocess.run(
-        [launcher], capture_output=True, text=True, env=environment, cwd="/", timeout=60
+        [launcher], capture_output=True, text=True, env=environment, cwd="/", timeout=300
     )
 
 

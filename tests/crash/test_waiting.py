@@ -24,7 +24,7 @@ def scene(terraform: Callable[..., Terraform], tmp_path: Path) -> Iterator[Scene
 
 def holder(scene: Scene) -> LockInfo:
     """Wait until a native apply holds the state and is in the middle of its changes."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         found = LockInfo.read(info_file(scene.folder / "terraform.tfstate"))
         if found is not None and not scene.console.waiting_faults():
@@ -38,7 +38,7 @@ def test_others_are_refused_by_name_and_a_terraform_that_waits_loses_nothing(sce
     with scene.start(0) as first:
         held = holder(scene)
         with scene.start(0) as second:
-            _, said = second.communicate(timeout=30)
+            _, said = second.communicate(timeout=300)
         assert second.returncode == 1
         assert held.who in said and "opsconsole apply" in said
         refused = scene.terraform.apply(expect=(1,))

@@ -103,7 +103,7 @@ class Caller:
     def __call__(
         self, emulator: Emulator, method: str, path: str, body: Any = None
     ) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(urlsplit(emulator.base_url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(emulator.base_url).netloc, timeout=300)
         try:
             headers = {"Authorization": f"Bearer {emulator.api_key}"}
             content = None if body is None else json.dumps(body)

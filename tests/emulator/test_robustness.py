@@ -89,7 +89,7 @@ def test_a_defect_is_a_500_in_the_error_shape(
 
 def spoken(emulator: Emulator, content: bytes, *, hang_up: bool = True) -> bytes:
     host, _, port = emulator.base_url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=300) as connection:
         connection.sendall(content)
         if hang_up:
             connection.shutdown(socket.SHUT_WR)

@@ -208,7 +208,7 @@ def terraform() -> Callable[..., subprocess.CompletedProcess[str]]:
             },
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stdout + result.stderr

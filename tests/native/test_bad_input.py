@@ -120,7 +120,7 @@ def test_a_full_disk(native: Any, fleet: Any, size: int) -> None:
     before = native.state
     native.write(fleet(40, agents=False))
     process = native.start("apply", "-auto-approve", preexec_fn=_small_files(size))
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 1, out + err
     # Coverage cannot write its own file under the limit, and says so with an error of SQLite's.
     told = [line for line in (out + err).splitlines() if line.startswith("Error:")]
@@ -153,7 +153,7 @@ def test_a_lock_that_another_holds(native: Any) -> None:
         waited = native.run("plan", "-lock-timeout=100ms", expect=1)
         assert "Waiting for the state lock, held by" in waited.err
     finally:
-        holder.communicate("\n", timeout=20)
+        holder.communicate("\n", timeout=300)
     native.run("plan")
 
 

@@ -36,7 +36,7 @@ CHECKED = {
 def verdict(command: tuple[str, ...], files: list[Path]) -> subprocess.CompletedProcess[str]:
     """Run a validator of this environment on files."""
     return subprocess.run(
-        [BIN / command[0], *command[1:], *files], capture_output=True, text=True, timeout=60
+        [BIN / command[0], *command[1:], *files], capture_output=True, text=True, timeout=300
     )
 
 
@@ -93,12 +93,12 @@ def units(tmp_path: Path) -> list[Path]:
 
 def test_systemd_accepts_the_units(units: list[Path]) -> None:
     seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=60
+        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
     )
     assert (seen.returncode, seen.stdout + seen.stderr) == (0, "")
     units[0].write_text(units[0].read_text().replace("MemoryMax", "MemoryMaximum"))
     seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=60
+        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
     )
     assert "MemoryMaximum" in seen.stderr
 

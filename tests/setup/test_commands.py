@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 def run(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **variables}
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=60
+        command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300
     )
 
 

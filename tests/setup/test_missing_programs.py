@@ -37,7 +37,7 @@ def run(folder: Path, marker: str, ci: str) -> subprocess.CompletedProcess[str]:
         "CI": ci,
     }
     return subprocess.run(
-        [*command, *options], capture_output=True, text=True, env=environment, timeout=120
+        [*command, *options], capture_output=True, text=True, env=environment, timeout=300
     )
 
 

@@ -75,7 +75,7 @@ class Terraform:
 
     def run(self, *words: str, code: int = 0) -> str:
         process = self.start(*words)
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=300)
         assert process.returncode == code, said
         return said
 

@@ -74,7 +74,7 @@ class Crash:
 
     def run(self, kill_at: int, begin: int, end: int) -> tuple[int, dict[str, list[str]]]:
         process = self.python(RUN, str(kill_at), str(begin), str(end))
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         assert err == "", err
         said: dict[str, list[str]] = {"called": [], "durable": [], "state": [], "unresolved": []}
         for line in out.splitlines():

@@ -183,7 +183,7 @@ def test_a_directory_that_may_not_be_written_is_one_error(
             state_path.chmod(0o666)
             before = state_path.read_bytes()
         Path(folder).chmod(0o555)
-        out, err = python(FORBIDDEN, str(state_path)).communicate(timeout=60)
+        out, err = python(FORBIDDEN, str(state_path)).communicate(timeout=300)
         Path(folder).chmod(0o755)
         assert err == ""
         assert "this user may not" in out

@@ -155,7 +155,7 @@ def test_a_lock_of_the_backend_is_respected(place: Any, host: Host) -> None:
             break
     with pytest.raises(UserError, match=r"state push` failed .*lock"):
         session.close()
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=300)
     assert running.returncode == 0, said
     with opened(place) as again:
         assert again.folded == 1

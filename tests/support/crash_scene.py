@@ -35,7 +35,7 @@ from worlds import Silent
 KILLED = -9
 _ROWS = ("hosts", "agents", "attachments", "plugins", "specialties", "blacklists")
 _STATE = "terraform.tfstate"
-_SECONDS = 60
+_SECONDS = 600
 
 
 class Scene:

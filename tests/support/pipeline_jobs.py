@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True)

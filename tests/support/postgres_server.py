@@ -36,7 +36,7 @@ def running_postgres() -> Iterator[str]:
         make = [initdb, "-D", f"{folder}/data", "-U", "tf", "--auth=trust", "--no-sync"]
         subprocess.run(make, check=True, stderr=subprocess.PIPE, **quiet)
         options = ["-k", str(folder), "-h", "", "-p", "5432", "-F"]
-        command = [timeout, "-s", "INT", "280", server, "-D", f"{folder}/data", *options]
+        command = [timeout, "-s", "INT", "3600", server, "-D", f"{folder}/data", *options]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
         try:
             deadline = time.monotonic() + 120
@@ -47,7 +47,7 @@ def running_postgres() -> Iterator[str]:
             yield f"host={folder} user=tf dbname=postgres sslmode=disable"
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(timeout=120)
+            process.wait(timeout=300)
     finally:
         shutil.rmtree(folder)
 

@@ -89,7 +89,7 @@ class World:
             data=None if body is None else json.dumps(body).encode(),
             headers={"authorization": f"Bearer {self.console.api_key}"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             answer.read()
 
     def find(self, collection: str, name: str) -> dict[str, Any] | None:
