@@ -100,7 +100,7 @@ def test_variables(ground: Any) -> None:
     assert ground.drift("-var", "org=org_main").code == 0
     code, _, err = ground.run("drift")
     assert code == 1
-    assert "The variable org has no value" in err
+    assert 'variable "org" is not set' in err
 
 
 def test_an_alias(ground: Any) -> None:

@@ -148,7 +148,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., 
 @pytest.mark.parametrize(
     ("variable", "arguments", "message"),
     [
-        ({}, [], "The variable v has no value. Give one: -var v=VALUE, TF_VAR_v"),
+        ({}, [], "No value for required variable"),
         ({"type": "number"}, [("var", "v=x")], "v .-var v. does not fit its type"),
         ({"type": "list(string)"}, [("var", "v=[1")], "v .-var v.: a bracket is not closed"),
         ({"type": "list(string)"}, [("var", "v=upper(1)")], "cannot call upper"),

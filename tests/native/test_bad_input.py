@@ -37,7 +37,7 @@ CYCLE = {
         (program({"opsconsole_host": {"a": {"name": "${opsconsole_host.no.name}"}}}), ".no"),
         (program({"opsconsole_host": {"a": {"name": "${var.no}"}}}), "no"),
         (program({"opsconsole_host": {"a": {"nam": "a"}}}), "nam"),
-        (program(HOST, variable={"v": {}}), "The variable v has no value"),
+        (program(HOST, variable={"v": {}}), 'The root module input variable "v" is not set'),
     ],
     ids=["json", "provider", "type", "cycle", "reference", "variable", "argument", "value"],
 )

@@ -157,7 +157,7 @@ def test_what_it_does_not_hold_is_given_again(native: Any, facts: dict[str, bool
     native.run("plan", "-out=p", f"-var=key={key}", "-var=name=box")
     assert key not in content(native, "p")
     missing = native.run("apply", "p", expect=1)
-    assert "The variable key has no value." in missing.err
+    assert 'variable "key" is not set' in missing.err
     other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
     assert "holds the value of this variable already" in other.err
     native.run("apply", "p", f"-var=key={key}")

@@ -6,6 +6,7 @@ Only what a parser needs stands here; what the options mean is carried out elsew
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -158,12 +159,14 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
     """Add the options of the guard against plans that take much away."""
     group = parser.add_argument_group("guard")
     flag(group, "force", "allow a plan that takes away more than --max-destroy")
+    parser.set_defaults(force=os.environ.get("OPSCONSOLE_FORCE", "") not in ("", "0"))
     option(
         group,
         "max-destroy",
         metavar="PERCENT",
         type=float,
-        default=DEFAULT_SHARE,
+        # A default that is a text is read as if it were given.
+        default=os.environ.get("OPSCONSOLE_MAX_DESTROY") or DEFAULT_SHARE,
         help=f"per cent of ten or more resources that may go unforced (default {DEFAULT_SHARE:g})",
     )
 
@@ -174,6 +177,11 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     option(group, "html", metavar="FILE", type=Path, help="write the plan as one page")
     option(group, "markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
     flag(group, "no-color", "print without colour")
+
+
+def stands_in(args: argparse.Namespace) -> bool:
+    """Tell whether a command runs in the place of `terraform`, for clients of its output."""
+    return getattr(args, "standin", False)
 
 
 def plan_options(args: argparse.Namespace) -> PlanOptions:

@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from opsconsole import __version__
@@ -89,9 +89,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after the command's name; those of this process by default.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words or os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
+    debug = "--debug" in words or debugging()
+    return answered(lambda: _run(words), debug=debug, again="opsconsole --debug …")
+
+
+def debugging() -> bool:
+    """Tell whether the environment asks to show where unforeseen errors come from."""
+    return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
+
+
+def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
+    """Return the exit code of `run`; what it raises becomes a message on stderr.
+
+    Args:
+        debug: Whether to show where an error comes from.
+        again: The command that would show it.
+    """
     try:
-        return _run(words)
+        return run()
     except OpsconsoleError as failure:
         if debug:
             _write_safely(traceback.format_exc())
@@ -107,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as unforeseen:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_surprise(unforeseen, debug))
+        _write_safely(_surprise(unforeseen, debug, again))
         return FAILED
 
 
@@ -128,9 +143,9 @@ def _told(failure: OpsconsoleError) -> str:
     return f"Error: {failure.message}{remedy}\n"
 
 
-def _surprise(unforeseen: Exception, debug: bool) -> str:
+def _surprise(unforeseen: Exception, debug: bool, again: str) -> str:
     kind = type(unforeseen).__name__
-    remedy = "" if debug else "\nRun it again as `opsconsole --debug …` to see where it comes from."
+    remedy = "" if debug else f"\nRun it again as `{again}` to see where it comes from."
     return f"Error: unforeseen {kind}: {unforeseen}{remedy}\n"
 
 

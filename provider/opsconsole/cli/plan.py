@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Plan
@@ -61,20 +61,29 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None and not failed:
             save_plan(args.out, space, plan, args.state)
     if args.out is not None and not failed:
-        sys.stderr.write(
-            f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"
-            f'    opsconsole apply "{args.out}"\n'
-        )
+        _tell_saved(args)
     return _exit_code(args, plan, failed)
 
 
 def _show(args: argparse.Namespace, plan: Plan, title: str) -> None:
     planning.write_reports(args, plan, title)
-    if args.json:
+    if args.json and arguments.stands_in(args):
+        events.tell_plan(plan)
+    elif args.json:
         sys.stdout.write(planning.as_json(plan))
         planning.show_diagnostics(args, plan.diagnostics)
     else:
         planning.show(args, plan)
+
+
+def _tell_saved(args: argparse.Namespace) -> None:
+    if not arguments.stands_in(args):
+        sys.stderr.write(
+            f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"
+            f'    opsconsole apply "{args.out}"\n'
+        )
+    elif not args.json:
+        sys.stdout.write(f"\nSaved the plan to: {args.out}\n")
 
 
 def _exit_code(args: argparse.Namespace, plan: Plan, failed: bool) -> int:

@@ -43,7 +43,7 @@ from opsconsole.language.targets import (
     instance_address,
     trigger,
 )
-from opsconsole.language.unsupported import REMEDY
+from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.language.world import Lookup, World
@@ -220,7 +220,7 @@ class Evaluator:
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
         target = guarded(title, "to", instance_address, block.to, scope)
         if target.module:
-            raise UserError(f"{title}: it names a module.", REMEDY)
+            raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         identifier, marks = unmark_deep(evaluated(title, "id", block.id, scope))
         identifier = guarded(title, "id", convert, identifier, STRING)
         if not isinstance(identifier, str) or not identifier or marks:

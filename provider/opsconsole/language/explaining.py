@@ -10,7 +10,7 @@ from opsconsole.errors import UserError
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.syntax import Scope
 from opsconsole.language.templated import evaluate_json
-from opsconsole.language.unsupported import REMEDY
+from opsconsole.language.unsupported import OnlyTerraform
 
 T = TypeVar("T")
 _SHOWN = 200
@@ -56,7 +56,10 @@ def explanation(
     if isinstance(error, EvaluationError):
         stop = "" if str(error).endswith("?") else "."
         return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
-    return UserError(f"{where}: {written} uses {error}, which the native engine has not.", REMEDY)
+    return OnlyTerraform(
+        f"{where}: {written} uses {error}, which the native engine has not.",
+        f"{where}: {error}",
+    )
 
 
 def shortened(raw: Any) -> str:

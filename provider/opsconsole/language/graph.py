@@ -19,7 +19,7 @@ from opsconsole.language.parsing import parse_expression
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference
 from opsconsole.language.templated import references_in
-from opsconsole.language.unsupported import REMEDY
+from opsconsole.language.unsupported import OnlyTerraform
 
 _NEVER_BLOCKS = frozenset(("var", "local", "each", "count", "self", "path", "terraform", "module"))
 
@@ -203,7 +203,8 @@ class _Finder:
                     did_you_mean(name, self._program.variables),
                 )
         if root == "module":
-            raise UserError(f"{where}: {reference.written()} uses modules.", REMEDY)
+            written = reference.written()
+            raise OnlyTerraform(f"{where}: {written} uses modules.", f"{where}: {written}")
         if root in _NEVER_BLOCKS:
             return ()
         return (self._block(block_address(reference.steps), reference.written(), where),)
@@ -220,7 +221,8 @@ class _Finder:
         for address in addresses:
             if address.split(".")[0] in _NEVER_BLOCKS:
                 if address.startswith("module."):
-                    raise UserError(f"{title}: depends_on names {address}.", REMEDY)
+                    message = f"{title}: depends_on names {address}"
+                    raise OnlyTerraform(f"{message}.", message)
                 continue
             yield self._block(address, address, f"{title}: depends_on")
 

@@ -11,7 +11,7 @@ from opsconsole.language.model import Program
 from opsconsole.language.reading import read_program
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.synthesis import read_app, synthesise
-from opsconsole.language.unsupported import REMEDY
+from opsconsole.language.unsupported import OnlyTerraform
 
 
 def load_program(
@@ -126,10 +126,9 @@ def load_directory(directory: Path, stack: str = "") -> Program:
     files = sorted(directory.glob("*.tf.json"))
     overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
     if native or overriding:
-        raise UserError(
-            f"{directory} holds {', '.join([*native, *overriding])}, "
-            "which the native engine does not read.",
-            REMEDY,
+        names = ", ".join([*native, *overriding])
+        raise OnlyTerraform(
+            f"{directory} holds {names}, which the native engine does not read.", names
         )
     if not files:
         raise UserError(

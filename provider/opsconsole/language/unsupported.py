@@ -8,8 +8,18 @@ from opsconsole.language.model import Origin
 REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
 
 
-def refused(what: str, origin: Origin, address: str = "") -> UserError:
+class OnlyTerraform(UserError):
+    """The program is one for Terraform. `construct` names what in it this engine cannot run."""
+
+    def __init__(self, message: str, construct: str) -> None:
+        super().__init__(message, REMEDY)
+        self.construct = construct
+
+
+def refused(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
     """Return the error that says that `what`, at `origin`, is not supported here."""
     place = origin.path or origin.file
     named = f"{place} ({address})" if address else place
-    return UserError(f"{named}: {what}: not supported by the native engine.", REMEDY)
+    return OnlyTerraform(
+        f"{named}: {what}: not supported by the native engine.", f"{named}: {what}"
+    )

@@ -116,8 +116,11 @@ def _assignment(text: str) -> tuple[str, str]:
 def _value(variable: Variable, given: Given | None) -> Any:
     if given is None:
         if not variable.optional:
+            # cdktf and cdktn look for these two phrases.
             raise UserError(
-                f"The variable {variable.name} has no value.",
+                "No value for required variable\n\n"
+                f'The root module input variable "{variable.name}" is not set, and has no '
+                "default value.",
                 f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the "
                 "environment, or a terraform.tfvars file.",
             )

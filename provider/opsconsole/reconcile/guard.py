@@ -42,5 +42,6 @@ def too_much_goes(plan: Plan, share: float = DEFAULT_SHARE) -> Diagnostic | None
     return error(
         f"The plan takes away {lost} of {existing} resources ({percent:.0f} %)",
         f"{' and '.join(parts)}; more than {share:g} % needs to be forced. Check base_url, the key "
-        "and the program. If it is meant: --force, or a higher --max-destroy.",
+        "and the program. If it is meant: --force, or a higher --max-destroy; in the environment "
+        "OPSCONSOLE_FORCE=1, or OPSCONSOLE_MAX_DESTROY.",
     )

@@ -72,6 +72,12 @@ def log(text: str, at: datetime) -> Message:
     return _message("log", printable(text), at)
 
 
+def init_output(text: str, code: str, at: datetime) -> Message:
+    """Tell a sentence of `init`; `code` is Terraform's name for it, or empty."""
+    named = {"message_code": code} if code else {}
+    return _message("init_output", printable(text.strip()), at, **named)
+
+
 def diagnostic(item: Diagnostic, at: datetime, address: str = "") -> Message:
     """Tell a diagnostic; `address` is the resource that it speaks of."""
     word = "Error" if item.severity is Severity.ERROR else "Warning"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from opsconsole.state.failures import refused
 from opsconsole.state.local import data_directory, workspace_of
 from opsconsole.state.lock import LockInfo, StateLock
 from opsconsole.state.model import State
+from opsconsole.terraform_binary import real_terraform
 
 _KEPT = "The changes are kept in the journal: run again once that is mended."
 
@@ -38,10 +38,9 @@ def find_binary() -> str:
     Raises:
         UserError: None of them is installed.
     """
-    names = [os.environ.get("TERRAFORM_BINARY_NAME", ""), "terraform", "tofu"]
-    for name in names:
-        if name and (found := shutil.which(name)):
-            return found
+    found = real_terraform(os.environ, os.environ.get("TERRAFORM_BINARY_NAME", ""))
+    if found is not None:
+        return found
     raise UserError(
         "This program keeps its state in a remote backend, and no terraform or tofu is installed.",
         "Install one of them, or use the local backend.",

@@ -1,0 +1,93 @@
+"""Whether a program can be run here at all, decided from its text alone, before anything is done.
+
+What reading refuses is refused there. Here are the expressions: every one is parsed, and every
+function that it calls is looked up, whether its value is needed or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opsconsole.language.block_reading import unwrapped
+from opsconsole.language.documents import COMMENT
+from opsconsole.language.explaining import explanation
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.functions.registry import TERRAFORM_ONLY
+from opsconsole.language.model import Json, Program
+from opsconsole.language.nodes import Call
+from opsconsole.language.parsing import parse_template
+from opsconsole.language.syntax import Node, Reference
+from opsconsole.language.unsupported import OnlyTerraform, refused
+
+_CORE: Final = "core::"
+
+
+def check_support(program: Program) -> None:
+    """Refuse a program that only Terraform can run; mistakes in it are left to who evaluates it.
+
+    Raises:
+        OnlyTerraform: An expression uses what this engine has not, or an import block asks for
+            configuration to be generated.
+    """
+    for title, name, value in _values(program):
+        try:
+            for text in _templates(value):
+                _check(parse_template(text))
+        except UnsupportedExpression as error:
+            raise explanation(title, name, value, error) from error
+        except EvaluationError:
+            continue
+    for block in program.imports:
+        target = unwrapped(block.to).partition("[")[0]
+        if target.count(".") == 1 and target not in program.blocks:
+            raise refused("an import block whose resource is to be generated", block.origin, target)
+
+
+def _values(program: Program) -> Iterator[tuple[str, str, Json]]:
+    for block in program.blocks.values():
+        yield block.title, "", dict(block.arguments)
+        yield block.title, "count", block.count
+        yield block.title, "for_each", block.for_each
+    for name, value in program.locals.items():
+        yield f"local.{name}", "", value
+    for provider in program.providers.values():
+        yield f"provider {provider.key}", "", dict(provider.arguments)
+    for output in program.outputs.values():
+        yield output.origin.path or f"output.{output.name}", "value", output.value
+    for item in program.imports:
+        yield item.origin.path or f"import of {item.to}", "", [item.id, item.for_each]
+    for variable in program.variables.values():
+        for rule in variable.validations:
+            yield f"var.{variable.name}", "validation", [rule.condition, rule.error_message]
+
+
+def _templates(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        if "{" in value:
+            yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _templates(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key != COMMENT:
+                yield from _templates(key)
+                yield from _templates(item)
+
+
+def _check(node: Node) -> None:
+    """Refuse functions and references that only Terraform has, anywhere below a node."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Call):
+            name = current.name.removeprefix(_CORE)
+            if name in TERRAFORM_ONLY or "::" in name:
+                raise UnsupportedExpression(f"the function {name}")
+        elif isinstance(current, Reference) and current.steps[0] == "module":
+            raise UnsupportedExpression("modules")
+        waiting.extend(current.children())
+
+
+__all__ = ["OnlyTerraform", "check_support"]

@@ -1,0 +1,1 @@
+"""`opsconsole-terraform`: takes the place of `terraform` for programs that call it."""

@@ -1,0 +1,162 @@
+"""A command line as Terraform reads it: global options, verb, TF_CLI_ARGS, flags, operands.
+
+What the verbs and their flags are is in `verbs`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from opsconsole.errors import UserError
+
+GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
+"""Words that a second word follows."""
+
+_HELP = frozenset(("-help", "--help", "-h"))
+_VERSION = frozenset(("-version", "--version", "-v"))
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the program.
+
+    Attributes:
+        verb: `plan`, or two words: `state list`; empty where there is none.
+        words: What follows the verb, with the words of TF_CLI_ARGS.
+        directory: Of `-chdir`, or empty.
+        help: Whether help is asked for.
+        given: The words as they were given.
+    """
+
+    verb: str
+    words: tuple[str, ...]
+    directory: str
+    help: bool
+    given: tuple[str, ...]
+
+
+def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
+    """Return what the words after the program's name ask for.
+
+    Raises:
+        UserError: A variable of words cannot be split as a shell does.
+    """
+    words = list(given)
+    directory, wants_help, version = "", False, False
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word in _HELP:
+            wants_help = True
+        elif word in _VERSION:
+            version = True
+        elif match := re.fullmatch("--?chdir=(.*)", word):
+            directory = match[1]
+        else:
+            raise UserError(
+                f"There is no global option {word}.",
+                "`-help` lists them; a verb's follow the verb.",
+            )
+    if version:
+        return Call("version", tuple(words), directory, False, tuple(given))
+    verb = words.pop(0) if words else ""
+    if verb in GROUPS and words and not words[0].startswith("-"):
+        verb = f"{verb} {words.pop(0)}"
+    name = re.sub("[ -]", "_", verb)
+    added = [
+        *_split("TF_CLI_ARGS_" + name, environ),
+        *_split("TF_CLI_ARGS", environ),
+    ]
+    words = [*(added if verb else ()), *words]
+    wants_help = wants_help or any(word in _HELP for word in words)
+    return Call(verb, tuple(words), directory, wants_help, tuple(given))
+
+
+def _split(name: str, environ: Mapping[str, str]) -> list[str]:
+    try:
+        return shlex.split(environ.get(name, ""))
+    except ValueError as error:
+        raise UserError(f"{name} cannot be read: {error}.", "Quote it as for a shell.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of a verb.
+
+    Attributes:
+        valued: Whether a value belongs to it; else it is on or off.
+        use: `pass`: the engine's command has the same; `own`: the verb itself reads it; `ignore`:
+            it changes nothing here; else why only Terraform can do it.
+    """
+
+    valued: bool
+    use: str = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The flags and operands of a call, in their order. What is on or off is `true` or `false`."""
+
+    flags: tuple[tuple[str, str], ...] = ()
+    operands: tuple[str, ...] = ()
+    _last: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._last.update(self.flags)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the last value of a flag."""
+        return self._last.get(name, default)
+
+    def on(self, name: str, default: bool = False) -> bool:
+        """Tell whether a flag is on."""
+        return self._last[name] == "true" if name in self._last else default
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """Return all values of a flag."""
+        return tuple(value for key, value in self.flags if key == name)
+
+
+def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Given:
+    """Return the flags and operands among the words after a verb.
+
+    Raises:
+        UserError: A flag is none of `flags`, lacks its value, or asks for what the engine has not.
+    """
+    found: list[tuple[str, str]] = []
+    operands: list[str] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        match = re.fullmatch("--?([a-z][a-z0-9-]*)(?:=(.*))?", word, re.DOTALL)
+        if match is None:
+            operands.append(word)
+            continue
+        name, value = match[1], match[2]
+        flag = flags.get(name)
+        if flag is None:
+            raise UserError(
+                f"`{verb}` has no flag -{name}.", f"`opsconsole-terraform {verb} -help` lists them."
+            )
+        if flag.valued and value is None:
+            if not waiting:
+                raise UserError(f"-{name} needs a value.", f"Write -{name}=VALUE.")
+            value = waiting.pop(0)
+        found.append((name, value if flag.valued else _switch(name, value)))
+        if flag.use not in ("pass", "own", "ignore"):
+            raise UserError(
+                f"-{name}: {flag.use}.", "OPSCONSOLE_ENGINE=terraform has Terraform do it."
+            )
+    return Given(tuple(found), tuple(operands))
+
+
+def _switch(name: str, value: str | None) -> str:
+    if value is None or value in _TRUE:
+        return "true"
+    if value in _FALSE:
+        return "false"
+    raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")

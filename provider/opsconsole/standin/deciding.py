@@ -1,0 +1,104 @@
+"""Who carries a call out: the native engine or the real Terraform. Decided before any effect.
+
+The rule: OPSCONSOLE_ENGINE, where it is set; a verb that the engine lacks; the engine that made
+the plan file; else the program alone, alike for every verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from opsconsole.address import SOURCE
+from opsconsole.errors import UserError
+from opsconsole.standin.command_line import Call, Given
+from opsconsole.standin.verbs import Verb
+
+ENGINE = "OPSCONSOLE_ENGINE"
+"""The variable that forces one engine: `native` or `terraform`."""
+
+NATIVE_BACKENDS = frozenset(("local",))
+"""Backends that the engine reads and writes itself."""
+
+_ARCHIVE = b"PK"
+"""How a plan file of Terraform begins: it is a zip archive."""
+_OWN_PLAN = b"opsconsole plan"
+
+
+def reason_for_terraform(
+    call: Call, verb: Verb | None, given: Given, environ: Mapping[str, str], directory: Path
+) -> str:
+    """Return why the real Terraform is to carry a call out; empty: it is not.
+
+    Raises:
+        UserError: OPSCONSOLE_ENGINE says what cannot be.
+    """
+    forced = environ.get(ENGINE, "")
+    if forced not in ("", "native", "terraform"):
+        raise UserError(f"{ENGINE} is {forced!r}.", "Write `native`, `terraform`, or nothing.")
+    if verb is not None and not verb.reads_program:
+        return ""
+    maker = _maker_of_plan(verb, given, directory)
+    if forced == "terraform":
+        if maker == "native":
+            raise UserError(
+                f"{ENGINE}=terraform, and the plan was made by the native engine.",
+                f"Unset {ENGINE}, or plan again.",
+            )
+        return f"{ENGINE}=terraform"
+    if forced == "native":
+        if verb is None:
+            raise UserError(
+                f"{ENGINE}=native, and the native engine has no verb `{call.verb}`.",
+                f"Unset {ENGINE}.",
+            )
+        return ""
+    if verb is None:
+        return f"the verb `{call.verb}`"
+    if maker:
+        return "" if maker == "native" else f"the plan {given.operands[0]} was made by Terraform"
+    return only_terraform(directory)
+
+
+def _maker_of_plan(verb: Verb | None, given: Given, directory: Path) -> str:
+    if verb is None or not verb.plan_file or not given.operands:
+        return ""
+    try:
+        with (directory / given.operands[0]).open("rb") as file:
+            start = file.read(len(_OWN_PLAN))
+    except OSError:
+        return ""
+    if start.startswith(_ARCHIVE):
+        return "terraform"
+    return "native" if start.startswith(_OWN_PLAN) else ""
+
+
+def only_terraform(directory: Path) -> str:
+    """Name what in the program of a directory only Terraform can run; empty: nothing.
+
+    A program with a mistake in it is the engine's, which says what is wrong.
+    """
+    from opsconsole.language.sources import load_directory
+    from opsconsole.language.support import OnlyTerraform, check_support
+
+    if not any(path.name.endswith((".tf", ".tf.json")) for path in directory.iterdir()):
+        return ""
+    try:
+        program = load_directory(directory)
+        check_support(program)
+    except OnlyTerraform as refusal:
+        return refusal.construct
+    except UserError:
+        return ""
+    for name, wanted in program.required_providers.items():
+        source = str(wanted.get("source") or f"hashicorp/{name}")
+        if not f"/{source}".endswith(f"/{SOURCE}"):
+            return f"the provider {name} ({source})"
+    for key in program.providers:
+        if key.partition(".")[0] not in program.required_providers and not key.startswith(
+            "opsconsole"
+        ):
+            return f"the provider {key}"
+    if program.backend is not None and program.backend.type not in NATIVE_BACKENDS:
+        return f"the backend {program.backend.type}"
+    return ""

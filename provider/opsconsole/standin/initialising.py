@@ -1,0 +1,136 @@
+"""`init`: notes the backend of the program, and copies the state where the backend has changed."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.language.sources import load_directory
+from opsconsole.standin.command_line import Given
+from opsconsole.standin.migrating import migrate
+from opsconsole.standin.noted import Noted, declared, read_noted, same_backend, write_noted
+from opsconsole.standin.verbs import Verb
+
+_DONE = "Terraform has been successfully initialized!"
+"""Clients look for these words."""
+
+
+class Said:
+    """What `init` says, as text or as Terraform's messages."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._json = as_json
+        if as_json:
+            from opsconsole.cli import events
+            from opsconsole.reports import messages
+
+            events.tell(messages.version(events.now()))
+
+    def say(self, text: str, code: str = "") -> None:
+        """Say a sentence; `code` is Terraform's name for it."""
+        if not self._json:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+            return
+        from opsconsole.cli import events
+        from opsconsole.reports import messages
+
+        events.tell(messages.init_output(text, code, datetime.now(UTC)))
+
+    def fail(self, problem: OpsconsoleError) -> None:
+        """Say why it failed, where programs read it.
+
+        Raises:
+            OpsconsoleError: People read it.
+        """
+        if not self._json:
+            raise problem
+        from opsconsole.cli import events
+        from opsconsole.diagnostics import error
+
+        events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+
+
+def run(verb: Verb, given: Given) -> int:
+    """Prepare the working directory; return the exit code."""
+    said = Said(as_json=given.on("json"))
+    try:
+        _prepare(Path.cwd(), given, said)
+    except OpsconsoleError as problem:
+        said.fail(problem)
+        return 1
+    return 0
+
+
+def _prepare(directory: Path, given: Given, said: Said) -> None:
+    if not any(directory.glob("*.tf.json")):
+        said.say("Terraform initialized in an empty directory!", "output_init_empty_message")
+        return
+    program = load_directory(directory)
+    if given.on("backend", True):
+        said.say("Initializing the backend...", "initializing_backend_message")
+        wanted = _with_options(declared(program), given.every("backend-config"))
+        _set_backend(directory, wanted, given, said)
+    said.say("Initializing provider plugins...", "initializing_provider_plugin_message")
+    said.say("- the native engine needs none", "provider_already_installed_message")
+    said.say(f"\n{_DONE}", "output_init_success_message")
+
+
+def _with_options(wanted: Noted | None, options: tuple[str, ...]) -> Noted | None:
+    """Return a backend with the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
+    if not options:
+        return wanted
+    if wanted is None:
+        raise UserError(
+            "-backend-config is given, and the program has no backend block.", "Declare one."
+        )
+    settings = dict(wanted.settings)
+    for option in options:
+        for name, value in _settings_in(option).items():
+            if name not in settings:
+                raise UserError(
+                    f'-backend-config: the backend {wanted.kind} has no setting "{name}".',
+                    f"It has: {', '.join(settings)}.",
+                )
+            settings[name] = value
+    return Noted(wanted.kind, settings, wanted.literal)
+
+
+def _settings_in(option: str) -> dict[str, object]:
+    name, sign, value = option.partition("=")
+    if sign:
+        return {name.strip(): value}
+    from opsconsole.language.documents import read_json
+    from opsconsole.language.tfvars import read_tfvars
+
+    path = Path(option)
+    return dict(read_json(path) if path.suffix == ".json" else read_tfvars(path))
+
+
+def _set_backend(directory: Path, wanted: Noted | None, given: Given, said: Said) -> None:
+    noted = read_noted(directory)
+    overridden = bool(given.every("backend-config"))
+    unchanged = same_backend(wanted, noted)
+    if unchanged and overridden and wanted is not None and noted is not None:
+        unchanged = dict(wanted.settings) == dict(noted.settings)
+    if unchanged:
+        if wanted is not None and wanted != noted and noted is not None:
+            write_noted(directory, Noted(noted.kind, noted.settings, wanted.literal))
+        return
+    keep = given.on("force-copy")
+    if noted is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
+        raise UserError(
+            "Backend configuration changed\n\nThe backend of the program is another one than this "
+            "directory was initialised with, which may ask for the state to be copied.",
+            "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
+        )
+    if not given.on("reconfigure"):
+        migrate(directory, noted, wanted, given, said.say)
+    write_noted(directory, wanted)
+    if wanted is None:
+        kind = noted.kind if noted else "local"
+        said.say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.')
+        return
+    said.say(f'\nSuccessfully configured the backend "{wanted.kind}"!')

@@ -1,0 +1,114 @@
+"""Copies a state from one backend to another, where `init` finds that the backend has changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from opsconsole.errors import UserError
+from opsconsole.standin.command_line import Given
+from opsconsole.standin.noted import Noted
+from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, workspace_of
+from opsconsole.state.model import State
+from opsconsole.state.opening import Locking, backend_for, open_state, read_state
+
+_QUESTION = """\
+Do you want to copy existing state to the new backend?
+  The state that is there ({source}) holds {count} instances. {other}
+  Enter "yes" to copy it, and "no" to go on without it.
+
+  Enter a value: """
+
+
+def migrate(
+    directory: Path,
+    source: Noted | None,
+    target: Noted | None,
+    given: Given,
+    say: Callable[[str], None],
+) -> None:
+    """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
+
+    Raises:
+        UserError: It cannot be copied, or nothing may be asked. Nothing was changed then.
+    """
+    _check_workspaces(directory, source)
+    locking = Locking(given.on("lock", True), _seconds(given.text("lock-timeout", "0")))
+    old, new = (_backend(directory, item, locking) for item in (source, target))
+    if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
+        return
+    if read_state(old).empty:
+        return
+    with open_state(old) as session:
+        state = session.state
+        there = read_state(new)
+        if there.lineage == state.lineage and there.digest() == state.digest():
+            return
+        if not _agreed(given, old, state, there):
+            return
+        _copy(new, state)
+        say(f"Copied the state to {new.name}.")
+    if source is None:
+        _empty(old)
+
+
+def _check_workspaces(directory: Path, source: Noted | None) -> None:
+    settings = source.settings if source is not None and source.kind == "local" else {}
+    folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
+    if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(
+            "There are several workspaces, which the native engine does not copy.",
+            "OPSCONSOLE_ENGINE=terraform has Terraform copy them.",
+        )
+
+
+def _seconds(text: str) -> float:
+    from opsconsole.cli.arguments import seconds
+
+    return seconds(text)
+
+
+def _backend(directory: Path, noted: Noted | None, locking: Locking) -> Backend:
+    block = None if noted is None else {noted.kind: noted.settings}
+    return backend_for(directory, block, "init", locking)
+
+
+def _agreed(given: Given, old: Backend, state: State, there: State) -> bool:
+    if given.on("force-copy"):
+        return True
+    other = "There is none in the new one." if there.empty else "It would replace another one."
+    if not given.on("input", True):
+        raise UserError(
+            "The state is to be copied to another backend, and -input=false forbids to ask.",
+            "Add -force-copy to copy it, or -reconfigure to leave it where it is.",
+        )
+    sys.stdout.write(_QUESTION.format(source=old.name, count=len(state), other=other))
+    sys.stdout.flush()
+    answer = sys.stdin.readline().strip()
+    sys.stdout.write("\n")
+    if answer not in ("yes", "no"):
+        raise UserError("That is neither yes nor no.", "Nothing was changed.")
+    return answer == "yes"
+
+
+def _copy(backend: Backend, state: State) -> None:
+    backend.open()
+    try:
+        if backend.read():
+            backend.back_up()
+        backend.write(state.snapshot().pieces(), SnapshotMeta(state.lineage, state.serial))
+    finally:
+        backend.close()
+
+
+def _empty(backend: Backend) -> None:
+    """Leave the default state file empty, its content in the backup, as Terraform does."""
+    backend.open()
+    try:
+        backend.read()
+        backend.back_up()
+        backend.write([], SnapshotMeta("", 0))
+    finally:
+        backend.close()

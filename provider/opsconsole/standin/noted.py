@@ -1,0 +1,137 @@
+"""What `init` notes of a working directory: its backend, in `.terraform/terraform.tfstate`.
+
+Written as Terraform writes it, so that both programs find the directory initialised.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.language.model import Program
+from opsconsole.standin.version import TERRAFORM_VERSION
+from opsconsole.state.local import data_directory, replace_durably
+
+SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
+"""Kind of a native backend: its settings, in the order of Terraform's schema."""
+
+_CHANGED = "Backend initialization required: please run `init`"
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A backend and its settings, unset ones as None; `literal`: a number for what a program says.
+
+    `literal` is the number that Terraform computes of the block; `-backend-config` is not in it.
+    """
+
+    kind: str
+    settings: Mapping[str, Any]
+    literal: int = 0
+
+
+def declared(program: Program) -> Noted | None:
+    """Return the backend that a program asks for; None: the default.
+
+    Raises:
+        UserError: It has a setting that there is not.
+    """
+    block = program.backend
+    if block is None:
+        return None
+    known = SETTINGS[block.type]
+    for name in block.settings:
+        if name not in known:
+            raise UserError(
+                f'The backend {block.type} has no setting "{name}".',
+                f"It has: {', '.join(known)}.",
+            )
+    settings = {name: block.settings.get(name) for name in known}
+    return Noted(block.type, settings, _number(block.type, settings))
+
+
+def _number(kind: str, settings: Mapping[str, Any]) -> int:
+    """Return Terraform's hash of a backend block: of its kind and its settings, by name."""
+    values = "".join(f"{_spelt(settings[name])};" for name in sorted(settings))
+    return zlib.crc32(f"<{_spelt(kind)};<{values}>;>".encode())
+
+
+def _spelt(value: Any) -> str:
+    if value is None:
+        return "~"
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_noted(directory: Path) -> Noted | None:
+    """Return the backend that a directory was initialised with; None: none, or not initialised."""
+    try:
+        backend = json.loads(_file(directory).read_bytes())["backend"]
+        return Noted(str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def write_noted(directory: Path, noted: Noted | None) -> None:
+    """Note a backend, or that the default is used.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
+    if noted is not None:
+        content["backend"] = {
+            "type": noted.kind,
+            "config": dict(noted.settings),
+            "hash": noted.literal,
+        }
+    elif not _file(directory).exists():
+        return
+    try:
+        _file(directory).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{_file(directory).parent} cannot be made: {error.strerror}.", "Nothing was changed."
+        ) from error
+    replace_durably(_file(directory), json.dumps(content, indent=2).encode())
+
+
+def _file(directory: Path) -> Path:
+    return data_directory(directory) / "terraform.tfstate"
+
+
+def same_backend(wanted: Noted | None, noted: Noted | None) -> bool:
+    """Tell whether a directory was initialised for what a program asks for."""
+    if wanted is None or noted is None:
+        return wanted is noted
+    if wanted.kind != noted.kind:
+        return False
+    return wanted.literal == noted.literal or wanted.settings == noted.settings
+
+
+def check_initialised(program: Program) -> None:
+    """Refuse to go on where the state would be looked for in another place than it was kept.
+
+    Raises:
+        UserError: The directory is not initialised for the backend of the program.
+    """
+    wanted, noted = declared(program), read_noted(program.root)
+    if same_backend(wanted, noted):
+        return
+    if noted is None:
+        raise UserError(
+            f"{_CHANGED}.\nReason: the program has a backend block, and nothing is noted yet.",
+            "`init` notes it and offers to copy the state that there is.",
+        )
+    what = "has changed" if wanted else f'"{noted.kind}" is no longer in the program'
+    raise UserError(
+        f"{_CHANGED}.\nReason: the backend configuration {what}.",
+        "`init -migrate-state` copies the state there, `init -reconfigure` leaves it where it is. "
+        "Nothing was changed.",
+    )

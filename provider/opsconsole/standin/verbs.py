@@ -1,0 +1,192 @@
+"""The one table: Terraform's verbs, their flags, and what carries each of them out here.
+
+A verb that is not in it belongs to the real Terraform. Nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from opsconsole.standin.command_line import Flag
+
+ENGINE = "opsconsole.standin.engine:run"
+"""Carries a verb out by a command of `opsconsole`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What a verb takes, and what carries it out.
+
+    Attributes:
+        line: What it does, in a line.
+        run: `module:function`, which takes the Verb and the Given and returns the exit code.
+        command: The words of `opsconsole` that an ENGINE verb becomes.
+        operands: How many operands there may be, at least and at most; -1: any number.
+        reads_program: Whether the program decides who carries it out.
+        plan_file: Whether an operand may name a plan file, which then decides.
+        needs_backend: Whether the backend must be initialised as the program says.
+    """
+
+    line: str
+    run: str = ENGINE
+    command: tuple[str, ...] = ()
+    flags: Mapping[str, Flag] = field(default_factory=dict)
+    operands: tuple[int, int] = (0, 0)
+    reads_program: bool = True
+    plan_file: bool = False
+    needs_backend: bool = True
+
+
+def _flags(use: str, *, on_off: str = "", valued: str = "") -> dict[str, Flag]:
+    return {
+        **{name: Flag(False, use) for name in on_off.split()},
+        **{name: Flag(True, use) for name in valued.split()},
+    }
+
+
+_COLOUR = _flags("pass", on_off="no-color")
+_NO_COLOUR = _flags("ignore", on_off="no-color")
+_STATE = _flags("pass", valued="state")
+_LOCKING = _flags("pass", on_off="lock", valued="lock-timeout")
+_VARIABLES = _flags("pass", valued="var var-file")
+_REMOTE = _flags("ignore", on_off="ignore-remote-version")
+_ELSEWHERE = _flags("the engine writes state where it is read", valued="state-out")
+_BACKUP = _flags("ignore", valued="backup")
+_TESTS = _flags("ignore", valued="test-directory")
+_WALK = {
+    **_COLOUR,
+    **_STATE,
+    **_LOCKING,
+    **_VARIABLES,
+    **_flags("pass", on_off="input", valued="parallelism target"),
+    **_flags("ignore", on_off="compact-warnings concise"),
+    **_flags("pass", on_off="json"),
+}
+_PLANNING = {**_WALK, **_flags("pass", on_off="refresh refresh-only destroy", valued="replace")}
+_APPLYING = {**_flags("pass", on_off="auto-approve"), **_ELSEWHERE, **_BACKUP}
+_EDITING = {**_STATE, **_LOCKING, **_REMOTE, **_ELSEWHERE, **_BACKUP}
+
+VERBS: Mapping[str, Verb] = {
+    "version": Verb(
+        "show versions",
+        "opsconsole.standin.version:run",
+        flags=_flags("own", on_off="json"),
+        reads_program=False,
+        needs_backend=False,
+    ),
+    "init": Verb(
+        "prepare the working directory: note the backend",
+        "opsconsole.standin.initialising:run",
+        flags={
+            **_flags("own", on_off="backend force-copy input reconfigure migrate-state json lock"),
+            **_flags("own", valued="backend-config lock-timeout"),
+            **_flags("ignore", on_off="get upgrade no-color ignore-remote-version"),
+            **_flags("ignore", valued="plugin-dir lockfile test-directory"),
+            **_flags("a module is copied into the directory", valued="from-module"),
+        },
+        needs_backend=False,
+    ),
+    "validate": Verb(
+        "check whether the program is valid",
+        "opsconsole.standin.validating:run",
+        flags={**_flags("own", on_off="json"), **_NO_COLOUR, **_TESTS}
+        | _flags("ignore", on_off="no-tests"),
+        needs_backend=False,
+    ),
+    "plan": Verb(
+        "show what applying the program would do",
+        command=("plan",),
+        flags={
+            **_PLANNING,
+            **_flags("pass", on_off="detailed-exitcode", valued="out"),
+            # A program for which configuration is to be generated is one for Terraform.
+            **_flags("ignore", valued="generate-config-out"),
+        },
+    ),
+    "apply": Verb(
+        "bring the console to what the program declares",
+        command=("apply",),
+        flags={**_PLANNING, **_APPLYING},
+        operands=(0, 1),
+        plan_file=True,
+    ),
+    "destroy": Verb(
+        "remove everything that is in state",
+        command=("destroy",),
+        flags={**_WALK, **_APPLYING, **_flags("pass", on_off="refresh", valued="replace")}
+        | _flags("ignore", on_off="destroy"),
+    ),
+    "refresh": Verb(
+        "bring state up to date with the console",
+        command=("apply", "-refresh-only", "-auto-approve"),
+        flags={**_WALK, **_ELSEWHERE, **_BACKUP},
+    ),
+    "output": Verb(
+        "print the outputs in state",
+        command=("output",),
+        flags={**_COLOUR, **_STATE, **_flags("pass", on_off="json raw")},
+        operands=(0, 1),
+    ),
+    "show": Verb(
+        "show the state, or a saved plan",
+        command=("show",),
+        flags={**_COLOUR, **_flags("pass", on_off="json")},
+        operands=(0, 1),
+        plan_file=True,
+    ),
+    "state list": Verb(
+        "print the addresses in state", command=("state", "list"), flags=_STATE, operands=(0, -1)
+    ),
+    "state show": Verb(
+        "print what state holds of one instance",
+        command=("state", "show"),
+        flags={**_STATE, **_COLOUR},
+        operands=(1, 1),
+    ),
+    "state rm": Verb(
+        "forget instances; the console keeps them",
+        command=("state", "rm"),
+        flags={**_EDITING, **_flags("pass", on_off="dry-run")},
+        operands=(1, -1),
+    ),
+    "import": Verb(
+        "take what the console has into state",
+        command=("import",),
+        flags={
+            **_EDITING,
+            **_COLOUR,
+            **_VARIABLES,
+            **_flags("pass", on_off="input", valued="parallelism"),
+            **_flags("the program is read from the working directory", valued="config"),
+        },
+        operands=(2, 2),
+    ),
+    "graph": Verb(
+        "print what depends on what",
+        command=("graph", "--format=dot"),
+        flags=_flags("ignore", on_off="draw-cycles no-color", valued="type plan module-depth"),
+        needs_backend=False,
+    ),
+    "get": Verb(
+        "install modules: there are none",
+        "opsconsole.standin.nothing:get",
+        flags={**_flags("ignore", on_off="update no-color"), **_TESTS},
+        needs_backend=False,
+    ),
+    "providers lock": Verb(
+        "note providers: there is nothing to note",
+        "opsconsole.standin.nothing:lock",
+        flags=_flags(
+            "ignore", on_off="enable-plugin-cache no-color", valued="fs-mirror net-mirror platform"
+        ),
+        operands=(0, -1),
+        needs_backend=False,
+    ),
+    "providers schema": Verb(
+        "print the provider's schema",
+        "opsconsole.standin.schema_json:run",
+        flags={**_flags("own", on_off="json"), **_NO_COLOUR},
+        needs_backend=False,
+    ),
+}

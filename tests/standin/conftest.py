@@ -1,0 +1,70 @@
+"""The stand-in in a folder of its own, on a PATH without Terraform."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines import Terraform
+
+HOST = {"opsconsole_host": {"web": {"name": "web"}}}
+
+
+@pytest.fixture(scope="session")
+def standin_binary() -> Path:
+    """Where the stand-in stands."""
+    return Path(sys.executable).parent / "opsconsole-terraform"
+
+
+@pytest.fixture(scope="session")
+def plain_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH with Node and this Python's commands, and no Terraform."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name in ("node", "sh", "env", "uname"):
+        found = shutil.which(name)
+        if found:
+            (folder / name).symlink_to(found)
+    return f"{Path(sys.executable).parent}:{folder}"
+
+
+@pytest.fixture
+def standin(
+    standin_binary: Path,
+    plain_path: str,
+    cli_environment: Callable[..., dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Terraform]:
+    """Make a folder in which the stand-in runs: `(program, console=None, init=True, …)`."""
+
+    def make(
+        program: Mapping[str, Any], console: Any = None, *, init: bool = True, **variables: str
+    ) -> Terraform:
+        folder = tmp_path_factory.mktemp("standin")
+        environment = cli_environment(console, **variables) | {"PATH": plain_path}
+        made = Terraform(standin_binary, folder, environment)
+        settings = getattr(console, "provider_settings", {})
+        made.settings = {
+            name: value for name, value in settings.items() if name not in ("base_url", "api_key")
+        }
+        made.write(program)
+        if init:
+            made.init()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def fake_terraform(tmp_path: Path) -> Path:
+    """A program that writes the words it is called with, and its working directory."""
+    path = tmp_path / "fake" / "terraform"
+    path.parent.mkdir()
+    path.write_text('#!/bin/sh\necho "called: $*"\nexit 7\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path

@@ -1,0 +1,128 @@
+"""What the engine lacks goes to the real Terraform: whole, before any effect, with the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+
+import pytest
+
+HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+AWS = {"resource": {"aws_instance": {"web": {"ami": "a"}}}}
+OTHER = {"terraform": {"required_providers": {"random": {"source": "hashicorp/random"}}}}
+VERBS = ("init", "validate", "plan", "apply", "destroy", "refresh", "output", "show", "graph")
+
+
+@pytest.fixture
+def elsewhere(standin, fake_terraform):
+    """Make a folder whose calls are handed over to a program that tells what it was called with."""
+
+    def make(program, **variables):
+        path = {"OPSCONSOLE_TERRAFORM_FALLBACK": str(fake_terraform), **variables}
+        return standin(program, init=False, **path)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        (AWS, 'aws_instance belongs to the provider "aws"'),
+        (OTHER, "the provider random (hashicorp/random)"),
+        ({"provider": {"random": {}}}, "the provider random"),
+        ({"module": {"m": {"source": "./m"}}}, "module blocks"),
+        ({"locals": {"x": '${fileset("a", "b")}'}}, "local.x: the function fileset"),
+        ({"terraform": {"backend": {"inmem": {}}}}, "the backend inmem"),
+        ({"import": [{"to": "opsconsole_host.new", "id": "hst_1"}]}, "is to be generated"),
+    ],
+)
+def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, named) -> None:
+    engine = elsewhere(program)
+    for verb in VERBS:
+        run = engine.run(verb, "-some-flag", expect={7})
+        assert run.out == f"called: {verb} -some-flag\n"
+        assert run.err.count("\n") == 1
+        assert named in run.err
+    assert {path.name for path in engine.folder.iterdir()} == {"main.tf.json"}
+
+
+def test_hcl_goes_to_terraform(elsewhere) -> None:
+    engine = elsewhere(HOST)
+    (engine.folder / "more.tf").write_text("")
+    assert "because of more.tf" in engine.run("plan", expect={7}).err
+
+
+def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
+    engine = elsewhere(HOST)
+    run = engine.run("-chdir=.", "console", "-x", expect={7})
+    assert run.out == "called: -chdir=. console -x\n"
+    assert "because of the verb `console`" in run.err
+
+
+def test_a_directory_without_plugins_is_told_of(elsewhere) -> None:
+    engine = elsewhere(HOST | {"terraform": {"backend": {"local": {"path": "s"}}}})
+    engine.init()
+    run = engine.run("console", expect={7})
+    assert "initialised without plugins" in run.err
+
+
+def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of) -> None:
+    console = console_of("strict")
+    engine = elsewhere(
+        HOST, OPSCONSOLE_BASE_URL=console.base_url, OPSCONSOLE_API_KEY=console.api_key
+    )
+    with zipfile.ZipFile(engine.folder / "theirs", "w") as archive:
+        archive.writestr("tfplan", "")
+    for verb in ("apply", "show"):
+        run = engine.run(verb, "theirs", expect={7})
+        assert "the plan theirs was made by Terraform" in run.err
+    engine.run("plan", "-out=ours")
+    engine.write(AWS)
+    assert "opsconsole_host.web" in engine.run("show", "ours").out
+    run = engine.run("show", "ours", OPSCONSOLE_ENGINE="terraform", expect={1})
+    assert "the plan was made by the native engine" in run.err
+
+
+def test_an_engine_can_be_forced(elsewhere) -> None:
+    engine = elsewhere(HOST)
+    run = engine.run("validate", OPSCONSOLE_ENGINE="terraform", expect={7})
+    assert "because of OPSCONSOLE_ENGINE=terraform" in run.err
+    engine.write(AWS)
+    run = engine.run("plan", OPSCONSOLE_ENGINE="native", expect={1})
+    assert "not supported by the native engine" in run.err
+    run = engine.run("plan", OPSCONSOLE_ENGINE="both", expect={1})
+    assert "OPSCONSOLE_ENGINE is 'both'" in run.err
+
+
+def test_without_terraform_there_is_one_error(standin) -> None:
+    engine = standin(AWS, init=False)
+    run = engine.run("plan", expect={1})
+    assert "neither terraform nor tofu is on PATH" in run.err
+    run = engine.run("plan", OPSCONSOLE_TERRAFORM_FALLBACK="/nowhere", expect={1})
+    assert "OPSCONSOLE_TERRAFORM_FALLBACK names /nowhere, which is not on PATH" in run.err
+
+
+def test_it_never_becomes_itself(standin, standin_binary, tmp_path, plain_path) -> None:
+    engine = standin(AWS, init=False)
+    link = tmp_path / "terraform"
+    link.symlink_to(standin_binary)
+    run = engine.run("plan", PATH=f"{tmp_path}{os.pathsep}{plain_path}", expect={1})
+    assert "neither terraform nor tofu is on PATH" in run.err
+    for start in ("", "exec "):
+        wrapper = tmp_path / "wrapper"
+        wrapper.write_text(f'#!/bin/sh\n{start}opsconsole-terraform "$@"\n')
+        wrapper.chmod(0o755)
+        run = engine.run("plan", OPSCONSOLE_TERRAFORM_FALLBACK=str(wrapper), expect={1})
+        assert "it leads back to opsconsole-terraform" in run.err
+
+
+@pytest.mark.terraform
+def test_real_terraform_takes_over(standin, terraform_binary) -> None:
+    program = {"resource": {"terraform_data": {"d": {"input": "x"}}}}
+    engine = standin(program, init=False, OPSCONSOLE_TERRAFORM_FALLBACK=str(terraform_binary))
+    (engine.folder / "main.tf.json").write_text(json.dumps(program))
+    engine.init()
+    engine.apply()
+    assert 'terraform_data belongs to the provider "terraform"' in engine.run("output").err
+    assert engine.run("state", "list").out == "terraform_data.d\n"

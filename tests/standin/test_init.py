@@ -1,0 +1,127 @@
+"""`init` notes the backend as Terraform does, and copies the state where it has changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+
+
+def local(path: str = "", **settings: str):
+    backend = settings | ({"path": path} if path else {})
+    return HOST | {"terraform": {"backend": {"local": backend}}}
+
+
+def noted(engine):
+    return json.loads((engine.folder / ".terraform" / "terraform.tfstate").read_text())
+
+
+def answered(engine, answer: str, *words: str, **variables: str) -> subprocess.CompletedProcess:
+    """Run the program with an answer on stdin."""
+    environment = {**engine.environment, "TF_INPUT": "1", **variables}
+    command = [engine.program, *words]
+    return subprocess.run(
+        command, cwd=engine.folder, env=environment, input=answer, capture_output=True, text=True
+    )
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize(
+    "settings", [{}, {"path": "ä b.tfstate"}, {"path": "a", "workspace_dir": 'w"\\\n'}]
+)
+def test_the_note_is_the_one_that_terraform_writes(standin, terraform, settings) -> None:
+    program = local(**settings)
+    ours, theirs = standin(program), terraform(program)
+    assert noted(ours) == noted(theirs)
+    ours.run("init", OPSCONSOLE_ENGINE="native")
+    assert noted(ours) == noted(theirs)
+
+
+def test_the_directory_must_be_initialised_for_the_backend(standin, console_of) -> None:
+    engine = standin(local("one"), console_of("strict"), init=False)
+    assert "please run `init`" in engine.run("plan", expect={1}).err
+    engine.init()
+    engine.apply()
+    engine.write(local("two"))
+    for verb in ("plan", "apply", "output", "destroy", "refresh"):
+        run = engine.run(verb, expect={1})
+        assert "Reason: the backend configuration has changed" in run.err
+    assert "Backend configuration changed" in engine.run("init", expect={1}).err
+    engine.write(HOST)
+    run = engine.run("plan", expect={1})
+    assert '"local" is no longer in the program' in run.err
+
+
+def test_a_changed_backend_takes_the_state_along(standin, console_of) -> None:
+    console = console_of("strict")
+    engine = standin(local("one"), console)
+    engine.apply()
+    engine.write(local("two"))
+    assert answered(engine, "yes\n", "init", "-migrate-state").returncode == 0
+    assert engine.plan().actions == {}
+    one, two = (json.loads((engine.folder / name).read_text()) for name in ("one", "two"))
+    assert one == two
+    engine.write(local("three"))
+    engine.run("init", "-reconfigure")
+    assert engine.plan().actions == {"opsconsole_host.web": ["create"]}
+
+
+@pytest.mark.parametrize("answer", ["no\n", "perhaps\n", ""])
+def test_the_state_is_copied_with_a_yes_alone(standin, console_of, answer) -> None:
+    engine = standin(local("one"), console_of("strict"))
+    engine.apply()
+    engine.write(local("two"))
+    said = answered(engine, answer, "init", "-migrate-state")
+    assert "Do you want to copy existing state to the new backend?" in said.stdout
+    assert not (engine.folder / "two").exists() or (engine.folder / "two").read_text() == ""
+    assert (said.returncode == 0) is (answer == "no\n")
+
+
+def test_nothing_is_asked_where_nothing_may_be(standin, console_of) -> None:
+    engine = standin(local("one"), console_of("strict"))
+    engine.apply()
+    engine.write(local("two"))
+    run = engine.run("init", "-migrate-state", "-input=false", expect={1})
+    assert "-input=false forbids to ask" in run.err
+    engine.run("init", "-force-copy", "-input=false")
+    assert engine.plan().actions == {}
+
+
+def test_a_state_without_backend_block_moves_into_the_first_one(standin, console_of) -> None:
+    engine = standin(HOST, console_of("strict"))
+    engine.apply()
+    engine.write(local("one"))
+    assert answered(engine, "yes\n", "init").returncode == 0
+    assert engine.plan().actions == {}
+    assert (engine.folder / "terraform.tfstate").read_text() == ""
+    assert (engine.folder / "terraform.tfstate.backup").read_text() != ""
+    engine.write(HOST)
+    assert answered(engine, "yes\n", "init", "-migrate-state").returncode == 0
+    assert engine.plan().actions == {}
+    assert "backend" not in noted(engine)
+
+
+def test_init_as_json_is_a_stream(standin) -> None:
+    engine = standin(local("one"), init=False)
+    kinds = [message["type"] for message in engine.run("init", "-json").messages]
+    assert kinds[0] == "version"
+    assert set(kinds[1:]) == {"init_output"}
+    engine.write(local("two"))
+    run = engine.run("init", "-json", expect={1})
+    assert "Backend configuration changed" in run.errors[0]["summary"]
+
+
+@pytest.mark.terraform
+def test_both_engines_go_on_with_what_the_other_initialised(
+    standin, terraform, console_of, terraform_binary
+) -> None:
+    console = console_of("strict")
+    engine = standin(local("state"), console)
+    engine.apply()
+    beside = terraform(local(str(engine.folder / "state")), console)
+    assert beside.plan().actions == {}
+    beside.apply()
+    assert engine.plan().actions == {}

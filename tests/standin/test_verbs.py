@@ -1,0 +1,160 @@
+"""Each verb, as clients of Terraform call it and read it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from opsconsole.emulator.profiles import profiles
+
+PROGRAM = {
+    "resource": {
+        "opsconsole_host": {"web": {"name": "web"}, "db": {"name": "db"}},
+        "opsconsole_agent": {
+            "a": {
+                "name": "a",
+                "main_engine": "engine",
+                "host_id": "${opsconsole_host.web.id}",
+                "specialty_id": "${data.opsconsole_specialty.linux.id}",
+            }
+        },
+    },
+    "data": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}},
+    "output": {"web": {"value": "${opsconsole_host.web.id}"}},
+}
+
+
+def test_the_version_is_told_as_terraform_tells_it(standin) -> None:
+    engine = standin({}, init=False)
+    for words in (("version",), ("-v",), ("--version",)):
+        assert engine.run(*words).out.startswith("Terraform v1.")
+    told = json.loads(engine.run("version", "-json").out)
+    assert told["terraform_version"].startswith("1.")
+    assert told["provider_selections"] == {"registry.terraform.io/opsconsole/opsconsole": "0.1.0"}
+
+
+def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
+    code = (
+        "import sys; from opsconsole.standin.main import main; main(['version']);"
+        "heavy = {'asyncio', 'httpx', 'rich', 'hcl2', 'lark', 'opsconsole.language',"
+        "'opsconsole.reconcile', 'opsconsole.state', 'opsconsole.v1'} & set(sys.modules);"
+        "sys.stderr.write(', '.join(heavy))"
+    )
+    python = standin_binary.parent / "python"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+@pytest.mark.timeout(600)
+def test_a_program_lives_and_dies_on_every_console(standin, console_of) -> None:
+    for profile in profiles():
+        console = console_of(profile)
+        program = {"resource": PROGRAM["resource"], "data": PROGRAM["data"]}
+        engine = standin(program, console, init=False)
+        while engine.apply(expect=None).code and not console.profile.honours_dry_run:
+            # What was imported by the dry run is kept, and nothing more is sent in that run.
+            assert len(console.rows("hosts")) < 3
+        assert {row["name"] for row in console.rows("hosts")} == {"web", "db"}, profile
+        assert engine.run("plan", "-detailed-exitcode").out.startswith("No changes."), profile
+        engine.destroy()
+        assert console.rows("hosts") == [], profile
+
+
+def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:
+    engine = standin(PROGRAM, console_of("strict"))
+    said = [
+        engine.init(),
+        engine.run("validate"),
+        engine.run("plan", "-out=p", "-input=false"),
+        engine.run("show", "p"),
+        engine.run("apply", "p"),
+        engine.run("refresh"),
+        engine.run("output"),
+        engine.run("output", "-json"),
+        engine.run("state", "list"),
+        engine.run("state", "show", "opsconsole_host.web"),
+        engine.run("providers", "lock", "-platform=linux_amd64"),
+        engine.run("get"),
+        engine.run("graph"),
+        engine.run("destroy", "-auto-approve"),
+    ]
+    assert [run.command for run in said if run.err] == []
+    assert "Saved the plan to: p" in said[2].out
+
+
+def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
+    engine = standin(PROGRAM, console_of("strict"))
+    run = engine.plan_run()
+    kinds = [message["type"] for message in run.messages]
+    assert kinds[0] == "version"
+    assert kinds.count("planned_change") == 3
+    assert kinds[-2:] == ["change_summary", "outputs"]
+    assert len(kinds) == len(run.out.splitlines())
+
+
+def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
+    engine = standin({"variable": {"v": {}}})
+    run = engine.run("plan", "-json", expect={1})
+    assert [item["summary"] for item in run.errors] == [
+        'No value for required variable\n\nThe root module input variable "v" is not set, and has '
+        "no default value"
+    ]
+
+
+def test_a_missing_variable_is_told_in_the_words_that_clients_know(standin) -> None:
+    engine = standin({"variable": {"v": {}}})
+    run = engine.run("plan", expect={1})
+    assert "Error: No value for required variable" in run.err
+    assert 'The root module input variable "v" is not set' in run.err
+
+
+def test_validate_finds_what_is_wrong_without_a_console(standin) -> None:
+    right = standin({**PROGRAM, "variable": {"v": {}}})
+    assert right.validate()["valid"] is True
+    wrong = standin({"resource": {"opsconsole_host": {"h": {"name": "h", "target_port": 70000}}}})
+    report = wrong.validate(expect={1})
+    assert report["error_count"] == 1
+    assert "target_port cannot be 70000" in report["diagnostics"][0]["summary"]
+
+
+def test_words_come_from_the_environment_and_another_directory(standin, console_of) -> None:
+    engine = standin({**PROGRAM, "variable": {"v": {}}}, console_of("strict"))
+    engine.run("plan", TF_CLI_ARGS="-no-color", TF_CLI_ARGS_plan="-var v=1 -out=here")
+    assert (engine.folder / "here").exists()
+    (engine.folder / "below").mkdir()
+    for path in engine.folder.glob("*.tf.json"):
+        path.rename(path.parent / "below" / path.name)
+    engine.run("-chdir=below", "plan", "-var=v=1", "-out=there")
+    assert (engine.folder / "below" / "there").exists()
+
+
+def test_what_cannot_be_asked_for_is_one_clear_error(standin) -> None:
+    engine = standin({})
+    for words, said in (
+        (("plan", "-nonsense"), "`plan` has no flag -nonsense."),
+        (("plan", "-out"), "-out needs a value."),
+        (("plan", "-lock=perhaps"), "-lock is on or off, not 'perhaps'."),
+        (("apply", "a", "b"), "`apply` takes 0 to 1 arguments, not 2."),
+        (("apply", "-state-out=x"), "-state-out: the engine writes state where it is read."),
+        (("-chdir=nowhere", "plan"), "-chdir: there is no directory nowhere."),
+        (("-nonsense", "plan"), "There is no global option -nonsense."),
+    ):
+        run = engine.run(*words, expect={1})
+        assert said in run.err
+        assert "Traceback" not in run.err
+
+
+def test_help_lists_verbs_and_flags(standin) -> None:
+    engine = standin({}, init=False)
+    assert "providers schema" in engine.run("-help").out
+    assert "-detailed-exitcode" in engine.run("plan", "-help").out
+    assert engine.run(expect={127}).out.startswith("Usage: opsconsole-terraform")
+
+
+@pytest.mark.terraform
+def test_the_schema_is_the_one_that_terraform_prints(standin, terraform) -> None:
+    theirs = terraform({}).run("providers", "schema", "-json")
+    ours = standin({}).run("providers", "schema", "-json")
+    assert json.loads(ours.out) == json.loads(theirs.out)
