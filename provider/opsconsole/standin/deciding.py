@@ -17,9 +17,6 @@ from opsconsole.standin.verbs import Verb
 ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""
 
-NATIVE_BACKENDS = frozenset(("local",))
-"""Backends that the engine reads and writes itself."""
-
 _ARCHIVE = b"PK"
 """How a plan file of Terraform begins: it is a zip archive."""
 _OWN_PLAN = b"opsconsole plan"
@@ -99,6 +96,13 @@ def only_terraform(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and program.backend.type not in NATIVE_BACKENDS:
+    if program.backend is not None and not speaks_to(program.backend.type):
         return f"the backend {program.backend.type}"
     return ""
+
+
+def speaks_to(kind: str) -> bool:
+    """Tell whether the engine reads and writes the state of a kind of backend itself."""
+    from opsconsole.state.backends.kinds import is_native
+
+    return kind == "local" or is_native(kind)

@@ -10,7 +10,14 @@ from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language.sources import load_directory
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.migrating import migrate
-from opsconsole.standin.noted import Noted, declared, read_noted, same_backend, write_noted
+from opsconsole.standin.noted import (
+    SETTINGS,
+    Noted,
+    declared,
+    read_noted,
+    same_backend,
+    write_noted,
+)
 from opsconsole.standin.verbs import Verb
 
 _DONE = "Terraform has been successfully initialized!"
@@ -89,7 +96,7 @@ def _with_options(wanted: Noted | None, options: tuple[str, ...]) -> Noted | Non
     settings = dict(wanted.settings)
     for option in options:
         for name, value in _settings_in(option).items():
-            if name not in settings:
+            if name not in settings and wanted.kind in SETTINGS:
                 raise UserError(
                     f'-backend-config: the backend {wanted.kind} has no setting "{name}".',
                     f"It has: {', '.join(settings)}.",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import Given
+from opsconsole.standin.deciding import speaks_to
 from opsconsole.standin.noted import Noted
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, workspace_of
@@ -34,6 +35,7 @@ def migrate(
     Raises:
         UserError: It cannot be copied, or nothing may be asked. Nothing was changed then.
     """
+    _check_kind(source)
     _check_workspaces(directory, source)
     locking = Locking(given.on("lock", True), _seconds(given.text("lock-timeout", "0")))
     old, new = (_backend(directory, item, locking) for item in (source, target))
@@ -52,6 +54,14 @@ def migrate(
         say(f"Copied the state to {new.name}.")
     if source is None:
         _empty(old)
+
+
+def _check_kind(source: Noted | None) -> None:
+    if source is not None and not speaks_to(source.kind):
+        raise UserError(
+            f"The state is in the backend {source.kind}, which only Terraform speaks to.",
+            "OPSCONSOLE_ENGINE=terraform has Terraform copy it.",
+        )
 
 
 def _check_workspaces(directory: Path, source: Noted | None) -> None:

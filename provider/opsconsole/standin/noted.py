@@ -18,7 +18,10 @@ from opsconsole.standin.version import TERRAFORM_VERSION
 from opsconsole.state.local import data_directory, replace_durably
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
-"""Kind of a native backend: its settings, in the order of Terraform's schema."""
+"""Kind of a backend: all its settings, where they are known; what is not set is noted as null.
+
+Of other kinds what is set is noted. Terraform reads that too, and adds the rest.
+"""
 
 _CHANGED = "Backend initialization required: please run `init`"
 
@@ -44,7 +47,7 @@ def declared(program: Program) -> Noted | None:
     block = program.backend
     if block is None:
         return None
-    known = SETTINGS[block.type]
+    known = SETTINGS.get(block.type, tuple(sorted(block.settings)))
     for name in block.settings:
         if name not in known:
             raise UserError(
