@@ -32,9 +32,9 @@ def answered(engine, answer: str, *words: str, **variables: str) -> subprocess.C
 @pytest.mark.parametrize(
     "settings", [{}, {"path": "ä b.tfstate"}, {"path": "a", "workspace_dir": 'w"\\\n'}]
 )
-def test_the_note_is_the_one_that_terraform_writes(standin, terraform, settings) -> None:
+def test_the_note_is_the_one_that_terraform_writes(standin, installed_terraform, settings) -> None:
     program = local(**settings)
-    ours, theirs = standin(program), terraform(program)
+    ours, theirs = standin(program), installed_terraform(program)
     assert noted(ours) == noted(theirs)
     ours.run("init", OPSCONSOLE_ENGINE="native")
     assert noted(ours) == noted(theirs)
@@ -116,12 +116,12 @@ def test_init_as_json_is_a_stream(standin) -> None:
 
 @pytest.mark.terraform
 def test_both_engines_go_on_with_what_the_other_initialised(
-    standin, terraform, console_of, terraform_binary
+    standin, installed_terraform, console_of
 ) -> None:
     console = console_of("strict")
     engine = standin(local("state"), console)
     engine.apply()
-    beside = terraform(local(str(engine.folder / "state")), console)
+    beside = installed_terraform(local(str(engine.folder / "state")), console)
     assert beside.plan().actions == {}
     beside.apply()
     assert engine.plan().actions == {}
