@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from pathlib import Path
 
 import cdktf
@@ -14,6 +15,7 @@ from opsconsole import __version__
 from opsconsole.generate.__main__ import main
 from opsconsole.generate.attributes import camel
 from opsconsole.generate.constructs import construct_files
+from opsconsole.generate.forks import CDKTF, CDKTN
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole_cdktf._declared import PROVIDER_VERSION
 
@@ -27,6 +29,7 @@ def test_every_file_is_committed_as_generated(capsys: pytest.CaptureFixture[str]
 def test_a_changed_file_is_found_and_mended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copytree(ROOT / "constructs", tmp_path / "constructs")
     assert main(["constructs", "--root", str(tmp_path)]) == 0
     host = tmp_path / "constructs/opsconsole_cdktf/host.py"
     generated = host.read_text("utf-8")
@@ -42,6 +45,19 @@ def test_a_changed_file_is_found_and_mended(
     assert host.read_text("utf-8") == generated
 
 
+def test_a_part_written_by_hand_is_made_for_both_forks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "constructs", tmp_path / "constructs")
+    part = tmp_path / CDKTF.folder / "_types.py"
+    part.write_text(part.read_text("utf-8") + "# cdktf.json belongs to cdktf\n", "utf-8")
+    assert main(["constructs", "--root", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "written: constructs/opsconsole_cdktn/_types.py\n"
+    twin = (tmp_path / CDKTN.folder / "_types.py").read_text("utf-8")
+    assert twin.endswith("# cdktf.json belongs to cdktn\n")
+    assert "import cdktn\n" in twin
+
+
 def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["poems"])
@@ -49,7 +65,7 @@ def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str])
 
 
 def test_no_line_is_too_long() -> None:
-    for name, content in construct_files().items():
+    for name, content in construct_files(ROOT).items():
         assert not [line for line in content.splitlines() if len(line) > 100], name
 
 

@@ -18,10 +18,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ASKED = [
-    Requirement(text)
-    for text in [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
+SHIPPED = [
+    *PROJECT["project"]["dependencies"],
+    *(text for extra in PROJECT["project"]["optional-dependencies"].values() for text in extra),
 ]
+ASKED = [Requirement(text) for text in [*SHIPPED, *PROJECT["dependency-groups"]["dev"]]]
 LOCK = (ROOT / "requirements.lock").read_text()
 PINS = {
     canonicalize_name(name): version
@@ -91,9 +92,9 @@ def imported(folder: str) -> set[str]:
 )
 def test_what_is_imported_is_asked_for_by_name(folder: str, groups: str) -> None:
     development = PROJECT["dependency-groups"]["dev"] if groups == "all" else []
-    asked = [*PROJECT["project"]["dependencies"], *development]
+    asked = [*SHIPPED, *development]
     names = {canonicalize_name(Requirement(text).name) for text in asked}
-    own = {"opsconsole", "opsconsole-cdktf"} | {
+    own = {"opsconsole", "opsconsole-cdktf", "opsconsole-cdktn"} | {
         canonicalize_name(path.stem) for path in (ROOT / "tests").rglob("*.py")
     }
     assert imported(folder) - names - own == set()

@@ -12,7 +12,7 @@ from opsconsole.generate.reference import reference_files
 from opsconsole.generate.written import stale, write
 
 _WHAT: dict[str, Callable[[Path], dict[str, str]]] = {
-    "constructs": lambda root: construct_files(),
+    "constructs": construct_files,
     "docs": reference_files,
 }
 

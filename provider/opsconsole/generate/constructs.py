@@ -1,12 +1,14 @@
-"""The package `opsconsole_cdktf`: one module a resource, data source and the provider.
+"""The packages of constructs: one module a resource, data source and the provider.
 
-What the constructs have in common is written by hand, in the package's modules that start by `_`.
+What the constructs have in common is written by hand, in those modules of `opsconsole_cdktf` that
+start by `_`; its twin for cdktn is made from them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.generate import attributes as members
@@ -15,10 +17,9 @@ from opsconsole.generate.attributes import (
     reference_name,
     struct_name,
 )
+from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
 from opsconsole.generate.source import call, indented, paragraph, quoted
-
-FOLDER = "constructs/opsconsole_cdktf"
 
 _RULES = ("NO_RULE", "Kind", "Rule")
 _TYPE_NAMES = ("Connection", "Count", "Lifecycle", "Provisioners")
@@ -218,8 +219,17 @@ def _package(every: Mapping[str, Module]) -> str:
     return "\n".join([*lines, "]"]) + "\n"
 
 
-def construct_files() -> dict[str, str]:
-    """Return every generated file of the constructs: path in the checkout to content."""
+def construct_files(root: Path) -> dict[str, str]:
+    """Return every generated file of the constructs: path in the checkout to content.
+
+    Args:
+        root: The checkout that holds the parts written by hand.
+    """
     every = every_module()
-    files = {f"{FOLDER}/{name}.py": _module(module) for name, module in every.items()}
-    return {**files, f"{FOLDER}/__init__.py": _package(every)}
+    made = {f"{name}.py": _module(module) for name, module in every.items()}
+    made["__init__.py"] = _package(every)
+    files: dict[str, str] = {}
+    for fork in FORKS:
+        whole = made if fork is CDKTF else {**made, **dict(written_parts(root)), "py.typed": ""}
+        files |= {f"{fork.folder}/{name}": fork.renamed(text) for name, text in whole.items()}
+    return files

@@ -1,4 +1,4 @@
-"""What each generated module of `opsconsole_cdktf` is made of, drawn from the definitions."""
+"""What each generated module of constructs is made of, drawn from the definitions."""
 
 from __future__ import annotations
 

@@ -1,0 +1,27 @@
+"""CDKTF constructs for the operations console. Generated from the definitions."""
+
+from opsconsole_cdktn.agent import Agent, AgentCredentialConfig
+from opsconsole_cdktn.agent_plugin import AgentPlugin
+from opsconsole_cdktn.blacklisted_command import BlacklistedCommand
+from opsconsole_cdktn.data_agent_plugins import DataAgentPlugins
+from opsconsole_cdktn.data_blacklisted_command import DataBlacklistedCommand
+from opsconsole_cdktn.data_specialties import DataSpecialties
+from opsconsole_cdktn.data_specialty import DataSpecialty
+from opsconsole_cdktn.host import Host
+from opsconsole_cdktn.provider import OpsconsoleProvider
+from opsconsole_cdktn.specialty import Specialty, SpecialtyTimeouts
+
+__all__ = [
+    "Agent",
+    "AgentCredentialConfig",
+    "AgentPlugin",
+    "BlacklistedCommand",
+    "DataAgentPlugins",
+    "DataBlacklistedCommand",
+    "DataSpecialties",
+    "DataSpecialty",
+    "Host",
+    "OpsconsoleProvider",
+    "Specialty",
+    "SpecialtyTimeouts",
+]

@@ -1,0 +1,204 @@
+"""The construct of `opsconsole_agent`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn import _objects as objects
+from opsconsole_cdktn._declared import given
+from opsconsole_cdktn._ordering import CarriesSpecialty
+from opsconsole_cdktn._rules import NO_RULE, Kind, Rule
+from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCredentialConfig(objects.Struct):
+    """One object of `credential_config` of `Agent`.
+
+    Attributes:
+        credential_id: Id of the credential.
+        credential_role: What the credential is for.
+        order: Position among the agent's credentials.
+        is_required: Whether the agent cannot run without it.
+    """
+
+    CHECKS: ClassVar[Mapping[str, objects.Check]] = {
+        "credential_id": (Kind.TEXT, NO_RULE),
+        "credential_role": (Kind.TEXT, NO_RULE),
+        "order": (Kind.NUMBER, NO_RULE),
+        "is_required": (Kind.FLAG, NO_RULE),
+    }
+
+    credential_id: str | None = None
+    credential_role: str | None = None
+    order: int | float | None = None
+    is_required: bool | cdktn.IResolvable | None = None
+
+
+AgentCredentialConfigDeclaration: TypeAlias = (
+    Sequence[AgentCredentialConfig | Mapping[str, Any]] | cdktn.IResolvable
+)
+
+
+class AgentCredentialConfigOutputReference(objects.Fields):
+    """The tokens of one object of `credential_config` of `Agent`."""
+
+    credential_id = attributes.text_output("Id of the credential.")
+    credential_role = attributes.text_output("What the credential is for.")
+    order = attributes.number_output("Position among the agent's credentials.")
+    is_required = attributes.flag_output("Whether the agent cannot run without it.")
+
+
+class AgentAttributes:
+    """The attributes of `Agent`."""
+
+    id = attributes.text_output("The console's id of the agent.")
+    org_id = attributes.text("The org; the provider's `org_id` where none is set.")
+    org_id_input = attributes.Declaration[str]("org_id")
+    reset_org_id = attributes.Reset("org_id")
+    name = attributes.text("The agent's name.")
+    name_input = attributes.Declaration[str]("name")
+    reset_name = attributes.Reset("name")
+    host_id = attributes.text("Id of the host that the agent works on.")
+    host_id_input = attributes.Declaration[str]("host_id")
+    reset_host_id = attributes.Reset("host_id")
+    specialty_id = attributes.text("Id of the specialty that the agent carries.")
+    specialty_id_input = attributes.Declaration[str]("specialty_id")
+    reset_specialty_id = attributes.Reset("specialty_id")
+    main_engine = attributes.text("Identifier of the main engine.")
+    main_engine_input = attributes.Declaration[str]("main_engine")
+    reset_main_engine = attributes.Reset("main_engine")
+    secondary_engine = attributes.text("Identifier of the secondary engine.")
+    secondary_engine_input = attributes.Declaration[str]("secondary_engine")
+    reset_secondary_engine = attributes.Reset("secondary_engine")
+    remote_execution = attributes.flag("Whether the agent executes on the remote machine.")
+    remote_execution_input = attributes.Declaration[bool | cdktn.IResolvable]("remote_execution")
+    reset_remote_execution = attributes.Reset("remote_execution")
+    credential_config = objects.structs(
+        "The credentials that the agent uses.",
+        AgentCredentialConfig,
+        AgentCredentialConfigOutputReference,
+    )
+    credential_config_input = attributes.Declaration[AgentCredentialConfigDeclaration](
+        "credential_config"
+    )
+    reset_credential_config = attributes.Reset("credential_config")
+    plugin_ids = attributes.text_set(
+        "The full set of the agent's plugins, kept by attaching and detaching. Omitted: plugins "
+        "are left alone, or declared as `opsconsole_agent_plugin`."
+    )
+    plugin_ids_input = attributes.Declaration[Sequence[str]]("plugin_ids")
+    reset_plugin_ids = attributes.Reset("plugin_ids")
+    accessible_credential_ids = attributes.text_set(
+        "Ids of the credentials that the agent may use."
+    )
+    accessible_credential_ids_input = attributes.Declaration[Sequence[str]](
+        "accessible_credential_ids"
+    )
+    reset_accessible_credential_ids = attributes.Reset("accessible_credential_ids")
+    deletion_policy = attributes.text(
+        "What removal means: `archive_with_host` (the default), `abandon`, which leaves the agent "
+        "running, or `prevent`, which refuses any removal but by its host's deletion.",
+        Rule(allowed=("archive_with_host", "abandon", "prevent")),
+    )
+    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    reset_deletion_policy = attributes.Reset("deletion_policy")
+    status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
+    tenant_id = attributes.text_output("The tenant that the agent belongs to.")
+    disabled_rule_ids = attributes.text_set_output(
+        "Ids of the rules that are disabled for the agent."
+    )
+    created_at = attributes.text_output("When the agent was created, ISO 8601.")
+    updated_at = attributes.text_output("When the agent was last changed, ISO 8601.")
+
+
+class Agent(CarriesSpecialty, AgentAttributes):
+    """An agent, bound to a host and a specialty. The console has no operation that deletes an
+    agent: it is archived when its host is deleted.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        org_id: The org; the provider's `org_id` where none is set.
+        name: The agent's name.
+        host_id: Id of the host that the agent works on.
+        specialty_id: Id of the specialty that the agent carries.
+        main_engine: Identifier of the main engine.
+        secondary_engine: Identifier of the secondary engine.
+        remote_execution: Whether the agent executes on the remote machine.
+        credential_config: The credentials that the agent uses.
+        plugin_ids: The full set of the agent's plugins, kept by attaching and detaching. Omitted:
+            plugins are left alone, or declared as `opsconsole_agent_plugin`.
+        accessible_credential_ids: Ids of the credentials that the agent may use.
+        deletion_policy: What removal means: `archive_with_host` (the default), `abandon`, which
+            leaves the agent running, or `prevent`, which refuses any removal but by its host's
+            deletion.
+        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
+            construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        org_id: str | None = None,
+        name: str | None = None,
+        host_id: str | None = None,
+        specialty_id: str | None = None,
+        main_engine: str | None = None,
+        secondary_engine: str | None = None,
+        remote_execution: bool | cdktn.IResolvable | None = None,
+        credential_config: AgentCredentialConfigDeclaration | None = None,
+        plugin_ids: Sequence[str] | None = None,
+        accessible_credential_ids: Sequence[str] | None = None,
+        deletion_policy: str | None = None,
+        connection: Connection | None = None,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+        provisioners: Provisioners | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(
+                org_id=org_id,
+                name=name,
+                host_id=host_id,
+                specialty_id=specialty_id,
+                main_engine=main_engine,
+                secondary_engine=secondary_engine,
+                remote_execution=remote_execution,
+                credential_config=credential_config,
+                plugin_ids=plugin_ids,
+                accessible_credential_ids=accessible_credential_ids,
+                deletion_policy=deletion_policy,
+            ),
+            given(
+                connection=connection,
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+                provisioners=provisioners,
+            ),
+        )
+
+    def put_credential_config(self, value: AgentCredentialConfigDeclaration) -> None:
+        """Declare `credential_config`."""
+        self.credential_config = value

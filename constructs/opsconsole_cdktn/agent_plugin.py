@@ -1,0 +1,76 @@
+"""The construct of `opsconsole_agent_plugin`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn._declared import Resource, given
+from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+
+class AgentPluginAttributes:
+    """The attributes of `AgentPlugin`."""
+
+    id = attributes.text_output("`AGENT_ID/PLUGIN_ID`.")
+    agent_id = attributes.text("Id of the agent.")
+    agent_id_input = attributes.Declaration[str]("agent_id")
+    plugin_id = attributes.text("Id of the plugin.")
+    plugin_id_input = attributes.Declaration[str]("plugin_id")
+    name = attributes.text_output("The plugin's name.")
+    enabled = attributes.flag_output("Whether the plugin is enabled.")
+    org_id = attributes.text_output("The org that the plugin belongs to.")
+    created_at = attributes.text_output("When the plugin was created, ISO 8601.")
+    updated_at = attributes.text_output("When the plugin was last changed, ISO 8601.")
+
+
+class AgentPlugin(Resource, AgentPluginAttributes):
+    """One plugin attached to one agent.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        agent_id: Id of the agent.
+        plugin_id: Id of the plugin.
+        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
+            construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent_plugin"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        agent_id: str,
+        plugin_id: str,
+        connection: Connection | None = None,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+        provisioners: Provisioners | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(agent_id=agent_id, plugin_id=plugin_id),
+            given(
+                connection=connection,
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+                provisioners=provisioners,
+            ),
+        )

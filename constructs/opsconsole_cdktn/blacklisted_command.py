@@ -1,0 +1,109 @@
+"""The construct of `opsconsole_blacklisted_command`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn._declared import Resource, given
+from opsconsole_cdktn._rules import Rule
+from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+
+class BlacklistedCommandAttributes:
+    """The attributes of `BlacklistedCommand`."""
+
+    id = attributes.text("The console's id of the row to adopt.")
+    id_input = attributes.Declaration[str]("id")
+    reset_id = attributes.Reset("id")
+    pattern = attributes.text(
+        "The command pattern that is refused, 1 to 200 characters.",
+        Rule(min_length=1, max_length=200),
+    )
+    pattern_input = attributes.Declaration[str]("pattern")
+    reset_pattern = attributes.Reset("pattern")
+    description = attributes.text("Why the command is refused.")
+    description_input = attributes.Declaration[str]("description")
+    reset_description = attributes.Reset("description")
+    org_id = attributes.text("The org that the row governs. Omitted: the scope is left as it is.")
+    org_id_input = attributes.Declaration[str]("org_id")
+    reset_org_id = attributes.Reset("org_id")
+    tenant_wide = attributes.flag(
+        "Whether the row governs every org of the tenant (`org_id` null)."
+    )
+    tenant_wide_input = attributes.Declaration[bool | cdktn.IResolvable]("tenant_wide")
+    reset_tenant_wide = attributes.Reset("tenant_wide")
+    tenant_id = attributes.text_output("The tenant that the row belongs to.")
+    document_id = attributes.text_output(
+        "The knowledge document that the row was extracted from; null when curated by hand."
+    )
+    source_section = attributes.text_output("Heading path within that document.")
+    text_hash = attributes.text_output("Hash of the row's text.")
+    created_at = attributes.text_output("When the row was created, ISO 8601.")
+    updated_at = attributes.text_output("When the row was last changed, ISO 8601.")
+
+
+class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
+    """A command pattern that is refused at execution time. The console has no operation that
+    creates or deletes one: the row of the declared `id` is adopted and updated, and removal leaves
+    the row where it is.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        id: The console's id of the row to adopt.
+        pattern: The command pattern that is refused, 1 to 200 characters.
+        description: Why the command is refused.
+        org_id: The org that the row governs. Omitted: the scope is left as it is.
+        tenant_wide: Whether the row governs every org of the tenant (`org_id` null).
+        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
+            construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_command"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        id: str | None = None,
+        pattern: str | None = None,
+        description: str | None = None,
+        org_id: str | None = None,
+        tenant_wide: bool | cdktn.IResolvable | None = None,
+        connection: Connection | None = None,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+        provisioners: Provisioners | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(
+                id=id,
+                pattern=pattern,
+                description=description,
+                org_id=org_id,
+                tenant_wide=tenant_wide,
+            ),
+            given(
+                connection=connection,
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+                provisioners=provisioners,
+            ),
+        )

@@ -1,0 +1,80 @@
+"""The construct of `opsconsole_agent_plugins`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn import _objects as objects
+from opsconsole_cdktn._declared import DataSource, given
+from opsconsole_cdktn._types import Count, Lifecycle
+
+
+class DataAgentPluginsPluginsOutputReference(objects.Fields):
+    """The tokens of one object of `plugins` of `DataAgentPlugins`."""
+
+    id = attributes.text_output("The console's id of the plugin.")
+    name = attributes.text_output("The plugin's name.")
+    enabled = attributes.flag_output("Whether the plugin is enabled.")
+    org_id = attributes.text_output("The org that the plugin belongs to.")
+    created_at = attributes.text_output("When the plugin was created, ISO 8601.")
+    updated_at = attributes.text_output("When the plugin was last changed, ISO 8601.")
+
+
+class DataAgentPluginsAttributes:
+    """The attributes of `DataAgentPlugins`."""
+
+    agent_id = attributes.text("Id of the agent.")
+    agent_id_input = attributes.Declaration[str]("agent_id")
+    plugins = objects.objects_output(
+        "The plugins, ordered by id.", DataAgentPluginsPluginsOutputReference
+    )
+    complete = attributes.flag_output(
+        "Whether the console showed the whole list: false where `has_more` is true and no way to "
+        "the next page is known."
+    )
+
+
+class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
+    """The plugins attached to one agent.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        agent_id: Id of the agent.
+        count, depends_on, for_each, lifecycle, provider: as in every construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent_plugins"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        agent_id: str,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(agent_id=agent_id),
+            given(
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+            ),
+        )

@@ -1,0 +1,227 @@
+"""The construct of `opsconsole_host`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn._declared import given
+from opsconsole_cdktn._ordering import DestroyedBeforeSpecialties
+from opsconsole_cdktn._rules import Rule
+from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+
+class HostAttributes:
+    """The attributes of `Host`."""
+
+    id = attributes.text_output("The console's id of the host.")
+    name = attributes.text("The host's name.")
+    name_input = attributes.Declaration[str]("name")
+    org_id = attributes.text(
+        "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
+        "creation only: a changed declaration replaces the host."
+    )
+    org_id_input = attributes.Declaration[str]("org_id")
+    reset_org_id = attributes.Reset("org_id")
+    public_ip = attributes.text("The address reached from outside.")
+    public_ip_input = attributes.Declaration[str]("public_ip")
+    reset_public_ip = attributes.Reset("public_ip")
+    private_ip = attributes.text("The address reached from inside.")
+    private_ip_input = attributes.Declaration[str]("private_ip")
+    reset_private_ip = attributes.Reset("private_ip")
+    ip_connect_mode = attributes.text(
+        "Which address the console connects to.", Rule(allowed=("auto", "public", "private"))
+    )
+    ip_connect_mode_input = attributes.Declaration[str]("ip_connect_mode")
+    reset_ip_connect_mode = attributes.Reset("ip_connect_mode")
+    target_type = attributes.text(
+        "The protocol that the host is reached by.", Rule(allowed=("ssh", "winrm"))
+    )
+    target_type_input = attributes.Declaration[str]("target_type")
+    reset_target_type = attributes.Reset("target_type")
+    target_port = attributes.number(
+        "The port that the host is reached at.", Rule(minimum=1, maximum=65535)
+    )
+    target_port_input = attributes.Declaration[int | float]("target_port")
+    reset_target_port = attributes.Reset("target_port")
+    skip_tls_verify = attributes.flag("Whether the console accepts any certificate.")
+    skip_tls_verify_input = attributes.Declaration[bool | cdktn.IResolvable]("skip_tls_verify")
+    reset_skip_tls_verify = attributes.Reset("skip_tls_verify")
+    additional_names = attributes.text_set("Further names of the host.")
+    additional_names_input = attributes.Declaration[Sequence[str]]("additional_names")
+    reset_additional_names = attributes.Reset("additional_names")
+    tags = attributes.text_set(
+        "Tags, each shaped `<key>:<value>`.",
+        Rule(pattern=r"[^:]+:.+", hint="a tag is shaped <key>:<value>"),
+    )
+    tags_input = attributes.Declaration[Sequence[str]]("tags")
+    reset_tags = attributes.Reset("tags")
+    knowledge = attributes.text("Free text that agents may use.")
+    knowledge_input = attributes.Declaration[str]("knowledge")
+    reset_knowledge = attributes.Reset("knowledge")
+    is_jump_host = attributes.flag("Whether other hosts are reached through it.")
+    is_jump_host_input = attributes.Declaration[bool | cdktn.IResolvable]("is_jump_host")
+    reset_is_jump_host = attributes.Reset("is_jump_host")
+    jump_host_ids = attributes.texts("Ids of the hosts used as jump hosts, in order.")
+    jump_host_ids_input = attributes.Declaration[Sequence[str]]("jump_host_ids")
+    reset_jump_host_ids = attributes.Reset("jump_host_ids")
+    jump_host_username_credential_id = attributes.text(
+        "Id of the credential that holds the jump host's user name."
+    )
+    jump_host_username_credential_id_input = attributes.Declaration[str](
+        "jump_host_username_credential_id"
+    )
+    reset_jump_host_username_credential_id = attributes.Reset("jump_host_username_credential_id")
+    jump_host_secret_credential_id = attributes.text(
+        "Id of the credential that holds the jump host's secret."
+    )
+    jump_host_secret_credential_id_input = attributes.Declaration[str](
+        "jump_host_secret_credential_id"
+    )
+    reset_jump_host_secret_credential_id = attributes.Reset("jump_host_secret_credential_id")
+    eligible_subnets = attributes.text_set("Subnets reached through the host.")
+    eligible_subnets_input = attributes.Declaration[Sequence[str]]("eligible_subnets")
+    reset_eligible_subnets = attributes.Reset("eligible_subnets")
+    external_id = attributes.text(
+        "The host's id in another system. Set at creation only: a changed declaration replaces "
+        "the host."
+    )
+    external_id_input = attributes.Declaration[str]("external_id")
+    reset_external_id = attributes.Reset("external_id")
+    unique_id = attributes.text(
+        "A unique id of the machine. Set at creation only: a changed declaration replaces the host."
+    )
+    unique_id_input = attributes.Declaration[str]("unique_id")
+    reset_unique_id = attributes.Reset("unique_id")
+    mac = attributes.text(
+        "The machine's hardware address. Set at creation only: a changed declaration replaces the "
+        "host."
+    )
+    mac_input = attributes.Declaration[str]("mac")
+    reset_mac = attributes.Reset("mac")
+    deletion_policy = attributes.text(
+        "What removal does: `delete` (the default) deletes the host and archives its agents; "
+        "`abandon` leaves it on the console.",
+        Rule(allowed=("delete", "abandon")),
+    )
+    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    reset_deletion_policy = attributes.Reset("deletion_policy")
+    tenant_id = attributes.text_output("The tenant that the host belongs to.")
+    enrichment_source = attributes.text_output("Where enriched fields came from.")
+    created_at = attributes.text_output("When the host was created, ISO 8601.")
+    updated_at = attributes.text_output("When the host was last changed, ISO 8601.")
+
+
+class Host(DestroyedBeforeSpecialties, HostAttributes):
+    """A remote machine reached over ssh or winrm. Deleting it archives its agents and their tasks
+    in one transaction.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        name: The host's name.
+        org_id: The org that the host belongs to; the provider's `org_id` where none is set. Set at
+            creation only: a changed declaration replaces the host.
+        public_ip: The address reached from outside.
+        private_ip: The address reached from inside.
+        ip_connect_mode: Which address the console connects to.
+        target_type: The protocol that the host is reached by.
+        target_port: The port that the host is reached at.
+        skip_tls_verify: Whether the console accepts any certificate.
+        additional_names: Further names of the host.
+        tags: Tags, each shaped `<key>:<value>`.
+        knowledge: Free text that agents may use.
+        is_jump_host: Whether other hosts are reached through it.
+        jump_host_ids: Ids of the hosts used as jump hosts, in order.
+        jump_host_username_credential_id: Id of the credential that holds the jump host's user name.
+        jump_host_secret_credential_id: Id of the credential that holds the jump host's secret.
+        eligible_subnets: Subnets reached through the host.
+        external_id: The host's id in another system. Set at creation only: a changed declaration
+            replaces the host.
+        unique_id: A unique id of the machine. Set at creation only: a changed declaration replaces
+            the host.
+        mac: The machine's hardware address. Set at creation only: a changed declaration replaces
+            the host.
+        deletion_policy: What removal does: `delete` (the default) deletes the host and archives its
+            agents; `abandon` leaves it on the console.
+        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
+            construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_host"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        name: str,
+        org_id: str | None = None,
+        public_ip: str | None = None,
+        private_ip: str | None = None,
+        ip_connect_mode: str | None = None,
+        target_type: str | None = None,
+        target_port: int | float | None = None,
+        skip_tls_verify: bool | cdktn.IResolvable | None = None,
+        additional_names: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        knowledge: str | None = None,
+        is_jump_host: bool | cdktn.IResolvable | None = None,
+        jump_host_ids: Sequence[str] | None = None,
+        jump_host_username_credential_id: str | None = None,
+        jump_host_secret_credential_id: str | None = None,
+        eligible_subnets: Sequence[str] | None = None,
+        external_id: str | None = None,
+        unique_id: str | None = None,
+        mac: str | None = None,
+        deletion_policy: str | None = None,
+        connection: Connection | None = None,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+        provisioners: Provisioners | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(
+                name=name,
+                org_id=org_id,
+                public_ip=public_ip,
+                private_ip=private_ip,
+                ip_connect_mode=ip_connect_mode,
+                target_type=target_type,
+                target_port=target_port,
+                skip_tls_verify=skip_tls_verify,
+                additional_names=additional_names,
+                tags=tags,
+                knowledge=knowledge,
+                is_jump_host=is_jump_host,
+                jump_host_ids=jump_host_ids,
+                jump_host_username_credential_id=jump_host_username_credential_id,
+                jump_host_secret_credential_id=jump_host_secret_credential_id,
+                eligible_subnets=eligible_subnets,
+                external_id=external_id,
+                unique_id=unique_id,
+                mac=mac,
+                deletion_policy=deletion_policy,
+            ),
+            given(
+                connection=connection,
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+                provisioners=provisioners,
+            ),
+        )

@@ -1,0 +1,211 @@
+"""The construct of the provider: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn._declared import Provider, given
+from opsconsole_cdktn._rules import Rule
+
+
+class OpsconsoleProviderAttributes:
+    """The attributes of `OpsconsoleProvider`."""
+
+    base_url = attributes.text_setting(
+        "Base address of the console; https, except on loopback. Default: the environment's "
+        "OPSCONSOLE_BASE_URL."
+    )
+    base_url_input = attributes.Declaration[str]("base_url")
+    reset_base_url = attributes.Reset("base_url")
+    api_key = attributes.text_setting(
+        "API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY."
+    )
+    api_key_input = attributes.Declaration[str]("api_key")
+    reset_api_key = attributes.Reset("api_key")
+    session_cookie = attributes.text_setting(
+        "A console session cookie, `name=value`, instead of `api_key`."
+    )
+    session_cookie_input = attributes.Declaration[str]("session_cookie")
+    reset_session_cookie = attributes.Reset("session_cookie")
+    org_id = attributes.text_setting(
+        "Org of hosts and agents that name none, when they are created; never used for "
+        "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset."
+    )
+    org_id_input = attributes.Declaration[str]("org_id")
+    reset_org_id = attributes.Reset("org_id")
+    request_timeout = attributes.number_setting("Seconds that one request may take. Default: 30.")
+    request_timeout_input = attributes.Declaration[int | float]("request_timeout")
+    reset_request_timeout = attributes.Reset("request_timeout")
+    max_retries = attributes.number_setting("Tries after the first. Default: 4.", Rule(minimum=0))
+    max_retries_input = attributes.Declaration[int | float]("max_retries")
+    reset_max_retries = attributes.Reset("max_retries")
+    max_concurrency = attributes.number_setting("Requests in flight. Default: 32.", Rule(minimum=1))
+    max_concurrency_input = attributes.Declaration[int | float]("max_concurrency")
+    reset_max_concurrency = attributes.Reset("max_concurrency")
+    ca_file = attributes.text_setting("File of certificates to trust, PEM.")
+    ca_file_input = attributes.Declaration[str]("ca_file")
+    reset_ca_file = attributes.Reset("ca_file")
+    insecure_skip_verify = attributes.flag_setting("Accept any certificate. Default: false.")
+    insecure_skip_verify_input = attributes.Declaration[bool | cdktn.IResolvable](
+        "insecure_skip_verify"
+    )
+    reset_insecure_skip_verify = attributes.Reset("insecure_skip_verify")
+    allow_http = attributes.flag_setting("Allow http to an address off loopback. Default: false.")
+    allow_http_input = attributes.Declaration[bool | cdktn.IResolvable]("allow_http")
+    reset_allow_http = attributes.Reset("allow_http")
+    import_chunk_size = attributes.number_setting(
+        "Rows in one bulk import request; halved when the console refuses the size. Default: 500.",
+        Rule(minimum=1),
+    )
+    import_chunk_size_input = attributes.Declaration[int | float]("import_chunk_size")
+    reset_import_chunk_size = attributes.Reset("import_chunk_size")
+    host_read = attributes.text_setting(
+        "How a host is read: `empty_update` (an empty partial update answers with the host) or "
+        "`none`. Default: `empty_update`.",
+        Rule(allowed=("empty_update", "none")),
+    )
+    host_read_input = attributes.Declaration[str]("host_read")
+    reset_host_read = attributes.Reset("host_read")
+    agent_read = attributes.text_setting(
+        "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one attached "
+        "plugin is attached again, as the answer is the whole agent). Default: `plugins`.",
+        Rule(allowed=("plugins", "reattach")),
+    )
+    agent_read_input = attributes.Declaration[str]("agent_read")
+    reset_agent_read = attributes.Reset("agent_read")
+    on_existing_host = attributes.text_setting(
+        "What to do with a declared host that the console already has: `fail` or `adopt`. "
+        "Default: `fail`.",
+        Rule(allowed=("fail", "adopt")),
+    )
+    on_existing_host_input = attributes.Declaration[str]("on_existing_host")
+    reset_on_existing_host = attributes.Reset("on_existing_host")
+    on_missing_host = attributes.text_setting(
+        "What to do with a host that answers 404: `remove` it from state with a warning, or "
+        "`error`. Default: `remove`.",
+        Rule(allowed=("remove", "error")),
+    )
+    on_missing_host_input = attributes.Declaration[str]("on_missing_host")
+    reset_on_missing_host = attributes.Reset("on_missing_host")
+    list_query = attributes.text_map_setting("Extra query parameters of list calls.")
+    list_query_input = attributes.Declaration[Mapping[str, str]]("list_query")
+    reset_list_query = attributes.Reset("list_query")
+    cursor_parameter = attributes.text_setting(
+        "Query parameter that asks a list call for the next page, where it is known."
+    )
+    cursor_parameter_input = attributes.Declaration[str]("cursor_parameter")
+    reset_cursor_parameter = attributes.Reset("cursor_parameter")
+    cursor_field = attributes.text_setting(
+        "Field of a list envelope that holds the next page's cursor, where it is known."
+    )
+    cursor_field_input = attributes.Declaration[str]("cursor_field")
+    reset_cursor_field = attributes.Reset("cursor_field")
+    extra_endpoints = attributes.text_map_setting(
+        'Operations beyond the documented eleven, by name, as "METHOD /path/{id}": `host_get`, '
+        "`host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`, `specialty_get`, "
+        "`specialty_create`, `specialty_update`, `blacklist_list`, `blacklist_create`, "
+        "`blacklist_delete`."
+    )
+    extra_endpoints_input = attributes.Declaration[Mapping[str, str]]("extra_endpoints")
+    reset_extra_endpoints = attributes.Reset("extra_endpoints")
+
+
+class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
+    """Keeps the resources of an operations console as declared.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        base_url: Base address of the console; https, except on loopback. Default: the environment's
+            OPSCONSOLE_BASE_URL.
+        api_key: API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY.
+        session_cookie: A console session cookie, `name=value`, instead of `api_key`.
+        org_id: Org of hosts and agents that name none, when they are created; never used for
+            blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
+        request_timeout: Seconds that one request may take. Default: 30.
+        max_retries: Tries after the first. Default: 4.
+        max_concurrency: Requests in flight. Default: 32.
+        ca_file: File of certificates to trust, PEM.
+        insecure_skip_verify: Accept any certificate. Default: false.
+        allow_http: Allow http to an address off loopback. Default: false.
+        import_chunk_size: Rows in one bulk import request; halved when the console refuses the
+            size. Default: 500.
+        host_read: How a host is read: `empty_update` (an empty partial update answers with the
+            host) or `none`. Default: `empty_update`.
+        agent_read: How an agent is read: `plugins` (its list of plugins only) or `reattach` (one
+            attached plugin is attached again, as the answer is the whole agent). Default:
+            `plugins`.
+        on_existing_host: What to do with a declared host that the console already has: `fail` or
+            `adopt`. Default: `fail`.
+        on_missing_host: What to do with a host that answers 404: `remove` it from state with a
+            warning, or `error`. Default: `remove`.
+        list_query: Extra query parameters of list calls.
+        cursor_parameter: Query parameter that asks a list call for the next page, where it is
+            known.
+        cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
+        extra_endpoints: Operations beyond the documented eleven, by name, as "METHOD /path/{id}":
+            `host_get`, `host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`,
+            `specialty_get`, `specialty_create`, `specialty_update`, `blacklist_list`,
+            `blacklist_create`, `blacklist_delete`.
+        alias: The name of a further provider, for resources to choose it.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        session_cookie: str | None = None,
+        org_id: str | None = None,
+        request_timeout: int | float | None = None,
+        max_retries: int | float | None = None,
+        max_concurrency: int | float | None = None,
+        ca_file: str | None = None,
+        insecure_skip_verify: bool | cdktn.IResolvable | None = None,
+        allow_http: bool | cdktn.IResolvable | None = None,
+        import_chunk_size: int | float | None = None,
+        host_read: str | None = None,
+        agent_read: str | None = None,
+        on_existing_host: str | None = None,
+        on_missing_host: str | None = None,
+        list_query: Mapping[str, str] | None = None,
+        cursor_parameter: str | None = None,
+        cursor_field: str | None = None,
+        extra_endpoints: Mapping[str, str] | None = None,
+        alias: str | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(
+                base_url=base_url,
+                api_key=api_key,
+                session_cookie=session_cookie,
+                org_id=org_id,
+                request_timeout=request_timeout,
+                max_retries=max_retries,
+                max_concurrency=max_concurrency,
+                ca_file=ca_file,
+                insecure_skip_verify=insecure_skip_verify,
+                allow_http=allow_http,
+                import_chunk_size=import_chunk_size,
+                host_read=host_read,
+                agent_read=agent_read,
+                on_existing_host=on_existing_host,
+                on_missing_host=on_missing_host,
+                list_query=list_query,
+                cursor_parameter=cursor_parameter,
+                cursor_field=cursor_field,
+                extra_endpoints=extra_endpoints,
+            ),
+            alias,
+        )

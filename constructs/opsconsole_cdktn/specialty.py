@@ -1,0 +1,168 @@
+"""The construct of `opsconsole_specialty`: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import cdktn
+from constructs import Construct
+
+from opsconsole_cdktn import _attributes as attributes
+from opsconsole_cdktn import _objects as objects
+from opsconsole_cdktn._declared import given
+from opsconsole_cdktn._ordering import Carried
+from opsconsole_cdktn._rules import Kind, Rule
+from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecialtyTimeouts(objects.Struct):
+    """One object of `timeouts` of `Specialty`.
+
+    Attributes:
+        delete: How long a delete may wait for the agents that carry the specialty to be archived,
+            such as `2m`; 2 minutes where none is set.
+    """
+
+    CHECKS: ClassVar[Mapping[str, objects.Check]] = {
+        "delete": (
+            Kind.TEXT,
+            Rule(pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"),
+        ),
+    }
+
+    delete: str | None = None
+
+
+SpecialtyTimeoutsDeclaration: TypeAlias = SpecialtyTimeouts | Mapping[str, Any]
+
+
+class SpecialtyTimeoutsOutputReference(objects.Fields):
+    """The tokens of one object of `timeouts` of `Specialty`."""
+
+    delete = attributes.text_output(
+        "How long a delete may wait for the agents that carry the specialty to be archived, such "
+        "as `2m`; 2 minutes where none is set."
+    )
+
+
+class SpecialtyAttributes:
+    """The attributes of `Specialty`."""
+
+    id = attributes.text("The console's id of the specialty; it may be declared instead of `key`.")
+    id_input = attributes.Declaration[str]("id")
+    reset_id = attributes.Reset("id")
+    key = attributes.text("The key that the specialty is looked up by.")
+    key_input = attributes.Declaration[str]("key")
+    reset_key = attributes.Reset("key")
+    name = attributes.text("The specialty's name.")
+    name_input = attributes.Declaration[str]("name")
+    reset_name = attributes.Reset("name")
+    prompt = attributes.text("The prompt that agents of this specialty work by.")
+    prompt_input = attributes.Declaration[str]("prompt")
+    reset_prompt = attributes.Reset("prompt")
+    description = attributes.text("What the specialty is for.")
+    description_input = attributes.Declaration[str]("description")
+    reset_description = attributes.Reset("description")
+    execution_mode = attributes.text("How agents of this specialty execute.")
+    execution_mode_input = attributes.Declaration[str]("execution_mode")
+    reset_execution_mode = attributes.Reset("execution_mode")
+    org_id = attributes.text("The org that the specialty belongs to.")
+    org_id_input = attributes.Declaration[str]("org_id")
+    reset_org_id = attributes.Reset("org_id")
+    deletion_policy = attributes.text(
+        "What removal does: `delete` (the default) deletes the specialty, which the console "
+        "cannot create again; `abandon` leaves it on the console.",
+        Rule(allowed=("delete", "abandon")),
+    )
+    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    reset_deletion_policy = attributes.Reset("deletion_policy")
+    timeouts = objects.struct(
+        "How long to wait.", SpecialtyTimeouts, SpecialtyTimeoutsOutputReference
+    )
+    timeouts_input = attributes.Declaration[SpecialtyTimeoutsDeclaration]("timeouts")
+    reset_timeouts = attributes.Reset("timeouts")
+    owner_id = attributes.text_output("Who owns the specialty.")
+    tenant_id = attributes.text_output("The tenant that the specialty belongs to.")
+    created_at = attributes.text_output("When the specialty was created, ISO 8601.")
+    updated_at = attributes.text_output("When the specialty was last changed, ISO 8601.")
+
+
+class Specialty(Carried, SpecialtyAttributes):
+    """A specialty that agents carry. The console has no operation that creates one: the declared
+    `key` is looked up and adopted. Deleting it is refused while an agent carries it.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        id: The console's id of the specialty; it may be declared instead of `key`.
+        key: The key that the specialty is looked up by.
+        name: The specialty's name.
+        prompt: The prompt that agents of this specialty work by.
+        description: What the specialty is for.
+        execution_mode: How agents of this specialty execute.
+        org_id: The org that the specialty belongs to.
+        deletion_policy: What removal does: `delete` (the default) deletes the specialty, which the
+            console cannot create again; `abandon` leaves it on the console.
+        timeouts: How long to wait.
+        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
+            construct of cdktn.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
+
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_specialty"
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        id: str | None = None,
+        key: str | None = None,
+        name: str | None = None,
+        prompt: str | None = None,
+        description: str | None = None,
+        execution_mode: str | None = None,
+        org_id: str | None = None,
+        deletion_policy: str | None = None,
+        timeouts: SpecialtyTimeoutsDeclaration | None = None,
+        connection: Connection | None = None,
+        count: Count | None = None,
+        depends_on: Sequence[cdktn.ITerraformDependable] | None = None,
+        for_each: cdktn.ITerraformIterator | None = None,
+        lifecycle: Lifecycle | None = None,
+        provider: cdktn.TerraformProvider | None = None,
+        provisioners: Provisioners | None = None,
+    ) -> None:
+        super().__init__(
+            scope,
+            id_,
+            given(
+                id=id,
+                key=key,
+                name=name,
+                prompt=prompt,
+                description=description,
+                execution_mode=execution_mode,
+                org_id=org_id,
+                deletion_policy=deletion_policy,
+                timeouts=timeouts,
+            ),
+            given(
+                connection=connection,
+                count=count,
+                depends_on=depends_on,
+                for_each=for_each,
+                lifecycle=lifecycle,
+                provider=provider,
+                provisioners=provisioners,
+            ),
+        )
+
+    def put_timeouts(self, *, delete: str | None = None) -> None:
+        """Declare `timeouts`."""
+        self.timeouts = SpecialtyTimeouts(delete=delete)
