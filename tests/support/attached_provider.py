@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 from asyncio import BaseTransport
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +33,7 @@ from opsconsole.address import DEFAULT_HOSTS, full_address
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.terraform.calls import Activity, BoundedCodec, Calls
+from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.plugin_services import plugin_handlers
 from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.servicer import Servicer
@@ -50,13 +51,9 @@ Result = TypeVar("Result")
 class Provider:
     """What one start of the provider would be: one connection has a service of its own."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self._service = Servicer(self._connect, Redaction())
+    def __init__(self, connect: Connect) -> None:
+        self._service = Servicer(connect, Redaction())
         self._shutdown = asyncio.Event()
-
-    async def _connect(self, config: Attributes) -> LifecycleInterface:
-        return Lifecycle(Settings.from_values(config, self._environment))
 
     def handlers(self) -> dict[str, Handler]:
         activity = Activity()
@@ -67,12 +64,12 @@ class Provider:
         await self._service.close()
 
 
-class _Connection(H2Protocol):
-    """One connection of Terraform's, without TLS: it uses none where it attaches."""
+class Connection(H2Protocol):
+    """One connection, without TLS, which Terraform does not use where it attaches."""
 
-    def __init__(self, owner: AttachedProviders, environment: Mapping[str, str]) -> None:
-        self._owner = owner
-        self._provider = Provider(environment)
+    def __init__(self, connect: Connect, end: Callable[[Provider], object]) -> None:
+        self._end = end
+        self._provider = Provider(connect)
         served = Calls(self._provider.handlers())
         super().__init__(
             RequestHandler(served, BoundedCodec(), None, _DispatchServerEvents()),
@@ -88,7 +85,7 @@ class _Connection(H2Protocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self._owner.end(self._provider)
+        self._end(self._provider)
 
 
 class AttachedProviders:
@@ -120,8 +117,11 @@ class AttachedProviders:
         return json.dumps({full_address(host): facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:
+        async def connect(config: Attributes) -> LifecycleInterface:
+            return Lifecycle(Settings.from_values(config, environment))
+
         server = await asyncio.get_running_loop().create_unix_server(
-            lambda: _Connection(self, environment), path
+            lambda: Connection(connect, self.end), path
         )
         self._servers.append(server)
 

@@ -6,11 +6,13 @@ import asyncio
 import base64
 import contextlib
 import datetime
+import importlib.util
 import os
 import shutil
 import signal
 import ssl
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +26,10 @@ from google.protobuf.message_factory import GetMessageClass
 from grpclib.client import Channel, UnaryUnaryMethod
 from grpclib.config import Configuration
 
+from attached_provider import Connection, Provider
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
+from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from patience import PATIENCE
@@ -242,9 +246,29 @@ def connect(identity: Identity) -> Callable[..., Any]:
     return lambda plugin, who=identity: connected(plugin, who)
 
 
+def scripted_connect() -> Connect:
+    """Return what the scripted provider makes its lifecycles with."""
+    spec = importlib.util.spec_from_file_location("scripted_provider", SCRIPTED_PROGRAM[1])
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    connect: Connect = module.connect
+    return connect
+
+
 @pytest.fixture
-async def client(start: StartPlugin, connect: Callable[..., Any]) -> AsyncIterator[Client]:
-    """A client of a configured, scripted provider."""
-    async with start() as plugin, connect(plugin) as connection:
+async def client() -> AsyncIterator[Client]:
+    """A client of a configured, scripted provider, which needs no process of its own."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Provider] = loop.create_future()
+    connect = scripted_connect()
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        path = f"{folder}/provider.sock"
+        server = await loop.create_unix_server(lambda: Connection(connect, ended.set_result), path)
+        channel = Channel(path=path)
+        connection = Client(channel)
         assert not (await connection.configure()).diagnostics
         yield connection
+        channel.close()
+        server.close()
+        await (await ended).close()

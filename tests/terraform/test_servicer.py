@@ -1,4 +1,4 @@
-"""Each call of the provider's service, against a scripted lifecycle in a real process."""
+"""Each call of the provider's service, against a scripted lifecycle."""
 
 from __future__ import annotations
 
