@@ -235,3 +235,29 @@ async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_re
         assert "this key may read it and not delete it" in ended.diagnostics[0].detail
     else:
         assert ended.state is None
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "collection"),
+    [
+        ("agent", {"name": "a", "specialty_id": "spc_linux"}, "agents"),
+        ("specialty", {"key": "network"}, "specialties"),
+        ("blacklisted_command", {"id": "blk_format"}, "blacklists"),
+    ],
+)
+async def test_what_is_gone_leaves_state_with_a_warning(
+    console: Emulator,
+    steps_of: Callable[..., Any],
+    host_id: str,
+    name: str,
+    fields: dict[str, Any],
+    collection: str,
+) -> None:
+    steps = steps_of(name)
+    made = await steps.create(**(fields | ({"host_id": host_id} if name == "agent" else {})))
+    console.delete(collection, made.state["id"])
+    gone = await steps.read(made)
+    assert gone.state is None
+    [told] = gone.diagnostics
+    assert "is deleted, or not visible to this key" in told.summary
+    assert "removed from state" in told.detail

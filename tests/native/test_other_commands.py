@@ -101,9 +101,10 @@ def test_files_that_are_none(native: Any, name: str, text: str | None, said: str
     assert said in native.run("hosts", "import", name, expect=1).err
 
 
-def test_a_lost_answer_is_not_sent_again(native: Any) -> None:
+@pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape", "garbage"])
+def test_a_lost_answer_is_not_sent_again(native: Any, kind: str) -> None:
     (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
-    native.console.fault(method="POST", path="/hosts/batch", cut="after")
+    native.console.fault(kind=kind, operation="host_import")
     result = native.run("hosts", "import", "hosts.json", expect=1)
     assert "Nobody knows whether rows 1 to 1 were imported" in result.err
     assert native.console.request_counts() == {"host_import": 1}

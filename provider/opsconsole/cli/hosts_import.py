@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
-from opsconsole.errors import AnswerLost, ServerError, UserError
+from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.verdicts import UNMATCHED, Verdict, verdicts
 from opsconsole.reports import table
 from opsconsole.v1.client import Client
@@ -123,7 +123,9 @@ async def _import_rows(
             chunk = rows[start : start + size]
             try:
                 result = await console.import_hosts(chunk, on_error=on_error, dry_run=args.dry_run)
-            except (AnswerLost, ServerError) as problem:
+            except ConsoleError as problem:
+                if args.dry_run or problem.safe_to_repeat:
+                    raise
                 raise _lost(problem, start, len(chunk)) from problem
             answers.append(Answer(result, tuple(str(row.get("name", "")) for row in chunk)))
             if on_error == "stop" and _has_failed(answers[-1]):
@@ -141,7 +143,9 @@ async def _import_csv(args: argparse.Namespace, found: Settings, text: str) -> l
                 on_error=args.on_error,
                 on_error_parameter=args.on_error_parameter,
             )
-        except (AnswerLost, ServerError) as problem:
+        except ConsoleError as problem:
+            if args.dry_run or problem.safe_to_repeat:
+                raise
             raise _lost(problem, 0, len(names)) from problem
     return [Answer(result, tuple(names))]
 
@@ -160,7 +164,7 @@ class _connected:
         await self._client.aclose()
 
 
-def _lost(problem: AnswerLost | ServerError, start: int, count: int) -> UserError:
+def _lost(problem: ConsoleError, start: int, count: int) -> UserError:
     return UserError(
         f"Nobody knows whether rows {start + 1} to {start + count} were imported: {problem}",
         "They are not sent again. Run with --dry-run to see which of them the console knows.",

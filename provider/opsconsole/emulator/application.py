@@ -121,6 +121,8 @@ class Application:
             return 0
         headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
         headers.append((b"content-type", fault.content_type.encode()))
+        if fault.refuse:
+            headers.append((b"connection", b"close"))
         if fault.retry_after_date is not None:
             until = formatdate(time.time() + fault.retry_after_date, usegmt=True)
             headers.append((b"retry-after", until.encode()))

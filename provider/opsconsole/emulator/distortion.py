@@ -32,6 +32,9 @@ _ABOUT = {
 }
 """Operation to the kind of the one object that its answer is."""
 
+_TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
+"""What tells an object from another."""
+
 _TABLES = {
     "host": "hosts",
     "agent": "agents",
@@ -64,7 +67,8 @@ def _other(console: Console, operation: str, body: Any) -> Any:
         for row in console.store.tables[_TABLES[kind]]:
             if row["id"] != body.get("id"):
                 return console.rendering.render(kind, row)
-        return {**body, "id": f"{body.get('id')}-other"}
+        another = {name: f"{body[name]}-other" for name in _TELLING if body.get(name)}
+        return {**body, **another}
     if operation == "plugin_list":
         rows = [console.rendering.render("specialty", row) for row in console.store.specialties]
         return {**body, "data": rows}
@@ -116,7 +120,7 @@ def garbage(size: int) -> bytes:
 @lru_cache(maxsize=4)
 def bomb(size: int) -> bytes:
     """Return a gzip body that decompresses to an object of about `size` bytes."""
-    start, end = b'{"id":"bomb","pad":"', b'"}'
+    start, end = b'{"pad":"', b'"}'
     block = b"0" * _BLOCK
     blocks = max(1, size // _BLOCK)
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)

@@ -22,6 +22,7 @@ from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.created import keep_created, stranger
 from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -89,7 +90,8 @@ class AgentLifecycle(OneByOne):
         try:
             outcome = await self._look(request)
         except NotFound:
-            outcome = Outcome(None, seen=Seen.GONE)
+            told = missing(self.name(prior, request.address))
+            outcome = Outcome(None, diagnostics=(told,), seen=Seen.GONE)
         if outcome.state is None:
             self.session.gone_agents.add(agent_id)
             return outcome

@@ -15,7 +15,7 @@ from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Opsco
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
 from opsconsole.lifecycle.created import keep_created, stranger
 from opsconsole.lifecycle.deletion import settle_deletion
-from opsconsole.lifecycle.gone import plan_gone
+from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -104,10 +104,7 @@ class BlacklistedCommandLifecycle(OneByOne):
             answer = await self.session.console.get_blacklisted_command(row_id)
         except NotFound:
             self.session.gone_adopted[row_id] = request.prior
-            gone = warning(
-                f"The {self.name(request.prior)} is deleted, or not visible to this key",
-                "The console answers 404 for both. It is removed from state.",
-            )
+            gone = missing(self.name(request.prior))
             return Outcome(None, diagnostics=(gone,), seen=Seen.GONE)
         demand("org_id", answer)
         outcome = self.seen(request.prior, request.private, answer)

@@ -1,7 +1,8 @@
-"""Planning what can only be adopted and was found gone by the very run that plans it.
+"""What is said of an object in state that the console does not show any more, and what is planned.
 
-Terraform makes a plan like any other before it destroys, and asks there for the creation of what
-its refresh has just found gone. An error would forbid every destroy.
+What can only be adopted may be found gone by the very run that plans it. Terraform makes a plan
+like any other before it destroys, and asks there for the creation of what its refresh has just
+found gone. An error would forbid every destroy.
 """
 
 from __future__ import annotations
@@ -10,6 +11,17 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import PlanOutcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.values import UNKNOWN, Attributes
+
+
+def missing(name: str, how: str = "The console answers 404 for both.") -> Diagnostic:
+    """Warn of what leaves state because the console does not show it.
+
+    Silence would be dangerous: an agent that is only hidden from this key would be created again,
+    and run twice.
+    """
+    return warning(
+        f"The {name} is deleted, or not visible to this key", f"{how} It is removed from state."
+    )
 
 
 def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:

@@ -14,7 +14,7 @@ from opsconsole.errors import Conflict, ConsoleError, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.created import keep_created, stranger
 from opsconsole.lifecycle.deletion import settle_deletion
-from opsconsole.lifecycle.gone import plan_gone
+from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
     Outcome,
@@ -108,22 +108,23 @@ class SpecialtyLifecycle(OneByOne):
             try:
                 answer = await self.session.console.get_specialty(prior["id"])
             except NotFound:
-                return self._gone(prior)
+                return self._gone(prior, missing(self.name(prior)))
             return self.seen(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
             if entry.get("id") == prior["id"]:
                 return self.seen(prior, request.private, entry)
         if listing.complete:
-            return self._gone(prior)
+            how = "A search that shows everything does not show it."
+            return self._gone(prior, missing(self.name(prior), how))
         return unchecked(
             request, self.name(prior), "the search showed only part of the specialties"
         )
 
-    def _gone(self, prior: Attributes) -> Outcome:
+    def _gone(self, prior: Attributes, told: Diagnostic) -> Outcome:
         for name in ("key", "id"):
             self.session.gone_adopted[str(prior.get(name))] = prior
-        return Outcome(None, seen=Seen.GONE)
+        return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
 
     async def _create(self, request: ApplyRequest) -> Outcome:
         config, planned = request.config, request.planned

@@ -1,0 +1,255 @@
+"""Both engines as the fault matrix drives them: one run, what it said, what state holds then."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import rpc_core
+from fault_scenes import Declared, Scene
+from opsconsole.cli.main import main
+from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.sentinel import is_sentinel
+
+_STATE = "terraform.tfstate"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one run ended.
+
+    Attributes:
+        code: As a command would exit: 0, or 1 after an error.
+        text: Everything that was said.
+        errors: Addresses that errors speak of, where the engine tells.
+        sent: Whether anything was to be changed, and not only planned.
+    """
+
+    code: int
+    text: str
+    sent: bool = True
+    warned: bool = False
+
+
+@dataclass
+class Known:
+    """What state holds of one address."""
+
+    id: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unknown(self) -> bool:
+        return is_sentinel(self.id)
+
+
+def command(*words: str, folder: Path, environment: Mapping[str, str]) -> Ran:
+    """Run a command of `opsconsole` in this process, in a folder."""
+    out = io.StringIO()
+    held = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith(("TF_", "OPSCONSOLE_"))]:
+        del os.environ[name]
+    os.environ.update(environment, NO_COLOR="1")
+    stdin, sys.stdin = sys.stdin, io.StringIO()
+    try:
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out),
+        ):
+            try:
+                code = main(words)
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 1
+    finally:
+        sys.stdin = stdin
+        os.environ.clear()
+        os.environ.update(held)
+    text = out.getvalue()
+    failed = "Planning failed" in text or ("Apply" not in text and "Destroy" not in text)
+    return Ran(code, text, not failed, "Warning: " in text)
+
+
+class Native:
+    """`opsconsole` in a folder."""
+
+    name = "native"
+
+    def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
+        self.folder, self.console, self.settings = folder, console, settings
+
+    def write(self, program: Declared) -> None:
+        resource: dict[str, Any] = {}
+        for address, values in program.items():
+            type_name, _, name = address.partition(".")
+            resource.setdefault(type_name, {})[name] = values
+        source = {"opsconsole": {"source": "opsconsole/opsconsole"}}
+        whole = {
+            "terraform": {"required_providers": source},
+            "provider": {"opsconsole": [dict(self.settings)]},
+            "resource": resource,
+        }
+        (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
+
+    def run(self, program: Declared, *, destroy: bool = False) -> Ran:
+        self.write(program)
+        verb = "destroy" if destroy else "apply"
+        return self.command(verb, "-auto-approve", "-force")
+
+    def plans(self, program: Declared, *, destroy: bool = False) -> int:
+        self.write(program)
+        words = ["-destroy"] if destroy else []
+        return self.command("plan", "-detailed-exitcode", *words).code
+
+    def command(self, *words: str) -> Ran:
+        return command(*words, folder=self.folder, environment=self.console.environment)
+
+    def state(self) -> dict[str, Known]:
+        path = self.folder / _STATE
+        if not path.exists() or not path.stat().st_size:
+            return {}
+        return {
+            f"{item['type']}.{item['name']}": Known(
+                item["instances"][0]["attributes"]["id"], item["instances"][0]["attributes"]
+            )
+            for item in json.loads(path.read_text())["resources"]
+            if item["instances"]
+        }
+
+    def keep(self) -> Any:
+        path = self.folder / _STATE
+        return path.read_bytes() if path.exists() else None
+
+    def restore(self, kept: Any) -> None:
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        if kept is not None:
+            (self.folder / _STATE).write_bytes(kept)
+
+
+class OverRpc:
+    """The Terraform provider, its calls made in Terraform's order."""
+
+    name = "terraform"
+
+    def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
+        self.folder, self.console = folder, console
+        self.settings = {
+            **settings,
+            "base_url": console.base_url,
+            "api_key": console.api_key,
+        }
+        self._held: rpc_core.State = {}
+
+    def run(self, program: Declared, *, destroy: bool = False) -> Ran:
+        told = rpc_core.run(self.settings, program, self._held, destroy=destroy, folder=self.folder)
+        self._held = told.state
+        return Ran(1 if told.errors else 0, told.text, told.applied, bool(told.warnings))
+
+    def plans(self, program: Declared, *, destroy: bool = False) -> int:
+        told = rpc_core.run(self.settings, program, dict(self._held), destroy=destroy, apply=False)
+        return 1 if told.errors else 2 if told.planned else 0
+
+    def state(self) -> dict[str, Known]:
+        return {
+            address: Known(str(held.value["id"]), held.value)
+            for address, held in self._held.items()
+        }
+
+    def keep(self) -> Any:
+        return dict(self._held)
+
+    def restore(self, kept: Any) -> None:
+        self._held = dict(kept)
+
+
+Engine = Native | OverRpc
+ENGINES: dict[str, type[Native] | type[OverRpc]] = {"native": Native, "terraform": OverRpc}
+
+_TRACE = re.compile(r"Traceback|[Uu]nforeseen|defect of the provider")
+
+
+def said_wrong(console: Emulator, ran: Ran) -> list[str]:
+    """Return what no run may say."""
+    wrong = [f"the run said {match[0]}"] if (match := _TRACE.search(ran.text)) else []
+    return [*wrong, "the run said the key"] if console.api_key in ran.text else wrong
+
+
+def live(console: Emulator) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows that are there for a user: archived agents are not."""
+    rows = {
+        name: console.rows(name)
+        for name in ("hosts", "agents", "attachments", "specialties", "blacklists")
+    }
+    rows["agents"] = [row for row in rows["agents"] if row.get("status") != "archived"]
+    ids = {row["id"] for row in rows["agents"]}
+    rows["attachments"] = [row for row in rows["attachments"] if row["agent_id"] in ids]
+    return rows
+
+
+_PLACES = {
+    "opsconsole_host": ("hosts", "name"),
+    "opsconsole_agent": ("agents", "name"),
+    "opsconsole_specialty": ("specialties", "key"),
+    "opsconsole_blacklisted_command": ("blacklists", "pattern"),
+}
+
+
+def faults_of(engine: Engine, scene: Scene, ran: Ran, before: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what must never be after any run, whatever went wrong in it.
+
+    Args:
+        ran: The last run, whose words may name what is in no state.
+        before: The rows that were there before the scene.
+    """
+    state, rows = engine.state(), live(engine.console)
+    yield from said_wrong(engine.console, ran)
+    for address, values in scene.program.items():
+        type_name = address.partition(".")[0]
+        if type_name not in _PLACES:
+            continue
+        collection, label = _PLACES[type_name]
+        found = [row for row in rows[collection] if row.get(label) == values.get(label)]
+        if len(found) > 1:
+            yield f"{address} is there {len(found)} times"
+        old = {row["id"] for row in before.get(collection, ())}
+        held = state.get(address)
+        for row in found:
+            if row["id"] in old or (held is not None and held.id == row["id"]):
+                continue
+            named = held is not None and held.unknown
+            if not named and address not in ran.text and row["id"] not in ran.text:
+                yield f"{address} is on the console as {row['id']}, in no state and unnamed"
+    for address, held in state.items():
+        if not held.unknown:
+            yield from _claims(address, held, rows)
+
+
+def _claims(address: str, held: Known, rows: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Yield what state claims of an object and the console does not hold."""
+    type_name = address.partition(".")[0]
+    if type_name == "opsconsole_agent_plugin":
+        if held.id not in [row["id"] for row in rows["attachments"]]:
+            yield f"state claims the attachment {held.id}"
+        return
+    collection, _ = _PLACES[type_name]
+    row = next((row for row in rows[collection] if row["id"] == held.id), None)
+    if row is None:
+        yield f"state claims {address} as {held.id}, which is not there"
+        return
+    names = {"opsconsole_host": ("name",), "opsconsole_agent": ("name", "host_id")}
+    for name in names.get(type_name, ()):
+        if row.get(name) != held.values.get(name):
+            yield f"state claims {name} {held.values.get(name)} of {address}, it is {row.get(name)}"

@@ -1,0 +1,290 @@
+"""Scenes made once, put back before each cell, and the run of one cell on them."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fault_engines import ENGINES, Engine, Native, Ran, faults_of, live, said_wrong
+from fault_scenes import KEY, SCENES, Scene, Target
+from opsconsole.emulator.fault_kinds import KINDS
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+
+_ROWS = ("hosts", "agents", "attachments", "plugins", "specialties", "blacklists")
+_PATIENT, _IMPATIENT = 10.0, 1.0
+_LATE = ("late_answer", "late_effect")
+_BOMB = 256 << 20
+"""Bytes: well over what an answer may hold, and quick to make."""
+
+_COUNTED = {"host_list": "hosts", "agent_list": "agents", "blacklist_list": "blacklists"}
+"""What drift counts, to the list that it asks for then."""
+
+ALL_KINDS = ("refused", *KINDS)
+
+
+@dataclass
+class Prepared:
+    """A scene on a console of its own, as it is before the run under a fault."""
+
+    scene: Scene
+    engine: Engine
+    kept: Any
+    before: dict[str, Any]
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def console(self) -> Emulator:
+        return self.engine.console
+
+    def reset(self) -> None:
+        self.console.accept()
+        self.console.reset()
+        self.engine.restore(self.kept)
+
+
+class Ground:
+    """Every scene that was asked for, for each engine."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack = folder, stack
+        self._scenes: dict[tuple[str, str], Prepared] = {}
+
+    def scene(self, engine: str, name: str) -> Prepared:
+        if (engine, name) not in self._scenes:
+            self._scenes[engine, name] = self._prepared(engine, name)
+        found = self._scenes[engine, name]
+        found.reset()
+        return found
+
+    def _prepared(self, engine_name: str, name: str) -> Prepared:
+        scene = SCENES[name]
+        folder = self._folder / f"{engine_name}-{name}"
+        folder.mkdir()
+        seed = self._folder / f"{engine_name}-{name}.json"
+        with serve(scene.profile, api_key=KEY) as starter:
+            rows = {item: starter.rows(item) for item in _ROWS}
+            settings = _settings(starter)
+            before = ENGINES[engine_name](folder, starter, settings)
+            if scene.before is not None:
+                ran = before.run(scene.before)
+                assert ran.code == 0, ran.text
+                rows = {item: starter.rows(item) for item in _ROWS}
+            kept = before.keep()
+        seed.write_text(json.dumps(rows))
+        console = self._stack.enter_context(serve(scene.profile, seed=str(seed), api_key=KEY))
+        engine = ENGINES[engine_name](folder, console, settings)
+        found = Prepared(scene, engine, kept, rows)
+        found.reset()
+        # One request at a time, so that what precedes the first of an operation is known.
+        engine.settings = {**engine.settings, "max_concurrency": 1}
+        ran = engine.run(scene.program, destroy=scene.destroy)
+        assert ran.code == 0, ran.text
+        found.requests = console.requests()
+        return found
+
+
+def _settings(console: Emulator) -> dict[str, Any]:
+    return {
+        **console.profile.provider_settings,
+        "max_retries": 1,
+        "request_timeout": _PATIENT,
+        "max_concurrency": 1,
+    }
+
+
+def arm(
+    console: Emulator, target: Target, kind: str, requests: list[dict[str, Any]], times: int | None
+) -> None:
+    """Ask for the fault of a cell."""
+    if kind == "refused":
+        first = _first(target, requests)
+        if first == 0:
+            console.refuse()
+        else:
+            console.fault(refuse=True, skip=first - 1)
+        return
+    more: dict[str, Any] = {"inflates_to": _BOMB} if kind == "gzip_bomb" else {}
+    console.fault(kind=kind, operation=target.operation, holds=target.holds, times=times, **more)
+
+
+def _first(target: Target, requests: list[dict[str, Any]]) -> int:
+    """Return the place of the first request that a target means."""
+    for place, item in enumerate(requests):
+        body = json.dumps(item["body"], separators=(",", ":"))
+        if item["operation"] == target.operation and re.search(target.holds, body):
+            return place
+    raise LookupError(f"{target} is never sent")
+
+
+def settled_down(console: Emulator) -> None:
+    """Wait until the console has done what was asked of it, late as it may be."""
+    deadline = time.monotonic() + 20
+    while console.traffic()["in_flight"] and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one cell came to: the run under the fault, the clean run after it, and what is wrong."""
+
+    word: str
+    after: str
+    wrong: tuple[str, ...]
+    first: Ran
+    second: Ran
+
+
+def play(prepared: Prepared, target: Target, kind: str, times: int | None = 1) -> Seen:
+    """Run one cell: under the fault, then without it."""
+    engine, console, scene = prepared.engine, prepared.console, prepared.scene
+    usual = engine.settings
+    timeout = _IMPATIENT if kind in _LATE else _PATIENT
+    engine.settings = {**usual, "request_timeout": timeout}
+    console.reset_log()
+    arm(console, target, kind, prepared.requests, times)
+    first = engine.run(scene.program, destroy=scene.destroy)
+    engine.settings = usual
+    wrong = []
+    if kind != "refused" and not any(item["faulty"] for item in console.requests()):
+        wrong.append("the fault met no request")
+    settled_down(console)
+    console.clear_faults()
+    console.accept()
+    word = _word(engine, first)
+    wrong += [f"after the fault: {item}" for item in _found(prepared, first)]
+    if word == "complete":
+        wrong += [f"after the fault: {item}" for item in _incomplete(prepared, first)]
+    second = engine.run(scene.program, destroy=scene.destroy)
+    after = _word(engine, second)
+    both = Ran(second.code, first.text + second.text)
+    wrong += [f"after the clean run: {item}" for item in _found(prepared, both)]
+    if after in ("complete", "warned"):
+        wrong += [f"after the clean run: {item}" for item in _incomplete(prepared, second)]
+    else:
+        plan = engine.plans(scene.program, destroy=scene.destroy)
+        if plan == 0:
+            wrong.append("the run is not complete, and the next plan is empty")
+    return Seen(word, after, tuple(wrong), first, second)
+
+
+def _found(prepared: Prepared, ran: Ran) -> list[str]:
+    return list(faults_of(prepared.engine, prepared.scene, ran, prepared.before))
+
+
+def _word(engine: Engine, ran: Ran) -> str:
+    unknown = any(held.unknown for held in engine.state().values())
+    if ran.code == 0:
+        if unknown:
+            return "claims to be complete"
+        return "warned" if ran.warned else "complete"
+    if unknown:
+        return "unknown"
+    return "alone" if ran.sent else "refused"
+
+
+def _incomplete(prepared: Prepared, ran: Ran) -> list[str]:
+    """Return what is missing after a run that says it is complete."""
+    engine, scene = prepared.engine, prepared.scene
+    state, wrong = engine.state(), []
+    wanted = set() if scene.destroy else set(scene.program)
+    if set(state) != wanted:
+        wrong.append(f"state holds {sorted(set(state) ^ wanted)} too much or too little")
+    rows = live(engine.console)
+    if scene.destroy:
+        left = {row["name"] for row in rows["hosts"]} & {"a", "b"}
+        if left:
+            wrong.append(f"the hosts {left} are still there")
+        return wrong
+    code = engine.plans(scene.program)
+    if code:
+        wrong.append(f"the next plan exits with {code}")
+    return wrong
+
+
+def play_drift(prepared: Prepared, target: Target, kind: str) -> Seen:
+    """Run `opsconsole drift` under a fault on what was applied before a scene, then without it."""
+    engine, console, before = prepared.engine, prepared.console, prepared.scene.before
+    assert isinstance(engine, Native) and before is not None
+    usual = engine.settings
+    timeout = _IMPATIENT if kind in _LATE else _PATIENT
+    words = ["drift", "--format", "json"]
+    if target.operation in _COUNTED:
+        words += ["--count-unmanaged", _COUNTED[target.operation]]
+    engine.settings = {**usual, "request_timeout": timeout}
+    engine.write(before)
+    rows, state = live(console), engine.keep()
+    first = _first(target, _sent(engine, words)) if kind == "refused" else 0
+    console.reset_log()
+    if kind == "refused":
+        console.refuse() if first == 0 else console.fault(refuse=True, skip=first - 1)
+    else:
+        arm(console, target, kind, [], 1)
+    ran = engine.command(*words)
+    wrong = []
+    if kind != "refused" and not any(item["faulty"] for item in console.requests()):
+        wrong.append("the fault met no request")
+    settled_down(console)
+    console.clear_faults()
+    console.accept()
+    engine.settings = usual
+    engine.write(before)
+    again = engine.command(*words)
+    if _drift_word(again) not in ("clean", "drift"):
+        wrong.append(f"the clean check exits with {again.code}")
+    if live(console) != rows:
+        wrong.append("the console was changed")
+    if engine.keep() != state:
+        wrong.append("the state was changed")
+    wrong += said_wrong(console, ran)
+    return Seen(_drift_word(ran), _drift_word(again), tuple(wrong), ran, again)
+
+
+def _sent(engine: Native, words: list[str]) -> list[dict[str, Any]]:
+    engine.console.reset_log()
+    engine.command(*words)
+    return engine.console.requests()
+
+
+def _drift_word(ran: Ran) -> str:
+    if ran.code == 1:
+        return "trouble"
+    if ran.code == 2:
+        return "drift"
+    found = json.loads(ran.text[ran.text.index("{") :])["findings"]
+    unchecked = any(item["bucket"] == "unchecked" for item in found)
+    return "unchecked" if unchecked else "clean"
+
+
+def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
+    """Run `opsconsole hosts import` under a fault, and then as the user is told to."""
+    engine, console = prepared.engine, prepared.console
+    rows = [{"name": "row-a"}, {"name": "row-b"}]
+    (engine.folder / "rows.json").write_text(json.dumps(rows))
+    timeout = _IMPATIENT if kind in _LATE else _PATIENT
+    assert isinstance(engine, Native)
+    usual, engine.settings = engine.settings, {**engine.settings, "request_timeout": timeout}
+    engine.write({})
+    engine.settings = usual
+    arm(console, target, kind, [{"operation": "host_import", "body": {"dry_run": False}}], 1)
+    ran = engine.command("hosts", "import", "rows.json")
+    settled_down(console)
+    console.clear_faults()
+    console.accept()
+    names = [row["name"] for row in console.rows("hosts")]
+    wrong = said_wrong(console, ran)
+    for name in ("row-a", "row-b"):
+        if names.count(name) > 1:
+            wrong.append(f"{name} is there {names.count(name)} times")
+    made = "row-a" in names
+    if ran.code == 0 and not made:
+        wrong.append("it says that it imported what is not there")
+    word = "complete" if ran.code == 0 else "unknown" if "Nobody knows" in ran.text else "failed"
+    if word == "failed" and made:
+        wrong.append("what was imported is called failed")
+    return Seen(word, "made" if made else "not made", tuple(wrong), ran, ran)

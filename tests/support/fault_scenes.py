@@ -1,0 +1,135 @@
+"""The ground of the fault matrix: programs that reach every operation, and what was there before.
+
+A scene is a program, the program that was applied before it, and whether it is destroyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Declared = dict[str, dict[str, Any]]
+
+KEY = "svc_ak_of-the-fault-matrix"
+
+_FIRST: Declared = {
+    "opsconsole_specialty.s": {"key": "linux-server"},
+    "opsconsole_blacklisted_command.b": {"id": "blk_format", "pattern": "dd if=*"},
+    "opsconsole_host.a": {"name": "a"},
+    "opsconsole_host.b": {"name": "b"},
+    "opsconsole_agent.x": {
+        "name": "x",
+        "main_engine": "engine-a",
+        "host_id": "${opsconsole_host.a.id}",
+        "specialty_id": "${opsconsole_specialty.s.id}",
+    },
+    "opsconsole_agent.y": {
+        "name": "y",
+        "main_engine": "engine-a",
+        "host_id": "${opsconsole_host.b.id}",
+        "specialty_id": "${opsconsole_specialty.s.id}",
+    },
+    "opsconsole_agent_plugin.p": {
+        "agent_id": "${opsconsole_agent.x.id}",
+        "plugin_id": "plg_disk",
+    },
+}
+_EXTRAS: Declared = {
+    "opsconsole_specialty.new": {"key": "made-here", "name": "Made here"},
+    "opsconsole_blacklisted_command.new": {"pattern": "made here", "org_id": "org_main"},
+}
+
+
+def _changed(program: Declared, **changes: Mapping[str, Any]) -> Declared:
+    found = {address: dict(values) for address, values in program.items()}
+    for name, values in changes.items():
+        found[f"opsconsole_{name.replace('__', '.')}"] |= values
+    return found
+
+
+def _without(program: Declared, address: str) -> Declared:
+    return {name: values for name, values in program.items() if name != address}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is applied before, what is run under a fault, and on which profile."""
+
+    before: Declared | None
+    program: Declared
+    destroy: bool = False
+    profile: str = "default"
+
+
+_EXTENDED = {**_FIRST, **_EXTRAS}
+_PLUGIN = "opsconsole_agent_plugin.p"
+
+SCENES: dict[str, Scene] = {
+    "create": Scene(None, _FIRST),
+    "change": Scene(_FIRST, _without(_changed(_FIRST, host__a={"knowledge": "changed"}), _PLUGIN)),
+    "destroy": Scene(_FIRST, _FIRST, destroy=True),
+    "extended_create": Scene(None, _EXTENDED, profile="extended"),
+    "extended_change": Scene(
+        _EXTENDED,
+        _changed(
+            _EXTENDED, agent__x={"main_engine": "engine-b"}, specialty__new={"name": "Changed"}
+        ),
+        profile="extended",
+    ),
+    "extended_destroy": Scene(_EXTENDED, _EXTENDED, destroy=True, profile="extended"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which requests a fault meets, and in which scene they are sent."""
+
+    operation: str
+    scene: str
+    holds: str = ""
+
+
+TARGETS: dict[str, Target] = {
+    "blacklist_get": Target("blacklist_get", "change"),
+    "blacklist_update": Target("blacklist_update", "create"),
+    "host_read": Target("host_update", "change", r"^\{\}$"),
+    "host_update": Target("host_update", "change", "knowledge"),
+    "host_delete": Target("host_delete", "destroy"),
+    "host_dry_run": Target("host_import", "create", '"dry_run":true'),
+    "host_import": Target("host_import", "create", '"dry_run":false'),
+    "agent_create": Target("agent_create", "create", '"name":"x"'),
+    "agent_create_alone": Target("agent_create", "create", '"name":"y"'),
+    "plugin_attach": Target("plugin_attach", "create"),
+    "plugin_list": Target("plugin_list", "change"),
+    "plugin_detach": Target("plugin_detach", "change"),
+    "specialty_search": Target("specialty_search", "change"),
+    "specialty_delete": Target("specialty_delete", "destroy"),
+    "host_get": Target("host_get", "extended_change"),
+    "agent_get": Target("agent_get", "extended_change"),
+    "agent_update": Target("agent_update", "extended_change"),
+    "agent_delete": Target("agent_delete", "extended_destroy"),
+    "specialty_get": Target("specialty_get", "extended_change"),
+    "specialty_create": Target("specialty_create", "extended_create"),
+    "specialty_update": Target("specialty_update", "extended_change"),
+    "blacklist_create": Target("blacklist_create", "extended_create"),
+    "blacklist_delete": Target("blacklist_delete", "extended_destroy"),
+}
+"""What plans and applies send. `host_list`, `agent_list` and `blacklist_list` are sent by drift."""
+
+DRIFT_TARGETS: dict[str, Target] = {
+    "blacklist_get": Target("blacklist_get", "destroy"),
+    "host_read": Target("host_update", "destroy"),
+    "plugin_list": Target("plugin_list", "destroy"),
+    "specialty_search": Target("specialty_search", "destroy"),
+    "host_get": Target("host_get", "extended_destroy"),
+    "host_list": Target("host_list", "extended_destroy"),
+    "agent_get": Target("agent_get", "extended_destroy"),
+    "agent_list": Target("agent_list", "extended_destroy"),
+    "specialty_get": Target("specialty_get", "extended_destroy"),
+    "blacklist_list": Target("blacklist_list", "extended_destroy"),
+}
+"""What `opsconsole drift` sends; the scene is what was applied before it."""
+
+IMPORT_TARGETS: dict[str, Target] = {"host_import": Target("host_import", "create")}
+"""What `opsconsole hosts import` sends."""
