@@ -23,7 +23,7 @@ from attached_provider import AttachedProviders, AttachedTerraform, attached_pro
 from engines import Cdktf, Terraform, quiet_environment
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
-from opsconsole.jsii_node import jsii_environment
+from opsconsole.jsii_node import jsii_environment, packaged_node
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
@@ -59,18 +59,32 @@ def find_terraform() -> Path | None:
 
 def find_cdktf() -> Path | None:
     """Find the cdktf command: the one that `make setup` installed, or the one on PATH."""
+    return _find_tool("cdktf")
+
+
+def find_cdktn() -> Path | None:
+    """Find the cdktn command, where there is also a Node that is new enough for it."""
+    return _find_tool("cdktn") if packaged_node() else None
+
+
+def _find_tool(name: str) -> Path | None:
     folder = ROOT / "node_modules" / ".bin"
-    found = shutil.which("cdktf", path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
+    found = shutil.which(name, path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
     return Path(found) if found else None
 
 
 NEEDS: dict[str, tuple[Callable[[], Path | None], str]] = {
     "terraform": (find_terraform, "the terraform program is not on PATH"),
     "cdktf": (find_cdktf, "the cdktf command is not installed (`make setup` does it with npm)"),
+    "cdktn": (find_cdktn, "the cdktn command is not installed (`make setup` does it with npm)"),
 }
 """Marker: how its program is found, and what is said where it is not."""
 
-NEEDED_ALONG = {"cdktf": ("cdktf", "terraform"), "terraform": ("terraform",)}
+NEEDED_ALONG = {
+    "cdktf": ("cdktf", "terraform"),
+    "cdktn": ("cdktn", "terraform"),
+    "terraform": ("terraform",),
+}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -263,3 +277,30 @@ def cdktf_cli(
         return Cdktf(cdktf_binary, folder, cli_environment(console, **variables))
 
     return make
+
+
+@pytest.fixture
+def cdktn_cli(
+    newer_node: Path,
+    cli_environment: Callable[..., dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Cdktf]:
+    """Make an empty folder for the cdktn command, as `cdktf_cli` does for cdktf."""
+
+    def make(console: Console | None = None, **variables: str) -> Cdktf:
+        folder = tmp_path_factory.mktemp("cdktn")
+        environment = cli_environment(console, **variables)
+        environment["PATH"] = f"{newer_node}{os.pathsep}{environment['PATH']}"
+        return Cdktf(require("cdktn"), folder, environment)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def newer_node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the Node of PyPI's package, and not the npm beside it."""
+    node = packaged_node()
+    assert node is not None
+    folder = tmp_path_factory.mktemp("node")
+    (folder / "node").symlink_to(node)
+    return folder

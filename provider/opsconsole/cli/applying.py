@@ -141,13 +141,16 @@ class Talk:
 
 
 def _question(plan: Plan) -> str:
+    # cdktf, cdktn and others wait for the first line of each, in these words.
+    remark = ""
     if plan.mode == "destroy":
-        asked = "Do you really want to destroy all of this?\n  There is no undo."
-    elif plan.mode == "refresh-only":
-        asked = "Do you want to bring state up to date with the console?"
+        asked = "Do you really want to destroy all resources?"
+        remark = "  There is no undo.\n"
     else:
         asked = "Do you want to perform these actions?"
-    return f"\n{asked}\n  Only 'yes' is taken as approval.\n\n  Enter a value: "
+        if plan.mode == "refresh-only":
+            remark = "  State is brought up to date; the console is left as it is.\n"
+    return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
 
 
 def _left(applied: Applied) -> str:

@@ -1,0 +1,88 @@
+"""The real cdktf and cdktn commands: on a PATH without Terraform, and cdktn through Terraform."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines import Terraform
+from opsconsole.emulator.running import serve
+from opsconsole.generate.forks import CDKTN
+from terminals import Session
+
+APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
+DOWN, ENTER = "\x1b[B", "\r"
+FORKS = [
+    pytest.param("cdktf", marks=pytest.mark.cdktf),
+    pytest.param("cdktn", marks=pytest.mark.cdktn),
+]
+
+
+def fleet(engine, fork: str) -> None:
+    """Put the example fleet there, written for a fork."""
+    source = APP.read_text("utf-8")
+    renamed = CDKTN.renamed(source) if fork == "cdktn" else source
+    (engine.folder / "main.py").write_text(renamed, "utf-8")
+    engine.configure(f"{sys.executable} main.py")
+
+
+def answered(engine, verb: str, *keys: str) -> str:
+    """Run a verb in a terminal and answer its question; return what it wrote."""
+    environment = {name: value for name, value in engine.environment.items() if name != "TF_INPUT"}
+    session = Session([str(engine.program), verb], engine.folder, environment)
+    session.wait_for("Approve")
+    for key in keys:
+        session.send(key)
+        session.wait_for("Dismiss")
+    session.send(ENTER)
+    assert session.finish() == 0, session.text
+    return session.text
+
+
+@pytest.mark.parametrize("fork", FORKS)
+def test_the_fleet_without_terraform(
+    fork, request, plain_path, terraform_binary, cli_environment
+) -> None:
+    make = request.getfixturevalue(f"{fork}_cli")
+    with serve() as console:
+        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
+        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
+        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        fleet(engine, fork)
+
+        def hosts() -> set[str]:
+            return {row["name"] for row in console.rows("hosts")}
+
+        planned = engine.run("diff").text
+        assert "23 to add, 0 to change, 0 to destroy" in planned
+        assert "ERROR" not in planned
+
+        answered(engine, "deploy", DOWN)
+        assert hosts() == set()
+
+        deployed = answered(engine, "deploy")
+        assert "Apply complete! Resources: 23 added" in deployed
+        assert "ERROR" not in deployed
+        assert "web-north" in hosts()
+        assert "north_jump_host = hst_" in engine.run("output").text
+
+        real = Terraform(terraform_binary, engine.stack_folder("fleet"), cli_environment(console))
+        real.init()
+        assert real.plan().actions == {}
+
+        answered(engine, "destroy")
+        assert hosts() == set()
+
+
+@pytest.mark.cdktn
+def test_the_fleet_by_cdktn_through_terraform(cdktn_cli) -> None:
+    with serve() as console:
+        engine = cdktn_cli(console)
+        fleet(engine, "cdktn")
+        engine.deploy()
+        assert "web-north" in {row["name"] for row in console.rows("hosts")}
+        assert "No changes. Your infrastructure matches the configuration." in engine.diff().text
+        engine.destroy()
+        assert console.rows("hosts") == []

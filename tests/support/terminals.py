@@ -1,0 +1,86 @@
+"""Runs a program in a terminal, and answers what it asks there."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\r")
+SECONDS = 240
+
+
+class Session:
+    """A program in a terminal of its own; `text` is what it has written, without sequences."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        self._terminal, inner = pty.openpty()
+        self._raw = b""
+        self._seen = 0
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**environment, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"},
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+            preexec_fn=_own_terminal,
+        )
+        os.close(inner)
+
+    @property
+    def text(self) -> str:
+        """Everything written up to now."""
+        return _SEQUENCE.sub("", self._raw.decode(errors="replace"))
+
+    def wait_for(self, text: str) -> None:
+        """Read until `text` is written after what was waited for before.
+
+        Raises:
+            AssertionError: The program ended without it.
+        """
+        while text not in self.text[self._seen :]:
+            assert self._read(), f"{text!r} is not in:\n{self.text}"
+        self._seen = self.text.index(text, self._seen) + len(text)
+
+    def send(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, keys.encode())
+
+    def hang_up(self) -> None:
+        """Take the terminal away."""
+        os.close(self._terminal)
+
+    def finish(self) -> int:
+        """Read to the end; return the exit code."""
+        while self._read():
+            pass
+        os.close(self._terminal)
+        return self.process.wait(SECONDS)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], SECONDS)
+        if not ready:
+            self.process.kill()
+            return False
+        try:
+            piece = os.read(self._terminal, 65536)
+        except OSError:
+            # The last one to hold the other end is gone.
+            return False
+        self._raw += piece
+        return bool(piece)
+
+
+def _own_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
