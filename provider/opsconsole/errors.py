@@ -85,15 +85,40 @@ class Problem:
         return f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
 
 
+_REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}
+"""By these statuses a request is refused, not carried out (RFC 9110, 15.5, and its additions).
+
+408, 499 and all 5xx may come from a gateway that did not wait for the console to end. The meaning
+of any other status is not known.
+"""
+
+_ROUTING_REFUSALS = frozenset(
+    {400, 401, 404, 405, 407, 411, 413, 414, 415, 417, 421, 426, 429, 431}
+)
+"""The refusals that a server which is not the console gives before it hands a request on.
+
+A gateway may also inspect the console's answer and put its own 403, 409 or 451 in its place.
+"""
+
+
+def had_no_effect(status: int, *, documented: bool) -> bool:
+    """Tell whether an answer shows that its request certainly had no effect.
+
+    Args:
+        status: The HTTP status.
+        documented: Whether its body is the documented error, and so the console's own word.
+    """
+    return status in (_REFUSALS if documented else _ROUTING_REFUSALS)
+
+
 class ApiError(ConsoleError):
     """The console answered with an error; `problem` is its body."""
-
-    safe_to_repeat = True
 
     def __init__(self, problem: Problem, operation: str = "", remedy: str = "") -> None:
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
+        self.safe_to_repeat = had_no_effect(problem.status, documented=True)
 
 
 class BadRequest(ApiError):
@@ -132,8 +157,6 @@ class TooManyRequests(ApiError):
 class ServerError(ApiError):
     """5xx: whether the call had an effect is not known."""
 
-    safe_to_repeat = False
-
 
 class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
@@ -152,8 +175,8 @@ class AnswerLost(ConsoleError):
 class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
-    `status` is its HTTP status, where one was seen. `had_no_effect` tells that the call certainly
-    had none, whoever answered it: a gateway's 4xx, for one.
+    `status` is its HTTP status, where one was seen. `safe_to_repeat` tells that the call certainly
+    had no effect, whoever answered it.
     """
 
     def __init__(
@@ -162,8 +185,8 @@ class UnexpectedAnswer(ConsoleError):
         remedy: str = "",
         *,
         status: int | None = None,
-        had_no_effect: bool = False,
+        safe_to_repeat: bool = False,
     ) -> None:
         super().__init__(message, remedy)
         self.status = status
-        self.safe_to_repeat = had_no_effect
+        self.safe_to_repeat = safe_to_repeat

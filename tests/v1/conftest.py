@@ -14,6 +14,7 @@ import pytest
 
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
+from opsconsole.v1.limiter import Limiter
 from opsconsole.v1.settings import Settings
 
 KEY = "svc_ak_s3cr3t/With+Odd=Chars"
@@ -274,7 +275,9 @@ async def connect(
 
     def make(**values: Any) -> tuple[Client, Console]:
         settings = settings_of(**values)
-        client = Client(settings, sleep=clock.sleep, clock=clock)
+        # Tests replace the clock's `sleep` to decide when a wait ends.
+        limiter = Limiter(lambda seconds: clock.sleep(seconds), clock)
+        client = Client(settings, limiter=limiter)
         clients.append(client)
         return client, Console(client, settings)
 

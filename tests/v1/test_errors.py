@@ -30,6 +30,7 @@ BY_STATUS = {
     400: BadRequest,
     401: Unauthorized,
     402: ApiError,
+    408: ApiError,
     403: Forbidden,
     404: NotFound,
     409: Conflict,
@@ -59,7 +60,8 @@ async def test_every_field_of_the_error_body_is_kept(server, connect, answer, st
     server.will(
         answer(
             status,
-            {
+            headers={"Retry-After": "1000"},
+            body={
                 "code": "NEVER_SEEN",
                 "message": "it is so",
                 "request_id": "req_1",
@@ -88,7 +90,7 @@ async def test_every_field_of_the_error_body_is_kept(server, connect, answer, st
         f"POST /api/v1/blacklists/{{id}}: it is so "
         f"(status {status}, code NEVER_SEEN, request id req_1)"
     )
-    assert problem.safe_to_repeat is (status < 500)
+    assert problem.safe_to_repeat is (status < 500 and status not in (408, 418))
 
 
 @pytest.mark.parametrize(
@@ -134,15 +136,15 @@ async def test_a_4xx_of_another_shape_is_no_word_of_the_console(
     assert type(problem) is UnexpectedAnswer
     assert f"status {status}, content type " in str(problem)
     assert problem.status == status
-    assert problem.safe_to_repeat
+    assert problem.safe_to_repeat is (status in (400, 404, 405)), "gateways refuse so early"
     assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("body", UNDOCUMENTED.values(), ids=UNDOCUMENTED)
-@pytest.mark.parametrize("status", [401, 413, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [401, 408, 413, 429, 500, 502, 503, 504])
 async def test_some_statuses_speak_for_themselves(server, connect, answer, status, body):
     _, console = connect(max_retries=0)
-    server.will(answer(status, body))
+    server.will(answer(status, body, headers={"Retry-After": "1000"}))
     problem = await failure(console)
     assert type(problem) is BY_STATUS.get(status, ServerError)
     assert problem.problem.code == ""

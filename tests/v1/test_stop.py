@@ -44,7 +44,7 @@ async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent
     assert len(server.received) == 1
 
 
-async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, answer):
+async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, clock, answer):
     client, console = connect()
     asleep = asyncio.Event()
 
@@ -52,7 +52,7 @@ async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, answer):
         asleep.set()
         await asyncio.Event().wait()
 
-    client._sleep = sleep
+    clock.sleep = sleep
     server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
     call = asyncio.create_task(console.delete_host("hst_1"))
     await asleep.wait()
@@ -63,7 +63,7 @@ async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, answer):
 
 
 async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_begun(
-    server, connect, answer
+    server, connect, clock, answer
 ):
     client, console = connect()
     asleep = asyncio.Event()
@@ -72,7 +72,7 @@ async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_be
         asleep.set()
         await asyncio.Event().wait()
 
-    client._sleep = sleep
+    clock.sleep = sleep
     server.will(answer(cut="unanswered"))
     call = asyncio.create_task(console.delete_host("hst_1"))
     await asleep.wait()

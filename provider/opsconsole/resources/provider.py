@@ -47,8 +47,31 @@ PROVIDER = ProviderDefinition(
             Kind.NUMBER,
             "Seconds that one request may take. Default: 30.",
         ),
-        _setting("max_retries", Kind.INTEGER, "Tries after the first. Default: 4.", minimum=0),
-        _setting("max_concurrency", Kind.INTEGER, "Requests in flight. Default: 32.", minimum=1),
+        _setting(
+            "max_retries",
+            Kind.INTEGER,
+            "Tries after the first; waiting after a 429 is none. Default: 4.",
+            minimum=0,
+        ),
+        _setting(
+            "max_concurrency",
+            Kind.INTEGER,
+            "Requests in flight at most, abandoned ones included. Fewer are sent where that "
+            "serves the console better. Default: 32.",
+            minimum=1,
+        ),
+        _setting(
+            "rate_limit_patience",
+            Kind.NUMBER,
+            "Seconds for which the console may answer nothing but 429 (slow down) before a "
+            "resource fails of it. Default: 300.",
+        ),
+        _setting(
+            "max_response_bytes",
+            Kind.INTEGER,
+            "Size of one answer after decompression, in bytes. Default: 67108864.",
+            minimum=1024,
+        ),
         _setting("ca_file", Kind.STRING, "File of certificates to trust, PEM."),
         _setting("insecure_skip_verify", Kind.BOOLEAN, "Accept any certificate. Default: false."),
         _setting(

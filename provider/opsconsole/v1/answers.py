@@ -5,7 +5,6 @@ Bodies of another shape become `UnexpectedAnswer`: status, content type and the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,9 @@ from opsconsole.errors import (
     TooManyRequests,
     Unauthorized,
     UnexpectedAnswer,
+    had_no_effect,
 )
+from opsconsole.v1.decoding import NotJson, json_object
 
 _FIRST_CHARACTERS = 160
 
@@ -37,14 +38,15 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
     429: TooManyRequests,
 }
 
-_TELLING_STATUSES = frozenset({401, 413, 429})
+_TELLING_STATUSES = frozenset({401, 408, 413, 429})
 """What these mean does not hang on the body: a gateway that answers for the console may send them.
 A 404 without the documented body, by contrast, is no word of the console on a row."""
 
 _REMEDIES: Mapping[int, str] = {
     401: "Check the API key: it may be absent, mistyped, revoked or expired. Keys are minted in "
     "the console's API Keys settings.",
-    429: "The console asks for fewer requests: lower max_concurrency, or raise max_retries.",
+    408: "A gateway may have ended the call while the console went on with it.",
+    429: "The console asks for fewer requests.",
 }
 
 _PAGE_REMEDY = (
@@ -76,29 +78,19 @@ def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -
         ApiError: the console answered with an error.
         UnexpectedAnswer: the body is no JSON object.
     """
-    if 200 <= reply.status < 300:
-        body = _json_object(reply.content)
-        if body is not None:
-            return body
-        raise unexpected(operation, reply, "no JSON object", redact)
-    raise _error(reply, operation, redact)
-
-
-def _json_object(content: bytes) -> dict[str, Any] | None:
+    if not 200 <= reply.status < 300:
+        raise _error(reply, operation, redact)
     try:
-        # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
-        body = json.loads(content.decode("utf-8-sig"))
-        if b"\\ud" in content or b"\\uD" in content:
-            # Half a surrogate pair is no text: it could not be written anywhere.
-            json.dumps(body, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return None
-    return body if isinstance(body, dict) else None
+        return json_object(reply.content)
+    except NotJson as problem:
+        what = str(problem)
+    # Raised outside of `except`: a decoding error holds the content, which may echo the key.
+    raise unexpected(operation, reply, what, redact)
 
 
 def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> Exception:
     status = reply.status
-    problem = _problem(status, _json_object(redact(reply.content)))
+    problem = _problem(status, redact(reply.content))
     if problem is None:
         if status not in _TELLING_STATUSES and status < 500:
             return unexpected(operation, reply, "no documented error", redact)
@@ -108,9 +100,13 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
     return kind(problem, str(operation), remedy)
 
 
-def _problem(status: int, body: dict[str, Any] | None) -> Problem | None:
-    """Return the error that `body` describes, None where it lacks a code and a message."""
-    if body is None or not (_text(body, "code") and _text(body, "message")):
+def _problem(status: int, content: bytes) -> Problem | None:
+    """Return the error that a body describes, None where it lacks a code and a message."""
+    try:
+        body = json_object(content)
+    except NotJson:
+        return None
+    if not (_text(body, "code") and _text(body, "message")):
         return None
     entries = body.get("errors")
     details = body.get("details")
@@ -137,17 +133,14 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 def unexpected(
     operation: object, reply: Reply, what: str, redact: Callable[[bytes], bytes]
 ) -> UnexpectedAnswer:
-    """Return the error that `reply` is of another shape than the document shows.
-
-    A 4xx means that the call had no effect, whoever sent it.
-    """
+    """Return the error that `reply` is of another shape than the document shows."""
     remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
     what = redact(what.encode()).decode()
     return UnexpectedAnswer(
         f"{operation}: the console answered with {what}: {_described(reply, redact)}.",
         remedy,
         status=reply.status,
-        had_no_effect=400 <= reply.status < 500,
+        safe_to_repeat=had_no_effect(reply.status, documented=False),
     )
 
 

@@ -11,21 +11,23 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import opsconsole
-from opsconsole.errors import ConsoleError, Stopped, Unauthorized, UserError
+from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.v1.answers import Reply, decoded, unexpected
 from opsconsole.v1.auth import Redaction, authorization
+from opsconsole.v1.bodies import Turn
+from opsconsole.v1.breaker import REST, CircuitBreaker
+from opsconsole.v1.limiter import Limiter, Place, Waiting, shared_limiter
 from opsconsole.v1.operations import Operation
 from opsconsole.v1.redirects import MOST_HOPS, next_url
-from opsconsole.v1.retry import NotReachable, Retry, retry_after
+from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
 from opsconsole.v1.settings import Settings
 from opsconsole.v1.shapes import WrongShape
-from opsconsole.v1.standing import Standing
 from opsconsole.v1.tls import tls_context
 
 if TYPE_CHECKING:
@@ -44,20 +46,15 @@ class Client:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        *,
-        read_only: bool = False,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
+        self, settings: Settings, *, read_only: bool = False, limiter: Limiter | None = None
     ) -> None:
         """Make no connection yet.
 
         Args:
             settings: Where the console is, and how to call it.
             read_only: Let nothing but GET leave this process, whoever asks for it.
-            sleep: Waits some seconds.
-            clock: Seconds since some fixed moment.
+            limiter: Says when a request may be sent. By default it is the one that all clients
+                of this console share.
 
         Raises:
             ConfigurationError: `ca_file` cannot be used.
@@ -65,21 +62,21 @@ class Client:
         self.calls: Counter[str] = Counter()
         self._settings = settings
         self._read_only = read_only
-        self._sleep = sleep
-        self._clock = clock
-        self._standing = Standing(Retry(settings.max_retries), self._pause, clock)
+        self._limiter = limiter
+        retry = Retry(settings.max_retries)
+        clock = time.monotonic if limiter is None else limiter.clock
+        self._breaker = CircuitBreaker(retry, settings.request_timeout, clock)
         self._tls = tls_context(settings)
         self._redact = Redaction(settings)
-        self._slots = asyncio.Semaphore(settings.max_concurrency)
-        self._headers = {
-            "Accept": "application/json",
-            "Accept-Encoding": "gzip, deflate",
-            "User-Agent": f"opsconsole/{opsconsole.__version__}",
-            **authorization(settings),
-        }
         self._transport: Transport | None = None
+        self._abandoned: set[asyncio.Task[Reply]] = set()
         self._ended = False
         self._stopped = asyncio.Event()
+
+    @property
+    def waiting(self) -> Waiting:
+        """How many callers are held back, of all clients of this console, and for how long."""
+        return Waiting(0, 0.0) if self._limiter is None else self._limiter.waiting
 
     async def __aenter__(self) -> Self:
         return self
@@ -93,10 +90,17 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, those of abandoned requests too."""
+        abandoned = tuple(self._abandoned)
+        for request in abandoned:
+            request.cancel()
+        await asyncio.gather(*abandoned, return_exceptions=True)
         if self._transport is not None:
             await self._transport.aclose()
             self._transport = None
+        if self._limiter is not None:
+            self._limiter.wake(self)
+            await self._limiter.aclose()
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished.
@@ -104,6 +108,7 @@ class Client:
         A call that waits for its turn or for its next try ends at once.
         """
         self._stopped.set()
+        self._wake()
 
     async def end(self) -> None:
         """Close every connection, and let no call begin or be tried again."""
@@ -145,7 +150,7 @@ class Client:
         try:
             if query:
                 url += "?" + urlencode(query)
-            headers, content = self._encoded(body, csv)
+            content_type, content = _encoded(body, csv)
         except UnicodeEncodeError as problem:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
@@ -156,24 +161,67 @@ class Client:
         tried = 0
         while True:
             reply: Reply | None = None
+            turn = Turn(self._shared_limiter().large_answers)
             try:
-                reply = await self._exchange(operation, url, headers, content)
+                reply = await self._exchange(operation, url, content_type, content, turn)
                 return self._shaped(operation, reply, shape)
             except Unauthorized as problem:
-                self._standing.refused(problem)
+                self._breaker.refused(problem)
+                self._wake()
                 raise
+            except TooManyRequests as problem:
+                if reply is None or not self._is_worth_waiting(problem, reply):
+                    raise
+                continue
             except ConsoleError as problem:
                 tried += 1
-                asked = None if reply is None else retry_after(reply.headers)
-                delay = self._standing.next_delay(problem, tried, repeatable=safe, asked=asked)
-                if delay is None:
-                    raise
-                _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
                 failed = problem
-            await self._pause(delay)
-            if self._stopped.is_set() and not failed.safe_to_repeat:
-                # It was sent, and whether it had an effect is not known.
-                raise failed
+            finally:
+                turn.end()
+            await self._wait_to_repeat(operation, failed, reply, tried, repeatable=safe)
+
+    async def _wait_to_repeat(
+        self,
+        operation: Operation,
+        failed: ConsoleError,
+        reply: Reply | None,
+        tried: int,
+        *,
+        repeatable: bool,
+    ) -> None:
+        """Wait until a call is to be tried again; raise why it failed where it is not."""
+        delay = self._breaker.next_delay(failed, tried, repeatable=repeatable)
+        asked = None if reply is None else retry_after(reply.headers)
+        if delay is not None and asked is not None and asked > LONGEST_OBEYED:
+            failed.remedy = f"The console asks to wait {asked:.0f} seconds, which is too long."
+            delay = None
+        if delay is None:
+            self._wake()
+            raise failed
+        _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
+        await self._pause(delay)
+        if self._stopped.is_set() and not failed.safe_to_repeat:
+            # It was sent, and whether it had an effect is not known.
+            raise failed
+
+    def _is_worth_waiting(self, problem: TooManyRequests, reply: Reply) -> bool:
+        """Tell whether a call that got a 429 waits for its turn once more."""
+        patience = self._settings.rate_limit_patience
+        asked = retry_after(reply.headers) or 0.0
+        refused_for = self._shared_limiter().refused_for
+        if asked > patience:
+            problem.remedy = f"The console asks to wait {asked:.0f} seconds"
+        elif refused_for >= patience:
+            problem.remedy = f"The console has answered nothing else for {refused_for:.0f} seconds"
+        else:
+            return True
+        problem.remedy += (
+            f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
+            "rate_limit_patience."
+        )
+        self._breaker.flooded(problem, max(asked, REST))
+        self._wake()
+        return False
 
     def _shaped(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
@@ -186,41 +234,111 @@ class Client:
         # Raised outside of `except`: what is wrong may quote an answer that echoes the key.
         raise unexpected(operation, reply, what, self._redact)
 
-    def _encoded(
-        self, body: Mapping[str, Any] | None, csv: str | None
-    ) -> tuple[dict[str, str], bytes | None]:
-        if csv is not None:
-            return self._headers | {"Content-Type": "text/csv"}, csv.encode()
-        if body is None:
-            return self._headers, None
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return self._headers | {"Content-Type": "application/json"}, content.encode()
-
     async def _exchange(
-        self, operation: Operation, url: str, headers: Mapping[str, str], content: bytes | None
+        self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
     ) -> Reply:
         """Send one request, once its turn has come, and follow its redirects."""
-        self._check_stopped(operation)
-        async with self._slots:
-            # Callers already queued do not know that the console has asked for a pause since.
-            await self._standing.quiet()
+        limiter = self._shared_limiter()
+        limit = self._settings.request_timeout
+        request: asyncio.Task[Reply] | None = None
+        place = await self._place(operation)
+        try:
             for _ in range(MOST_HOPS):
-                self._check_stopped(operation)
-                self._standing.check(operation)
-                reply = await self._send(operation, url, headers, content)
+                self._check(operation)
+                self.calls[operation.name] += 1
+                sending = self._opened().send(operation.method, url, content_type, content, turn)
+                request = asyncio.create_task(sending)
+                await asyncio.wait((request,), timeout=limit)
+                if not request.done():
+                    limiter.overloaded(place)
+                    raise OutOfTime(
+                        f"No answer of {self._settings.base_url} within {limit:g} seconds.",
+                        "Raise request_timeout if the console is known to be slow.",
+                    )
+                reply = request.result()
+                self._breaker.answered()
                 if not 300 <= reply.status < 400:
+                    self._note(operation, reply, place)
                     return reply
                 url = next_url(operation, url, reply, self._redact)
             raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+        finally:
+            if request is None or request.done():
+                limiter.give_back(place)
+            else:
+                self._abandon(request, place)
 
-    def _check_stopped(self, operation: Operation) -> None:
+    async def _place(self, operation: Operation) -> Place:
+        """Wait for a place among the requests in flight."""
+        limiter = self._shared_limiter()
+        while True:
+            self._check(operation)
+            place = await limiter.take(self, self._settings.max_concurrency)
+            if place is not None:
+                return place
+
+    def _note(self, operation: Operation, reply: Reply, place: Place) -> None:
+        """Tell the limiter what an answer says of the console's load."""
+        limiter = self._shared_limiter()
+        if _log.isEnabledFor(logging.DEBUG):
+            spent = 1000 * (limiter.clock() - place.sent)
+            _log.debug("%s: status %d after %.0f ms", operation, reply.status, spent)
+        if reply.status < 300:
+            limiter.answered(place, operation.name, self._settings.max_concurrency)
+        elif reply.status == 429:
+            asked = retry_after(reply.headers)
+            is_obeyed = asked is not None and asked <= self._settings.rate_limit_patience
+            limiter.refused(place, asked if is_obeyed else None)
+        elif reply.status in (503, 504):
+            asked = retry_after(reply.headers)
+            is_obeyed = asked is not None and asked <= LONGEST_OBEYED
+            limiter.overloaded(place, asked if is_obeyed else None)
+        else:
+            limiter.heard(place)
+
+    def _abandon(self, request: asyncio.Task[Reply], place: Place) -> None:
+        """Let a request that nobody waits for any more end; until then it keeps its place.
+
+        The console may still be busy with it. Its connection is closed after as long again as a
+        request may take.
+        """
+        limiter = self._shared_limiter()
+        closing = asyncio.get_running_loop().call_later(
+            self._settings.request_timeout, request.cancel
+        )
+
+        def end(request: asyncio.Task[Reply]) -> None:
+            closing.cancel()
+            self._abandoned.discard(request)
+            limiter.give_back(place)
+            if not request.cancelled() and request.exception() is None:
+                self._breaker.answered()
+
+        self._abandoned.add(request)
+        request.add_done_callback(end)
+
+    def _check(self, operation: Operation) -> None:
+        """Let a call pass unless it must not be made, or is not worth making."""
+        if self._read_only and operation.method != "GET":
+            raise UserError(
+                f"{operation} was not sent: this run is read only.",
+                "Only GET leaves this process. Leave out --read-only to allow others.",
+            )
         if self._stopped.is_set():
             raise Stopped(f"{operation} was not sent: the run was told to stop.")
+        if self._ended:
+            raise NotReachable(f"{operation} was not sent: the run has ended.")
+        self._breaker.check(operation)
+
+    def _wake(self) -> None:
+        """Have the callers that wait look whether their calls are still to be made."""
+        if self._limiter is not None:
+            self._limiter.wake(self)
 
     async def _pause(self, seconds: float) -> None:
         """Wait some seconds, or until the client is stopped."""
         waits = [
-            asyncio.ensure_future(self._sleep(seconds)),
+            asyncio.ensure_future(self._shared_limiter().sleep(seconds)),
             asyncio.ensure_future(self._stopped.wait()),
         ]
         try:
@@ -230,32 +348,34 @@ class Client:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
 
-    async def _send(
-        self, operation: Operation, url: str, headers: Mapping[str, str], content: bytes | None
-    ) -> Reply:
-        if self._read_only and operation.method != "GET":
-            raise UserError(
-                f"{operation} was not sent: this run is read only.",
-                "Only GET leaves this process. Leave out --read-only to allow others.",
-            )
-        if self._ended:
-            raise NotReachable(f"{operation} was not sent: the run has ended.")
-        self.calls[operation.name] += 1
-        started = self._clock()
-        reply = await self._opened().send(operation.method, url, headers, content)
-        self._standing.answered()
-        if _log.isEnabledFor(logging.DEBUG):
-            spent = 1000 * (self._clock() - started)
-            _log.debug("%s: status %d after %.0f ms", operation, reply.status, spent)
-        return reply
+    def _shared_limiter(self) -> Limiter:
+        if self._limiter is None:
+            self._limiter = shared_limiter(self._settings.base_url)
+        return self._limiter
 
     def _opened(self) -> Transport:
         if self._transport is None:
             load_transport()
             from opsconsole.v1.transport import Transport
 
-            self._transport = Transport(self._settings, self._tls)
+            headers = {
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip, deflate",
+                "User-Agent": f"opsconsole/{opsconsole.__version__}",
+                **authorization(self._settings),
+            }
+            self._transport = Transport(self._settings, self._tls, headers)
         return self._transport
+
+
+def _encoded(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
+    """Return the content type and the bytes of a body; the type is empty where there is none."""
+    if csv is not None:
+        return "text/csv", csv.encode()
+    if body is None:
+        return "", None
+    content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return "application/json", content.encode()
 
 
 def load_transport() -> None:

@@ -4,6 +4,7 @@ may name (setting `extra_endpoints`). What a call looks like on the wire is the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,12 @@ from typing import Final
 from urllib.parse import quote
 
 from opsconsole.errors import UserError
+
+MOST_ID_CHARACTERS = 500
+"""The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
+character takes up to twelve."""
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +62,23 @@ def encoded_id(value: str) -> str:
     """Return an id percent-encoded, so that it stays one segment of a path.
 
     Raises:
-        UserError: it is empty, a dot segment (which paths resolve away), or not valid text.
+        UserError: it cannot be an id.
     """
-    if value in ("", ".", ".."):
-        raise UserError(f'"{value}" cannot be an id.', "Ids look like hst_… or agt_….")
-    try:
-        return quote(value, safe="")
-    except UnicodeEncodeError as problem:
-        raise UserError(f"{value!a} cannot be an id.", "It is not valid text.") from problem
+    if not can_be_id(value):
+        shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
+        raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
+    return quote(value, safe="")
+
+
+def can_be_id(value: object) -> bool:
+    """Tell whether a value can be an id, and so one segment of a path.
+
+    It cannot where it is no text, empty, a dot segment (which paths resolve away), too long for an
+    address, or holds half a character.
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
+        return False
+    return value not in (".", "..") and (value.isascii() or _HALVES.search(value) is None)
 
 
 @lru_cache(maxsize=64)

@@ -75,5 +75,5 @@ def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> Une
         f"{operation}: the console redirects (status {reply.status}) {where}.",
         remedy,
         status=reply.status,
-        had_no_effect=reply.status in _NOT_DONE,
+        safe_to_repeat=reply.status in _NOT_DONE,
     )

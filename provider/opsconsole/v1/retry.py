@@ -9,20 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from opsconsole.errors import (
-    AnswerLost,
-    ConsoleError,
-    NotSent,
-    ServerError,
-    TooManyRequests,
-)
+from opsconsole.errors import AnswerLost, ApiError, ConsoleError, NotSent
 
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 8.0
 LONGEST_OBEYED = 120.0
-"""Seconds: a console that asks for a longer wait (Retry-After) gets no further try."""
+"""Seconds: a console that asks for a longer wait (Retry-After) gets no further try. For a 429 the
+setting `rate_limit_patience` counts instead."""
 
-_PASSING_STATUSES = frozenset({502, 503, 504})
+_PASSING_STATUSES = frozenset({408, 425, 502, 503, 504})
 
 
 class NotReachable(NotSent):
@@ -36,6 +31,8 @@ class OutOfTime(AnswerLost):
 @dataclass(frozen=True, slots=True)
 class Retry:
     """The table of retries (the document leaves limits open: Limits).
+
+    A 429 is not in it: it says when to send, not that a call failed.
 
     Attributes:
         tries: Tries after the first.
@@ -56,18 +53,16 @@ class Retry:
         """
         if tried > self.tries or not _is_passing(problem):
             return None
-        if not repeatable and not isinstance(problem, TooManyRequests | NotSent):
+        if not repeatable and not problem.safe_to_repeat:
             return None
         backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
         return backoff * (0.5 + 0.5 * self.chance())
 
 
 def _is_passing(problem: ConsoleError) -> bool:
-    if isinstance(problem, ServerError):
+    if isinstance(problem, ApiError):
         return problem.problem.status in _PASSING_STATUSES
-    if isinstance(problem, NotReachable):
-        return False
-    return isinstance(problem, TooManyRequests | NotSent | AnswerLost)
+    return isinstance(problem, NotSent | AnswerLost) and not isinstance(problem, NotReachable)
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:

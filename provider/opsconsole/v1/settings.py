@@ -5,11 +5,13 @@ No network, no HTTP library: this is imported before the provider's handshake.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from opsconsole.definition import Kind
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources.provider import PROVIDER
 from opsconsole.v1 import checks
@@ -17,13 +19,10 @@ from opsconsole.v1.base_url import checked_base_url
 from opsconsole.v1.proxies import proxy_for
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+_CREDENTIALS = frozenset({"api_key", "session_cookie"})
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
-    {
-        "base_url": "OPSCONSOLE_BASE_URL",
-        "api_key": "OPSCONSOLE_API_KEY",
-        "org_id": "OPSCONSOLE_ORG_ID",
-    }
+    {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
 )
 """Setting to the environment variable that stands in for it."""
 
@@ -39,7 +38,9 @@ class Settings:
         org_id: Org of host rows and agent creates that name none.
         request_timeout: Seconds that one request may take, its answer included.
         max_retries: Tries after the first.
-        max_concurrency: Requests in flight.
+        max_concurrency: Requests in flight at most.
+        rate_limit_patience: Seconds for which nothing but 429 may be answered.
+        max_response_bytes: Size of one answer, decompressed.
         ca_file: Path of a PEM file: the certificates to trust instead of the usual ones.
         insecure_skip_verify: Accept any certificate.
         allow_http: Allow http to an address off loopback.
@@ -62,6 +63,8 @@ class Settings:
     request_timeout: float = 30.0
     max_retries: int = 4
     max_concurrency: int = 32
+    rate_limit_patience: float = 300.0
+    max_response_bytes: int = 67_108_864
     ca_file: str | None = None
     insecure_skip_verify: bool = False
     allow_http: bool = False
@@ -82,8 +85,9 @@ class Settings:
 
         Args:
             values: Setting to its value; None and the empty string mean unset.
-            environ: The environment: OPSCONSOLE_BASE_URL, OPSCONSOLE_API_KEY (unless a
-                `session_cookie` is set), OPSCONSOLE_ORG_ID and the usual proxy variables.
+            environ: The environment: `OPSCONSOLE_NAME` for every setting, numbers, booleans and
+                maps as JSON, and the usual proxy variables. Credentials are taken from it only
+                where `values` hold none.
 
         Raises:
             ConfigurationError: a setting is missing or wrong; its message never shows a secret.
@@ -91,19 +95,21 @@ class Settings:
         for name in values:
             if name not in PROVIDER.by_name:
                 raise ConfigurationError(f'There is no setting "{name}".', setting=name)
-        given = checks.Given(values)
+        given = checks.Given(_with_environment(values, environ))
         allow_http = given.boolean("allow_http", False)
-        base_url = checked_base_url(_from(given, environ, "base_url"), allow_http=allow_http)
-        api_key, session_cookie = _credentials(given, environ)
+        base_url = checked_base_url(given.text("base_url"), allow_http=allow_http)
+        api_key, session_cookie = _credentials(given)
         cursor_parameter, cursor_field = _cursor(given)
         return cls(
             base_url=base_url,
             api_key=api_key,
             session_cookie=session_cookie,
-            org_id=_from(given, environ, "org_id"),
+            org_id=given.text("org_id"),
             request_timeout=given.seconds("request_timeout", 30.0),
             max_retries=given.integer("max_retries", 4),
             max_concurrency=given.integer("max_concurrency", 32),
+            rate_limit_patience=given.seconds("rate_limit_patience", 300.0),
+            max_response_bytes=given.integer("max_response_bytes", 67_108_864),
             ca_file=given.text("ca_file"),
             insecure_skip_verify=given.boolean("insecure_skip_verify", False),
             allow_http=allow_http,
@@ -122,11 +128,33 @@ class Settings:
         )
 
 
-def _from(given: checks.Given, environ: Mapping[str, str], name: str) -> str | None:
-    return given.text(name) or environ.get(ENVIRONMENT[name]) or None
+def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return `values`, and what the environment says of settings that they leave unset."""
+    filled = {name: value for name, value in values.items() if value is not None and value != ""}
+    has_credentials = not filled.keys().isdisjoint(_CREDENTIALS)
+    for name, variable in ENVIRONMENT.items():
+        text = environ.get(variable, "")
+        if text and name not in filled and not (has_credentials and name in _CREDENTIALS):
+            filled[name] = _from_variable(PROVIDER[name].kind, name, text)
+    return filled
 
 
-def _credentials(given: checks.Given, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _from_variable(kind: Kind, name: str, text: str) -> Any:
+    if kind is Kind.STRING:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        # The text is left out, of the cause too: it may be a secret in the wrong variable.
+        problem = ConfigurationError(
+            f"{ENVIRONMENT[name]} in the environment is not valid JSON.",
+            'Numbers, booleans and maps are written as JSON: 5, true, {"name": "text"}.',
+            name,
+        )
+    raise problem
+
+
+def _credentials(given: checks.Given) -> tuple[str | None, str | None]:
     """Return key and cookie, of which exactly one is set (the document: Authentication)."""
     key, cookie = given.text("api_key"), given.text("session_cookie")
     if key and cookie:
@@ -135,7 +163,6 @@ def _credentials(given: checks.Given, environ: Mapping[str, str]) -> tuple[str |
         )
     if cookie:
         return None, checks.checked_cookie(cookie)
-    key = key or environ.get(ENVIRONMENT["api_key"])
     if not key:
         raise ConfigurationError(
             "No API key is set.",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opsconsole.v1.operations import can_be_id
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -23,7 +25,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The verdict on one row of an import; None: not told, or not of the documented type."""
+    """The verdict on one row of an import; None: not told, not as documented, or no usable id."""
 
     index: int | None
     status: str | None
@@ -66,7 +68,7 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
     """Return a list envelope's entries (List envelope); has_more missing or null means no more.
 
     Raises:
-        WrongShape: it is no list envelope, or an entry has no string `id`.
+        WrongShape: it is no list envelope, or an entry has no usable `id`.
     """
     if answer.get("object", "list") != "list":
         raise WrongShape("no list envelope")
@@ -74,8 +76,8 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
     if not isinstance(data, list):
         raise WrongShape("a list envelope without a data list")
     for entry in data:
-        if not (isinstance(entry, dict) and _is_id(entry.get("id"))):
-            raise WrongShape("a list with an entry that has no id")
+        if not (isinstance(entry, dict) and can_be_id(entry.get("id"))):
+            raise WrongShape("a list with an entry that has no usable id")
     has_more = answer.get("has_more")
     if has_more is not None and not isinstance(has_more, bool):
         raise WrongShape("a list envelope whose has_more is no boolean")
@@ -89,11 +91,11 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
     """Return an answer that is one resource, and the one that was asked for where one was.
 
     Raises:
-        WrongShape: it has no string `id`, or another one than `asked`.
+        WrongShape: it has no usable `id`, or another one than `asked`.
     """
     found = answer.get("id")
-    if not _is_id(found):
-        raise WrongShape("an object without an id")
+    if not can_be_id(found):
+        raise WrongShape("an object without a usable id")
     if asked is not None and found != asked:
         raise WrongShape(f'the id "{found}" for "{asked}"')
     return answer
@@ -127,11 +129,11 @@ def import_result(answer: Mapping[str, Any]) -> ImportResult:
 
 
 def _row_result(entry: Mapping[str, Any]) -> RowResult:
-    index = entry.get("index")
+    index, found = entry.get("index"), entry.get("id")
     return RowResult(
         index=index if _is_integer(index) else None,
         status=_text(entry, "status"),
-        id=_text(entry, "id") or None,
+        id=found if can_be_id(found) else None,
         error=_text(entry, "error"),
     )
 
@@ -143,7 +145,3 @@ def _text(entry: Mapping[str, Any], name: str) -> str | None:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and value != ""

@@ -1,15 +1,15 @@
 """HTTP itself: httpx's API over aiohttp's connections, and the one translation of their errors.
 
-`benchmarks/transport.py` measures the choice. Known defects of httpx-aiohttp are mended here by
-giving it a session of our own: it reports a refused or cut connection as a connect timeout, keeps
-cookies, lets aiohttp repeat GET and DELETE unseen, and hands on proxy credentials in a deprecated
-way, which its own client does not take from the environment in the first place.
-Imported only when the first call is made.
+`benchmarks/transport.py` measures the choice. What httpx does once more for every request (parsing
+addresses, copying headers, layers of decoders) costs more than the request, and is passed by.
+Known defects of httpx-aiohttp are mended here by giving it a session of our own: it reports a
+refused or cut connection as a connect timeout, keeps cookies, lets aiohttp repeat GET and DELETE
+unseen, and hands on proxy credentials in a deprecated way, which its own client does not take from
+the environment in the first place. Imported only when the first call is made.
 """
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -18,10 +18,12 @@ from typing import Any
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
+from multidict import CIMultiDict
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
 from opsconsole.v1.answers import Reply
-from opsconsole.v1.retry import NotReachable, OutOfTime
+from opsconsole.v1.bodies import TooLong, Turn, WrongCoding, whole_body
+from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings
 
 _KEPT_IDLE = 1.5
@@ -37,9 +39,11 @@ _SENT_AT_ONCE = 2**18
 class Transport:
     """Sends single requests to one console."""
 
-    def __init__(self, settings: Settings, tls: ssl.SSLContext) -> None:
+    def __init__(self, settings: Settings, tls: ssl.SSLContext, headers: Mapping[str, str]) -> None:
+        """Make no connection yet; `headers` go with every request."""
         self._settings = settings
-        self._limit = settings.request_timeout
+        self._headers = CIMultiDict(headers)
+        self._most_bytes = settings.max_response_bytes
         connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
         self._extensions = {"timeout": {"connect": connect, "pool": connect}}
         self._http = AiohttpTransport(verify=tls, client=lambda: self._session(tls))
@@ -56,33 +60,52 @@ class Transport:
         )
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+        self, method: str, url: str, content_type: str, content: bytes | None, turn: Turn
     ) -> Reply:
-        """Send one request and return its whole answer.
+        """Send one request and return its whole answer, however long that takes.
+
+        `turn` is taken where the answer is large.
 
         Raises:
             NotSent: nothing left this machine.
             AnswerLost: it was sent, but no whole answer came.
-            UnexpectedAnswer: what came back is not HTTP.
+            UnexpectedAnswer: what came back is not HTTP, or too long.
         """
-        request = _request(method, url, headers, content, self._extensions)
+        headers = self._headers
+        if content is not None:
+            headers = CIMultiDict(headers, **{"Content-Type": content_type})
+        request = _Request(method, url, headers, content, self._extensions)
         # Errors are raised outside of `except`: a lower library's error holds the request, and
         # the request holds the key.
         failure: ConsoleError
+        status = None
         try:
-            async with asyncio.timeout(self._limit):
-                response = await self._http.handle_async_request(request)
-                return await _received(response)
-        except TimeoutError:
-            failure = OutOfTime(
-                f"No answer of {self._origin} within {self._limit:g} seconds.",
-                "Raise request_timeout if the console is known to be slow.",
+            response = await self._http.handle_async_request(request)
+            status = response.status_code
+            return await self._received(response, turn)
+        except WrongCoding:
+            failure = UnexpectedAnswer(
+                f"An answer of {self._origin} is wrongly compressed.", status=status
             )
-        except httpx.DecodingError:
-            failure = UnexpectedAnswer(f"An answer of {self._origin} is wrongly compressed.")
+        except TooLong:
+            failure = UnexpectedAnswer(
+                f"An answer of {self._origin} is longer than {self._most_bytes} bytes.",
+                "Raise max_response_bytes if such an answer is right, or have lists answered in "
+                "pages.",
+                status=status,
+            )
         except (httpx.HTTPError, aiohttp.ClientError, OSError) as problem:
             failure = AnswerLost(f"The answer of {self._origin} broke off ({_named(problem)}).")
         raise failure
+
+    async def _received(self, response: httpx.Response, turn: Turn) -> Reply:
+        stream: Any = response.stream
+        try:
+            coding = response.headers.get("content-encoding", "")
+            content = await whole_body(stream, coding, self._most_bytes, turn)
+        finally:
+            await stream.aclose()
+        return Reply(response.status_code, response.headers, content)
 
     @property
     def _origin(self) -> str:
@@ -132,6 +155,12 @@ class Transport:
             )
         if isinstance(problem, aiohttp.ClientConnectorDNSError):
             kind = NotSent if problem.os_error.errno == socket.EAI_AGAIN else NotReachable
+            if self._settings.proxy is not None:
+                # Only the proxy's name is looked up here.
+                return kind(
+                    f'The host name "{problem.host}" of the proxy is unknown: {why}.',
+                    "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY in the environment.",
+                )
             return kind(
                 f'The host name "{problem.host}" of base_url is unknown: {why}.',
                 "Check base_url for a typing error, and this machine's name service.",
@@ -148,32 +177,40 @@ class Transport:
         await self._http.aclose()
 
 
-def _request(
-    method: str,
-    url: str,
-    headers: Mapping[str, str],
-    content: bytes | None,
-    extensions: dict[str, Any],
-) -> httpx.Request:
-    if content is None or len(content) <= _SENT_AT_ONCE:
-        return httpx.Request(method, url, headers=headers, content=content, extensions=extensions)
-    headers = {**headers, "Content-Length": str(len(content))}
-    return httpx.Request(
-        method, url, headers=headers, content=_pieces(content), extensions=extensions
-    )
+class _Request(httpx.Request):
+    """A request whose address is not parsed and whose headers are not copied.
+
+    httpx would do both anew for every request, and httpx-aiohttp only takes the address's text.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        url: str,
+        headers: CIMultiDict[str],
+        content: bytes | None,
+        extensions: dict[str, Any],
+    ) -> None:
+        self.method = method
+        self.url = url  # type: ignore[assignment]  # only its text is asked for
+        self.headers = headers  # type: ignore[assignment]  # aiohttp's own kind of headers
+        self.extensions = extensions
+        if content is None or len(content) <= _SENT_AT_ONCE:
+            self._content = content or b""
+        else:
+            headers["Content-Length"] = str(len(content))
+            self.stream = _Pieces(content)
 
 
-async def _pieces(content: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(content), _SENT_AT_ONCE):
-        yield content[start : start + _SENT_AT_ONCE]
+class _Pieces(httpx.AsyncByteStream):
+    """A large body, sent piece by piece."""
 
+    def __init__(self, content: bytes) -> None:
+        self._content = content
 
-async def _received(response: httpx.Response) -> Reply:
-    try:
-        content = await response.aread()
-    finally:
-        await response.aclose()
-    return Reply(response.status_code, response.headers, content)
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(self._content), _SENT_AT_ONCE):
+            yield self._content[start : start + _SENT_AT_ONCE]
 
 
 def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
