@@ -33,7 +33,7 @@ def everything(ground: Any) -> set[str]:
     [
         pytest.param({"status": 401, "code": "UNAUTHORIZED"}, "status 401", id="401"),
         pytest.param({"status": 403, "code": "FORBIDDEN"}, "status 403", id="403"),
-        pytest.param({"status": 429}, "status 429", id="429"),
+        pytest.param({"status": 429, "headers": {"Retry-After": "1000"}}, "status 429", id="429"),
         pytest.param({"status": 500}, "status 500", id="500"),
         pytest.param({"status": 503}, "status 503", id="503"),
         pytest.param({"status": 200, **HTML}, "text/html", id="html"),
@@ -120,7 +120,7 @@ def test_trouble_that_passes_is_waited_for(status: int, ground: Any) -> None:
 
 
 def test_trouble_that_outlasts_the_tries_of_some(ground: Any) -> None:
-    ground.console.fault(times=2, path=f"/hosts/{ground.id_of(WEB)}$", status=429)
+    ground.console.fault(times=2, path=f"/hosts/{ground.id_of(WEB)}$", status=503)
     found = ground.drift()
     assert found.code == 1
     assert found.addresses("unchecked") - {

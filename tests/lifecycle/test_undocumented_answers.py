@@ -50,9 +50,17 @@ async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
     assert all(item in created.state and created.state[item] == declared[item] for item in declared)
 
 
-@pytest.mark.parametrize("port", ["1e999", "NaN", '"22"', "22.5"])
+@pytest.mark.parametrize(
+    ("port", "said"),
+    [
+        ("1e999", "a number that is too large"),
+        ("NaN", "NaN, which is no JSON"),
+        ('"22"', "as target_port, where the document shows"),
+        ("22.5", "as target_port, where the document shows"),
+    ],
+)
 async def test_a_number_that_is_none_is_no_defect_of_the_provider(
-    steps_of: Callable[..., Any], console: Emulator, port: str
+    steps_of: Callable[..., Any], console: Emulator, port: str, said: str
 ) -> None:
     hosts = steps_of("host")
     created = await hosts.create(name="a")
@@ -63,7 +71,7 @@ async def test_a_number_that_is_none_is_no_defect_of_the_provider(
 
     assert read.state == created.state
     assert read.seen is Seen.UNCHECKED
-    assert "as target_port, where the document shows" in read.diagnostics[0].detail
+    assert said in read.diagnostics[0].detail
 
 
 async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(

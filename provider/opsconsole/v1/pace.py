@@ -97,7 +97,8 @@ class Pace:
             self._measure(sent, now)
         elif self.probing:
             self._in_vain += 1
-        pause = self._pause() if asked is None else asked
+        pause = self._pause() if asked is None or self._in_vain else 0.0
+        pause = max(pause, asked or 0.0)
         self._next = now + pause
         self.probing = True
         self._accepted = 0
