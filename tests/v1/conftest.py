@@ -270,14 +270,20 @@ def settings_of(server: ScriptedServer) -> Callable[..., Settings]:
 async def connect(
     settings_of: Callable[..., Settings], clock: Clock
 ) -> AsyncIterator[Callable[..., tuple[Client, Console]]]:
-    """Make a client and a console for `server`; they are closed at the end."""
+    """Make a client and a console for `server`; they are closed at the end.
+
+    `shared` gives the client the limiter of the one before.
+    """
     clients: list[Client] = []
 
-    def make(**values: Any) -> tuple[Client, Console]:
+    limiters: list[Limiter] = []
+
+    def make(shared: bool = False, **values: Any) -> tuple[Client, Console]:
         settings = settings_of(**values)
-        # Tests replace the clock's `sleep` to decide when a wait ends.
-        limiter = Limiter(lambda seconds: clock.sleep(seconds), clock)
-        client = Client(settings, limiter=limiter)
+        if not shared:
+            # Tests replace the clock's `sleep` to decide when a wait ends.
+            limiters.append(Limiter(lambda seconds: clock.sleep(seconds), clock))
+        client = Client(settings, limiter=limiters[-1])
         clients.append(client)
         return client, Console(client, settings)
 

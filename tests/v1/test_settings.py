@@ -49,6 +49,74 @@ def test_values_win_over_the_environment():
     assert (made.base_url, made.api_key, made.org_id) == (URL, KEY, "org_1")
 
 
+IN_THE_ENVIRONMENT = {
+    "base_url": ("https://env.example.com", "https://env.example.com"),
+    "api_key": ("svc_ak_env", "svc_ak_env"),
+    "session_cookie": ("sid=env", "sid=env"),
+    "org_id": ("org_env", "org_env"),
+    "request_timeout": ("2.5", 2.5),
+    "max_retries": ("0", 0),
+    "max_concurrency": ("7", 7),
+    "rate_limit_patience": ("60", 60),
+    "max_response_bytes": ("5000", 5000),
+    "ca_file": ("roots.pem", "roots.pem"),
+    "insecure_skip_verify": ("true", True),
+    "allow_http": ("true", True),
+    "import_chunk_size": ("9", 9),
+    "host_read": ("none", "none"),
+    "agent_read": ("reattach", "reattach"),
+    "on_existing_host": ("adopt", "adopt"),
+    "on_missing_host": ("error", "error"),
+    "list_query": ('{"limit": "5"}', {"limit": "5"}),
+    "extra_endpoints": ('{"host_list": "GET /hosts"}', {"host_list": "GET /hosts"}),
+}
+
+
+@pytest.mark.parametrize("name", PROVIDER.names)
+def test_every_setting_can_stand_in_the_environment(name):
+    if name.startswith("cursor_"):
+        environ = {"OPSCONSOLE_CURSOR_PARAMETER": "after", "OPSCONSOLE_CURSOR_FIELD": "next"}
+        made = settings(environ)
+        assert (made.cursor_parameter, made.cursor_field) == ("after", "next")
+        return
+    text, value = IN_THE_ENVIRONMENT[name]
+    without = {"base_url": None} if name == "base_url" else {}
+    if name in ("api_key", "session_cookie"):
+        without = {"api_key": None}
+    assert getattr(settings({f"OPSCONSOLE_{name.upper()}": text}, **without), name) == value
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("MAX_RETRIES", "many", "OPSCONSOLE_MAX_RETRIES in the environment is not valid JSON"),
+        ("MAX_RETRIES", "-1", "max_retries is -1"),
+        ("MAX_RETRIES", '"4"', "max_retries is not a number"),
+        ("ALLOW_HTTP", "yes", "OPSCONSOLE_ALLOW_HTTP in the environment is not valid JSON"),
+        ("ALLOW_HTTP", "1", "allow_http is not a boolean"),
+        ("LIST_QUERY", "limit=5", "OPSCONSOLE_LIST_QUERY in the environment is not valid JSON"),
+        ("LIST_QUERY", "[" * 100_000, "OPSCONSOLE_LIST_QUERY in the environment is not valid JSON"),
+        ("LIST_QUERY", "[]", "list_query is not a map of strings"),
+        ("HOST_READ", "all", 'host_read is "all"'),
+        ("MAX_RESPONSE_BYTES", "10", "max_response_bytes is 10"),
+    ],
+)
+def test_wrong_settings_in_the_environment(variable, text, said):
+    with pytest.raises(ConfigurationError) as caught:
+        settings({f"OPSCONSOLE_{variable}": text})
+    assert said in str(caught.value)
+    assert caught.value.setting == variable.lower()
+
+
+def test_credentials_of_the_program_win_over_any_of_the_environment():
+    environ = {"OPSCONSOLE_API_KEY": "svc_ak_env", "OPSCONSOLE_SESSION_COOKIE": "sid=env"}
+    assert (settings(environ).api_key, settings(environ).session_cookie) == (KEY, None)
+    made = settings(environ, api_key=None, session_cookie="sid=a")
+    assert (made.api_key, made.session_cookie) == (None, "sid=a")
+    with pytest.raises(ConfigurationError, match="Both api_key and session_cookie"):
+        settings(environ, api_key=None)
+
+
 def test_a_cookie_wins_over_a_key_of_the_environment():
     made = settings({"OPSCONSOLE_API_KEY": KEY}, api_key=None, session_cookie="sid=a=b")
     assert (made.api_key, made.session_cookie) == (None, "sid=a=b")
@@ -66,6 +134,8 @@ def test_everything_can_be_set():
         "request_timeout": Decimal("2.5"),
         "max_retries": 0,
         "max_concurrency": 1.0,
+        "rate_limit_patience": 1,
+        "max_response_bytes": 1024,
         "insecure_skip_verify": True,
         "allow_http": True,
         "import_chunk_size": 7,
@@ -82,6 +152,7 @@ def test_everything_can_be_set():
     made = settings(**given)
     assert made.request_timeout == 2.5
     assert (made.max_retries, made.max_concurrency, made.import_chunk_size) == (0, 1, 7)
+    assert (made.rate_limit_patience, made.max_response_bytes) == (1, 1024)
     assert made.list_query == {"limit": "5"}
     assert made.extra_endpoints == {
         "host_get": "GET /api/v1/hosts/{id}",

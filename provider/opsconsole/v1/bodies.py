@@ -92,7 +92,9 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
 
     def expand(piece: bytes) -> Iterator[bytes]:
         nonlocal expanding, wrapping
-        while piece:
+        part = b""
+        # A part that is full may have more behind it, even where all of the piece was taken.
+        while piece or len(part) == _LARGE:
             try:
                 part = expanding.decompress(piece, _LARGE)
             except zlib.error:

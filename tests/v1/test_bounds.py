@@ -1,0 +1,205 @@
+"""Answers without bounds: endless and compressed bodies, headers, numbers, depth, ids."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import resource
+import zlib
+
+import pytest
+
+from opsconsole.errors import AnswerLost, NotSent, UnexpectedAnswer
+from opsconsole.v1.bodies import TooLong, Turn, WrongCoding, whole_body
+from opsconsole.v1.client import Client
+from opsconsole.v1.console import Console
+from opsconsole.v1.decoding import NotJson, json_object
+from opsconsole.v1.settings import Settings
+
+MEBIBYTE = 2**20
+BOUND = 3 * MEBIBYTE
+
+
+async def pieces(content, size=2**14):
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+async def read(content, coding="", most=BOUND):
+    turn = Turn(asyncio.Lock())
+    try:
+        return await whole_body(pieces(content), coding, most, turn)
+    finally:
+        turn.end()
+
+
+CODED = {
+    "": lambda content: content,
+    "identity": lambda content: content,
+    "gzip": gzip.compress,
+    "X-GZIP": gzip.compress,
+    "deflate": zlib.compress,
+    "deflate ": lambda content: zlib.compress(content)[2:-4],
+}
+
+
+@pytest.mark.parametrize("coding", CODED)
+@pytest.mark.parametrize("size", [0, 1, MEBIBYTE, MEBIBYTE + 1, BOUND])
+async def test_a_body_of_the_size_that_is_allowed(coding, size):
+    content = b"x" * size
+    assert await read(CODED[coding](content), coding) == content
+
+
+@pytest.mark.parametrize("coding", CODED)
+async def test_a_body_that_is_one_byte_too_long(coding):
+    with pytest.raises(TooLong):
+        await read(CODED[coding](b"x" * (BOUND + 1)), coding)
+
+
+async def test_what_decompresses_to_nothing_is_bounded_too():
+    with pytest.raises(TooLong):
+        await read(gzip.compress(b"") + b"\0" * (BOUND + 1), "gzip")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "gzip, gzip"])
+async def test_a_body_that_is_not_coded_as_it_says(coding):
+    with pytest.raises(WrongCoding):
+        await read(b"not compressed", coding)
+
+
+async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
+    large = asyncio.Lock()
+    first, second = Turn(large), Turn(large)
+    content = gzip.compress(b"x" * BOUND)
+    await whole_body(pieces(content), "gzip", BOUND, first)
+    other = asyncio.ensure_future(whole_body(pieces(content), "gzip", BOUND, second))
+    await loop_turns()
+    assert not other.done(), "the first is still being decoded"
+    first.end()
+    assert len(await other) == BOUND
+    second.end()
+    assert not large.locked()
+
+
+async def test_nothing_is_kept_of_a_body_that_nobody_wants():
+    turn = Turn(asyncio.Lock())
+    turn.end()
+    assert await whole_body(pieces(b"x" * BOUND), "", BOUND, turn) == b""
+
+
+BAD = {
+    "NaN": b'{"a": NaN}',
+    "Infinity": b'{"a": -Infinity}',
+    "too large a number": b'{"a": 1e999}',
+    "too many digits": b'{"a": %s}' % (b"9" * 10**6),
+    "too deep": b'{"a": %s%s}' % (b"[" * 101, b"]" * 101),
+    "far too deep": b'{"a": %s' % (b'{"a": ' * 10**6),
+    "no object": b"[]",
+    "nothing": b"",
+    "two objects": b"{} {}",
+    "too many values": b'{"a": [%s{}]}' % (b"{}," * MEBIBYTE),
+    "wide characters": b'{"a": "%s%s"}' % ("😀".encode(), b"x" * 60 * MEBIBYTE),
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_what_is_no_usable_json(content):
+    with pytest.raises(NotJson) as caught:
+        json_object(content)
+    assert len(str(caught.value)) < 60
+
+
+def test_json_within_the_bounds():
+    deep = {"a": json.loads("[" * 99 + "]" * 99)}
+    many = {"n": 10**39, "f": 1.5e300, "rows": [{"id": str(number)} for number in range(20_000)]}
+    for body in (deep, many, {}):
+        assert json_object(json.dumps(body).encode()) == body
+
+
+IDS = ["..", ".", "", None, 7, ["a"], "x" * 100_000]
+
+
+@pytest.mark.parametrize("found", IDS, ids=lambda found: str(found)[:9])
+async def test_an_id_that_cannot_stand_in_a_path(server, connect, answer, found):
+    _, console = connect()
+    server.will(
+        answer(body={"id": found}),
+        answer(body={"data": [{"id": found}], "has_more": False}),
+        answer(body={"results": [{"index": 0, "status": "created", "id": found}]}),
+    )
+    with pytest.raises(UnexpectedAnswer, match="without a usable id") as caught:
+        await console.create_agent({"name": "a"})
+    assert not caught.value.safe_to_repeat
+    with pytest.raises(UnexpectedAnswer, match="no usable id"):
+        await console.search_specialties()
+    result = await console.import_hosts([{"name": "a"}], on_error="stop", dry_run=False)
+    assert result.results[0].id is None
+
+
+async def flood(reader, writer):
+    """Answer every request with what never ends; the first line of its path says how."""
+    request = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0]
+    try:
+        if b"headers" in request:
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                writer.write(b"X-Flood: %s\r\n" % (b"x" * 1000))
+                await writer.drain()
+        if b"gzip" in request:
+            squeezed = zlib.compressobj(wbits=31)
+            bomb = squeezed.compress(b" " * 64 * MEBIBYTE)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n")
+        else:
+            bomb = b" " * 2**16
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+        writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"%x\r\n%s\r\n" % (len(bomb), bomb))
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("kind", ["headers", "gzip", "endless"])
+async def test_answers_that_never_end_are_refused(connect, kind):
+    flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
+    port = flooding.sockets[0].getsockname()[1]
+    async with flooding:
+        client, console = connect(base_url=f"http://127.0.0.1:{port}")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        calls = [console.get_blacklisted_command(f"{kind}_{number}") for number in range(32)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        await client.aclose()
+    assert {type(result) for result in results} <= {UnexpectedAnswer, AnswerLost}
+    assert any(isinstance(result, UnexpectedAnswer) for result in results)
+    if kind == "endless":
+        assert "max_response_bytes" in results[0].remedy
+    assert grown < 220 * 1024, "kibibytes, the server's own included"
+
+
+async def test_an_answer_longer_than_the_setting_allows(server, connect, answer):
+    _, console = connect(max_response_bytes=2000)
+    server.will(answer(body={"id": "agt_1", "name": "x" * 2000}))
+    with pytest.raises(UnexpectedAnswer, match="longer than 2000 bytes") as caught:
+        await console.create_agent({"name": "a"})
+    assert not caught.value.safe_to_repeat
+    assert caught.value.status == 200
+
+
+async def test_an_unknown_host_name_of_a_proxy():
+    settings = Settings(
+        base_url="https://console.example.com",
+        api_key="svc_ak_k",
+        proxy="http://user:hunter2@no-such-proxy.invalid:3128",
+        max_retries=0,
+    )
+    async with Client(settings) as client:
+        with pytest.raises(NotSent) as caught:
+            await Console(client, settings).get_blacklisted_command("one")
+    assert 'The host name "no-such-proxy.invalid" of the proxy is unknown' in str(caught.value)
+    assert "HTTPS_PROXY" in caught.value.remedy
+    assert "hunter2" not in str(caught.value)

@@ -1,0 +1,186 @@
+"""A console that asks for fewer requests, and requests that nobody waits for any more."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
+from opsconsole.v1.breaker import REST
+
+ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
+GOOD = {"id": "one"}
+
+
+def read(console):
+    return console.get_blacklisted_command("one")
+
+
+def create(console):
+    return console.create_agent({"name": "a"})
+
+
+@pytest.mark.parametrize("call", [read, create])
+async def test_sixty_refusals_in_a_row_are_waited_for(server, connect, clock, answer, call):
+    client, console = connect(max_retries=0)
+    server.will(*[answer(429, ERROR)] * 60, answer(body=GOOD))
+    assert await call(console) == GOOD
+    assert client.calls.total() == 61
+    assert clock.now > 1000 + 60, "and not all at once"
+
+
+async def test_refusals_use_up_no_tries(server, connect, answer):
+    client, console = connect(max_retries=1)
+    server.will(answer(429, ERROR), answer(503, ERROR), answer(429, ERROR), answer(body=GOOD))
+    assert await read(console) == GOOD
+    assert client.calls.total() == 4
+
+
+@pytest.mark.parametrize("call", [read, create])
+async def test_patience_ends(server, connect, clock, answer, call):
+    client, console = connect(rate_limit_patience=60)
+    server.otherwise = lambda request: answer(429, ERROR)
+    began = clock.now
+    with pytest.raises(TooManyRequests) as caught:
+        await call(console)
+    assert 60 <= clock.now - began < 70
+    assert caught.value.problem.request_id == "req_1"
+    assert caught.value.safe_to_repeat
+    assert "rate_limit_patience is 60" in caught.value.remedy
+    sent = client.calls.total()
+    with pytest.raises(TooManyRequests, match="rate_limit_patience"):
+        await call(console)
+    assert client.calls.total() == sent, "the next call has nothing better to expect"
+    clock.now += REST
+    server.otherwise = lambda request: answer(body=GOOD)
+    assert await call(console) == GOOD
+
+
+async def test_any_other_answer_renews_the_patience(server, connect, clock, answer):
+    _, console = connect(rate_limit_patience=10)
+    refusals = [answer(429, ERROR, headers={"Retry-After": "6"})]
+    server.will(*[*refusals, answer(404, ERROR)] * 3, *refusals, answer(body=GOOD))
+    results = await asyncio.gather(*(read(console) for _ in range(4)), return_exceptions=True)
+    assert sum(result == GOOD for result in results) == 1
+    assert not any(isinstance(result, TooManyRequests) for result in results)
+
+
+async def test_too_long_a_wait_ends_every_call_at_once(server, connect, clock, answer):
+    client, console = connect(rate_limit_patience=60)
+    server.will(answer(429, ERROR, headers={"Retry-After": "3600"}))
+    for _ in range(3):
+        with pytest.raises(TooManyRequests, match="wait 3600 seconds"):
+            await read(console)
+    assert client.calls.total() == 1
+    assert clock.waits == []
+
+
+async def test_callers_in_the_queue_hear_that_the_patience_has_ended(server, connect, answer):
+    client, console = connect(rate_limit_patience=20)
+    server.otherwise = lambda request: answer(429, ERROR)
+    results = await asyncio.gather(*(read(console) for _ in range(100)), return_exceptions=True)
+    assert all(isinstance(result, TooManyRequests) for result in results)
+    assert client.calls.total() < 50
+
+
+async def test_two_clients_of_one_console_share_its_places(server, connect, answer, loop_turns):
+    _, console = connect(max_concurrency=4)
+    _, other = connect(max_concurrency=4, shared=True)
+    server.otherwise = lambda request: answer(body=GOOD, held=True)
+    calls = [asyncio.create_task(read(one)) for one in (console, other) for _ in range(12)]
+    await server.has_received(4)
+    await loop_turns()
+    server.released.set()
+    await asyncio.gather(*calls)
+    assert server.most_in_flight == 4
+
+
+async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
+    server, connect, answer, loop_time, loop_turns
+):
+    client, console = connect(max_concurrency=1, request_timeout=1)
+    server.will(answer(body=GOOD, held=True))
+    call = asyncio.create_task(read(console))
+    await server.has_received(1)
+    loop_time.move(1.1)
+    await loop_turns()
+    assert client.waiting.callers == 1, "its next try"
+    server.released.set()
+    assert await call == GOOD
+    assert client.calls.total() == len(server.received) == 2
+    assert server.most_in_flight == server.connections == 1
+
+
+async def test_a_cancelled_call_keeps_its_place_until_it_ended(
+    server, connect, answer, loop_turns
+):
+    client, console = connect(max_concurrency=1)
+    server.will(answer(body=GOOD, held=True))
+    first = asyncio.create_task(read(console))
+    await server.has_received(1)
+    first.cancel()
+    second = asyncio.create_task(read(console))
+    await loop_turns()
+    assert first.cancelled()
+    assert client.waiting.callers == 1
+    server.released.set()
+    assert await second == GOOD
+    assert server.most_in_flight == server.connections == 1
+
+
+async def test_a_connection_that_never_answers_is_closed_in_the_end(
+    server, connect, answer, loop_time, loop_turns
+):
+    client, console = connect(max_concurrency=1, request_timeout=1)
+    server.will(answer(held=True))
+    call = asyncio.create_task(read(console))
+    await server.has_received(1)
+    loop_time.move(1.1)
+    await loop_turns()
+    assert client.waiting.callers == 1
+    loop_time.move(1.1)
+    assert await call == GOOD
+    assert server.connections == 2
+
+
+async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_time, loop_turns):
+    client, console = connect(request_timeout=1, max_retries=0)
+    server.will(answer(held=True))
+    call = asyncio.create_task(read(console))
+    await server.has_received(1)
+    loop_time.move(1.1)
+    with pytest.raises(AnswerLost):
+        await call
+    assert client._limiter.in_flight == 1
+    await client.aclose()
+    assert client._limiter.in_flight == 0
+
+
+async def test_calls_in_the_queue_hear_that_nobody_answers(server, connect, answer, loop_time):
+    client, console = connect(max_concurrency=1, request_timeout=1, max_retries=0)
+    server.will(answer(held=True))
+    calls = [asyncio.create_task(read(console)) for _ in range(5)]
+    await server.has_received(1)
+    loop_time.move(1.1)
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(results[0], AnswerLost)
+    assert all(isinstance(result, NotSent) for result in results[1:])
+    assert client.calls.total() == 1
+
+
+async def test_a_stop_ends_the_wait_in_the_queue_of_a_busy_console(server, connect, clock, answer):
+    client, console = connect()
+    asleep = asyncio.Event()
+
+    async def sleep(seconds):
+        asleep.set()
+        await asyncio.Event().wait()
+
+    clock.sleep = sleep
+    server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
+    calls = [asyncio.create_task(create(console)) for _ in range(3)]
+    await asleep.wait()
+    client.stop()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(result) for result in results} <= {Stopped, dict}
