@@ -112,9 +112,7 @@ async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
     assert server.most_in_flight == server.connections == 1
 
 
-async def test_a_cancelled_call_keeps_its_place_until_it_ended(
-    server, connect, answer, loop_turns
-):
+async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, answer, loop_turns):
     client, console = connect(max_concurrency=1)
     server.will(answer(body=GOOD, held=True))
     first = asyncio.create_task(read(console))

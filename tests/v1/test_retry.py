@@ -15,9 +15,9 @@ from opsconsole.errors import (
     ServerError,
     Unauthorized,
 )
-from opsconsole.v1.retry import LONGEST_OBEYED, retry_after
 from opsconsole.v1.breaker import REST
 from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.retry import LONGEST_OBEYED, retry_after
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
