@@ -40,12 +40,29 @@ class OpsconsoleProviderAttributes:
     request_timeout = attributes.number_setting("Seconds that one request may take. Default: 30.")
     request_timeout_input = attributes.Declaration[int | float]("request_timeout")
     reset_request_timeout = attributes.Reset("request_timeout")
-    max_retries = attributes.number_setting("Tries after the first. Default: 4.", Rule(minimum=0))
+    max_retries = attributes.number_setting(
+        "Tries after the first; waiting after a 429 is none. Default: 4.", Rule(minimum=0)
+    )
     max_retries_input = attributes.Declaration[int | float]("max_retries")
     reset_max_retries = attributes.Reset("max_retries")
-    max_concurrency = attributes.number_setting("Requests in flight. Default: 32.", Rule(minimum=1))
+    max_concurrency = attributes.number_setting(
+        "Requests in flight at most, abandoned ones included. Fewer are sent where that serves "
+        "the console better. Default: 32.",
+        Rule(minimum=1),
+    )
     max_concurrency_input = attributes.Declaration[int | float]("max_concurrency")
     reset_max_concurrency = attributes.Reset("max_concurrency")
+    rate_limit_patience = attributes.number_setting(
+        "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
+        "fails of it. Default: 300."
+    )
+    rate_limit_patience_input = attributes.Declaration[int | float]("rate_limit_patience")
+    reset_rate_limit_patience = attributes.Reset("rate_limit_patience")
+    max_response_bytes = attributes.number_setting(
+        "Size of one answer after decompression, in bytes. Default: 67108864.", Rule(minimum=1024)
+    )
+    max_response_bytes_input = attributes.Declaration[int | float]("max_response_bytes")
+    reset_max_response_bytes = attributes.Reset("max_response_bytes")
     ca_file = attributes.text_setting("File of certificates to trust, PEM.")
     ca_file_input = attributes.Declaration[str]("ca_file")
     reset_ca_file = attributes.Reset("ca_file")
@@ -127,8 +144,12 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         org_id: Org of hosts and agents that name none, when they are created; never used for
             blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
         request_timeout: Seconds that one request may take. Default: 30.
-        max_retries: Tries after the first. Default: 4.
-        max_concurrency: Requests in flight. Default: 32.
+        max_retries: Tries after the first; waiting after a 429 is none. Default: 4.
+        max_concurrency: Requests in flight at most, abandoned ones included. Fewer are sent where
+            that serves the console better. Default: 32.
+        rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)
+            before a resource fails of it. Default: 300.
+        max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864.
         ca_file: File of certificates to trust, PEM.
         insecure_skip_verify: Accept any certificate. Default: false.
         allow_http: Allow http to an address off loopback. Default: false.
@@ -169,6 +190,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         request_timeout: int | float | None = None,
         max_retries: int | float | None = None,
         max_concurrency: int | float | None = None,
+        rate_limit_patience: int | float | None = None,
+        max_response_bytes: int | float | None = None,
         ca_file: str | None = None,
         insecure_skip_verify: bool | cdktn.IResolvable | None = None,
         allow_http: bool | cdktn.IResolvable | None = None,
@@ -194,6 +217,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
                 request_timeout=request_timeout,
                 max_retries=max_retries,
                 max_concurrency=max_concurrency,
+                rate_limit_patience=rate_limit_patience,
+                max_response_bytes=max_response_bytes,
                 ca_file=ca_file,
                 insecure_skip_verify=insecure_skip_verify,
                 allow_http=allow_http,
