@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,8 @@ import pytest
 
 from backend_places import KINDS, MAKERS, Make, Place
 from engines import Terraform, quiet_environment
+from opsconsole.cli.main import main
+from opsconsole.emulator.handle import Emulator
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +84,88 @@ def terraform_at(
         return made
 
     return make
+
+
+@dataclass
+class App:
+    """What synthesis wrote for several stacks, in a folder of its own, and the native commands."""
+
+    folder: Path
+    console: Emulator
+    stacks: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, stack: str, place: Place | Path, **blocks: Any) -> None:
+        """Write a stack whose state lies at `place`, or in a local file."""
+        local = isinstance(place, Path)
+        block = {"local": {"path": str(place)}} if local else {place.kind: place.block}
+        wanted = {
+            name: value
+            for name, value in self.console.provider_settings.items()
+            if name not in ("base_url", "api_key")
+        }
+        program = {
+            "terraform": {
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+                "backend": block,
+            },
+            "provider": {"opsconsole": [wanted]},
+            **blocks,
+        }
+        where = self.folder / "cdktf.out" / "stacks" / stack
+        where.mkdir(parents=True, exist_ok=True)
+        (where / "cdk.tf.json").write_text(json.dumps(program))
+        self.stacks[stack] = {
+            "name": stack,
+            "synthesizedStackPath": f"stacks/{stack}/cdk.tf.json",
+            "workingDirectory": f"stacks/{stack}",
+            "constructPath": stack,
+            "annotations": [],
+        }
+        manifest = {"version": "0.21.0", "stacks": self.stacks}
+        (self.folder / "cdktf.out" / "manifest.json").write_text(json.dumps(manifest))
+
+    def run(self, *words: str, expect: int | None = 0) -> str:
+        """Run `opsconsole`; return everything it wrote."""
+        out = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            for name, value in self.console.environment.items():
+                patch.setenv(name, value)
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                try:
+                    code: Any = main(words)
+                except SystemExit as exit:
+                    code = exit.code
+        assert expect in (None, code), out.getvalue()
+        return out.getvalue()
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+        """Start `opsconsole` as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "opsconsole.cli.main", *words],
+            cwd=self.folder,
+            env={**os.environ, **self.console.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+
+
+@pytest.fixture
+def app_on(
+    console_of: Callable[[str], Emulator], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., App]:
+    """Make a folder for an app on the console of a profile."""
+
+    def make(profile: str = "default") -> App:
+        return App(tmp_path_factory.mktemp("app"), console_of(profile))
+
+    return make
+
+
+@pytest.fixture
+def app(app_on: Callable[..., App]) -> App:
+    """A folder for an app on a sensible console."""
+    return app_on()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.errors import UserError
+from opsconsole.language import remote_states
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.explaining import explanation
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
@@ -207,7 +208,26 @@ class _Finder:
             raise OnlyTerraform(f"{where}: {written} uses modules.", f"{where}: {written}")
         if root in _NEVER_BLOCKS:
             return ()
+        if reference.steps[:2] == ("data", remote_states.TYPE):
+            return self._of_remote_state(block_address(reference.steps), reference.written(), where)
         return (self._block(block_address(reference.steps), reference.written(), where),)
+
+    def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
+        """Return what the arguments of a `terraform_remote_state` depend on."""
+        name = (address or "").removeprefix(remote_states.PREFIX)
+        block = self._program.remote_states.get(name)
+        if block is None:
+            raise UserError(
+                f"{where} refers to {written}, but there is no {address or written}.",
+                did_you_mean(name, self._program.remote_states),
+            )
+        if block.name in self._open:
+            raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
+        self._open.append(block.name)
+        try:
+            return self.of(f"{remote_states.PREFIX}{name}", dict(block.arguments))
+        finally:
+            self._open.pop()
 
     def _block(self, address: str | None, written: str, where: str) -> str:
         if address is None or address not in self._program.blocks:
@@ -223,6 +243,9 @@ class _Finder:
                 if address.startswith("module."):
                     message = f"{title}: depends_on names {address}"
                     raise OnlyTerraform(f"{message}.", message)
+                continue
+            if address.startswith(remote_states.PREFIX):
+                yield from self._of_remote_state(address, address, f"{title}: depends_on")
                 continue
             yield self._block(address, address, f"{title}: depends_on")
 

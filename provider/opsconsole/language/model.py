@@ -173,6 +173,15 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteStateBlock:
+    """A `terraform_remote_state`: where the state of another stack is kept."""
+
+    name: str
+    arguments: Mapping[str, Json]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class BackendBlock:
     """Where state is kept: the type of the backend and its settings."""
 
@@ -188,6 +197,8 @@ class Program:
         root: The directory that relative paths start at.
         blocks: Resources and data sources by address, in the order of reading.
         providers: Provider blocks by key; a key that a block names without one is left out.
+        remote_states: The states of other stacks that this one refers to, by name.
+        readings: What was read of these, so that each is read once.
         required_version: Terraform's version constraint, or empty.
         required_providers: Local name to what is required of it.
     """
@@ -205,6 +216,8 @@ class Program:
     required_version: str = ""
     required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
+    remote_states: Mapping[str, RemoteStateBlock] = field(default_factory=dict)
+    readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def resources(self) -> tuple[Block, ...]:

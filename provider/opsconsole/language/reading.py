@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.language import remote_states
 from opsconsole.language.block_reading import read_block, unwrapped
 from opsconsole.language.constraints import ANY, parse_constraint
 from opsconsole.language.documents import (
@@ -31,6 +32,7 @@ from opsconsole.language.model import (
     Output,
     Program,
     ProviderBlock,
+    RemoteStateBlock,
     Removed,
     Validation,
     Variable,
@@ -71,6 +73,7 @@ class _Reader:
     backend: BackendBlock | None = None
     required_version: str = ""
     required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    remote_states: dict[str, RemoteStateBlock] = field(default_factory=dict)
 
     def program(self, root: Path, stack: str) -> Program:
         """Return what was read."""
@@ -88,6 +91,7 @@ class _Reader:
             required_version=self.required_version,
             required_providers=self.required_providers,
             stack=stack,
+            remote_states=self.remote_states,
         )
 
     def document(self, body: dict[str, Any], file: str) -> None:
@@ -157,10 +161,18 @@ class _Reader:
         for type_name, named in labelled(content, f"{file}: {mode}"):
             for name, value in labelled(named, f"{file}: {type_name}"):
                 for body in bodies(value, f"{file}: {type_name}.{name}"):
+                    if mode == "data" and type_name == remote_states.TYPE:
+                        self._remote_state(name, body, file)
+                        continue
                     block = read_block(mode, type_name, name, body, file)
                     if block.address in self.blocks:
                         raise UserError(f"{file}: {block.address} stands twice.")
                     self.blocks[block.address] = block
+
+    def _remote_state(self, name: str, body: Mapping[str, Json], file: str) -> None:
+        if name in self.remote_states:
+            raise UserError(f"{file}: {remote_states.PREFIX}{name} is declared twice.")
+        self.remote_states[name] = remote_states.read_block(name, body, file)
 
     def _variable(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: variable"):

@@ -11,13 +11,14 @@ from typing import Any
 
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path
+from opsconsole.language import remote_states
 from opsconsole.language.access import element
 from opsconsole.language.block_reading import block_address, definition_of
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions import Surroundings
 from opsconsole.language.instances import Instance
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
-from opsconsole.language.model import Block, Program
+from opsconsole.language.model import Block, Program, RemoteStateBlock
 from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference, Step
@@ -56,6 +57,7 @@ class World:
         self._locals: dict[str, Any] = {}
         self._evaluating: list[str] = []
         self._whole: dict[str, Any] = {}
+        self._remote_states: dict[str, Any] = {}
         self._missed = 0
 
     def named(self, reference: Reference) -> Any:
@@ -74,6 +76,8 @@ class World:
             return self._setting(reference)
         if root == "module":
             raise UnsupportedExpression("modules")
+        if steps[:2] == ("data", remote_states.TYPE) and len(steps) > 2:
+            return self._remote_state(reference)
         address = block_address(steps)
         block = None if address is None else self._program.blocks.get(address)
         if block is None:
@@ -118,6 +122,28 @@ class World:
             self._evaluating.pop()
         if missed == self._missed:
             self._locals[name] = value
+        return value
+
+    def _remote_state(self, reference: Reference) -> Any:
+        name, rest = str(reference.steps[2]), reference.steps[3:]
+        block = self._program.remote_states.get(name)
+        if block is None:
+            raise EvaluationError(f"there is no {reference.written()}")
+        value = self._remote_states.get(name, UNKNOWN)
+        if value is UNKNOWN:
+            value = self._read_remote(block)
+        if value is UNKNOWN:
+            self._missed += 1
+            return UNKNOWN
+        if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value["outputs"]:
+            raise remote_states.no_output(block, str(rest[1]))
+        return follow(value, rest)
+
+    def _read_remote(self, block: RemoteStateBlock) -> Any:
+        scope = ProgramScope(self)
+        arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
+        value = remote_states.read(block, arguments, self._program.root, self._program.readings)
+        self._remote_states[block.name] = value
         return value
 
     def _setting(self, reference: Reference) -> Any:

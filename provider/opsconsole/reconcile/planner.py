@@ -8,6 +8,7 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.language import remote_states
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import Graph, build_graph
 from opsconsole.language.model import Program
@@ -172,7 +173,9 @@ class Planner:
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         """Return the data sources in state that are declared no more, as core drops them."""
         held = (str(item) for item in self._workspace.state.addresses() if item.mode == "data")
-        return tuple(item for item in held if item not in walk.declared and item in walk.targets)
+        kept = {f"{remote_states.PREFIX}{name}" for name in self._workspace.program.remote_states}
+        declared = {*walk.declared, *kept}
+        return tuple(item for item in held if item not in declared and item in walk.targets)
 
     async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, Known]:
         wanted = [item for item in prior.known.values() if item.address in targets]

@@ -36,7 +36,7 @@ from opsconsole.state.records import (
     encode_records,
     open_intents,
 )
-from opsconsole.state.remote import RemoteBackend
+from opsconsole.state.remote import RemoteBackend, read_borrowed
 from opsconsole.state.unresolved import read_unresolved, write_unresolved
 from opsconsole.state.writer import StateSession
 
@@ -62,6 +62,7 @@ def backend_for(
     locking: Locking | None = None,
     state_path: Path | None = None,
     journals: Path | None = None,
+    workspace: str | None = None,
 ) -> LocalBackend | RemoteBackend | StorageBackend:
     """Choose the backend of a program.
 
@@ -71,6 +72,7 @@ def backend_for(
             `{"cloud": …}` for a `cloud` block. None is the local backend.
         operation: What this process does, for whoever waits for the lock: `plan`, `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
+        workspace: Terraform's workspace; None is the one that is selected in `directory`.
         journals: Where the journal of a remote state lies; None is the working directory.
 
     Raises:
@@ -81,8 +83,8 @@ def backend_for(
     kind, settings = next(iter((block or {"local": {}}).items()))
     if isinstance(settings, list):
         settings = settings[0] if settings else {}
+    workspace = workspace or workspace_of(directory)
     if state_path is None and is_native(kind):
-        workspace = workspace_of(directory)
         storage = storage_for(kind, settings or {}, workspace)
         return StorageBackend(
             storage,
@@ -101,7 +103,7 @@ def backend_for(
             lock_timeout=lock.timeout,
             on_wait=lock.on_wait,
         )
-    path = state_path or local_path(directory, settings or {}, workspace_of(directory))
+    path = state_path or local_path(directory, settings or {}, workspace)
     return LocalBackend(
         path, operation, lock=lock.lock, lock_timeout=lock.timeout, on_wait=lock.on_wait
     )
@@ -150,6 +152,25 @@ def read_state(backend: Backend) -> State:
         except UserError:
             time.sleep(0.05)
     return _read_once(backend)
+
+
+def read_foreign(
+    directory: Path, kind: str, config: Mapping[str, Any], workspace: str
+) -> tuple[str, State]:
+    """Read the state of another stack; return what its place is called, and the state.
+
+    A kind of backend that only Terraform speaks to is read by a Terraform in a folder made for it.
+
+    Args:
+        directory: Where relative paths of a local backend start.
+
+    Raises:
+        UserError: It is unreadable.
+    """
+    if kind != "local" and not is_native(kind):
+        return read_borrowed(kind, config, workspace)
+    backend = backend_for(directory, {kind: config}, "read", workspace=workspace)
+    return backend.name, read_state(backend)
 
 
 def _read_once(backend: Backend) -> State:

@@ -10,11 +10,14 @@ elsewhere, and Terraform itself, are noticed at the next push and not before.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
@@ -187,6 +190,29 @@ class RemoteBackend:
             f"The state in {self.name} was written by someone else meanwhile: it has {what}.",
             f"It is as they left it. {_KEPT}",
         )
+
+
+def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
+    """Read a state of another program by a Terraform in a folder made for it.
+
+    Raises:
+        UserError: There is no Terraform, or it cannot read it.
+    """
+    binary = find_binary()
+    with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
+        block = {key: value for key, value in config.items() if value is not None}
+        program = {"terraform": {"backend": {kind: block}}}
+        (Path(folder) / "main.tf.json").write_text(json.dumps(program))
+        environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
+        environment.pop("TF_DATA_DIR", None)
+        for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
+            done = subprocess.run(
+                [binary, *words], capture_output=True, cwd=folder, env=environment
+            )
+            if done.returncode:
+                raise UserError(f"{Path(binary).name} cannot read it: {_plain(done.stderr)}")
+        name = f"the {kind} backend"
+        return name, State.parse(done.stdout, name)
 
 
 def _same(found: State, mine: State) -> bool:

@@ -1,0 +1,155 @@
+"""`terraform_remote_state`: the outputs of another stack, read from where its state is kept.
+
+cdktf writes such a data source for each stack that a stack refers to. Nothing of it is kept in
+state: it is read anew by every run, once, and only if something refers to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.language.conversion import convert
+from opsconsole.language.documents import COMMENT, origin_of
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.marks import unmark_deep
+from opsconsole.language.model import RemoteStateBlock
+from opsconsole.language.numeric import from_float, parse_number
+from opsconsole.language.unsupported import refused
+from opsconsole.language.value_types import Type
+from opsconsole.language.wire import to_wire
+from opsconsole.state.layout import Number
+from opsconsole.state.objects import Output
+from opsconsole.state.opening import read_foreign
+from opsconsole.values import UNKNOWN, holds_unknown
+
+TYPE: Final = "terraform_remote_state"
+PREFIX: Final = f"data.{TYPE}."
+_ARGUMENTS: Final = ("backend", "config", "workspace", "defaults")
+_OF_CDKTF: Final = "cross-stack-reference-input-"
+
+
+def read_block(name: str, body: Mapping[str, Any], file: str) -> RemoteStateBlock:
+    """Return the block that `body` declares.
+
+    Raises:
+        UserError: It holds an argument that there is not, or lacks `backend`.
+    """
+    origin = origin_of(dict(body), file)
+    address = f"{PREFIX}{name}"
+    for kind in ("count", "for_each", "lifecycle"):
+        if kind in body:
+            raise refused(f"{kind} of {TYPE}", origin, address)
+    arguments = {
+        key: value for key, value in body.items() if key not in (COMMENT, "depends_on", "provider")
+    }
+    unknown = [key for key in arguments if key not in _ARGUMENTS]
+    if unknown:
+        raise UserError(f'{file}: {address}: there is no argument "{unknown[0]}".')
+    if not arguments.get("backend"):
+        raise UserError(f"{file}: {address}: it has no backend.")
+    return RemoteStateBlock(name, arguments, origin)
+
+
+def stack_of(block: RemoteStateBlock) -> str:
+    """Return the name of the stack that a block refers to, as far as its name tells."""
+    return block.name.removeprefix(_OF_CDKTF)
+
+
+def read(block: RemoteStateBlock, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
+    """Return what the data source stands for: `outputs` beside its arguments.
+
+    Args:
+        arguments: The evaluated arguments; while one is unknown, so is all of it.
+        root: The directory that paths of a local backend start at.
+        cache: Keeps what was read, by the arguments.
+
+    Raises:
+        EvaluationError: The state cannot be read, or there is none.
+    """
+    bare = {name: unmark_deep(value)[0] for name, value in arguments.items()}
+    if any(holds_unknown(to_wire(value)) for value in bare.values()):
+        return UNKNOWN
+    kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
+    config = _plain(bare.get("config") or {})
+    key = json.dumps([kind, workspace, config], sort_keys=True, default=str)
+    if key not in cache:
+        cache[key] = _outputs(block, kind, config, workspace, root)
+    outputs = {**(bare.get("defaults") or {}), **cache[key]}
+    return {
+        "backend": kind,
+        "config": bare.get("config"),
+        "defaults": bare.get("defaults"),
+        "workspace": bare.get("workspace"),
+        "outputs": outputs,
+    }
+
+
+def no_output(block: RemoteStateBlock, name: str) -> EvaluationError:
+    """Say that the state of another stack lacks an output."""
+    stack = stack_of(block)
+    return EvaluationError(
+        f'the state of the stack "{stack}" has no output "{name}": apply {stack} first, as it is'
+        " not applied yet, or not since it has that output"
+    )
+
+
+def _outputs(
+    block: RemoteStateBlock, kind: str, config: Mapping[str, Any], workspace: str, root: Path
+) -> dict[str, Any]:
+    stack = stack_of(block)
+    try:
+        name, state = read_foreign(root, kind, config, workspace)
+    except UserError as error:
+        raise EvaluationError(
+            f'the state of the stack "{stack}" cannot be read: {error}'
+        ) from error
+    if state.empty and state.serial == 0:
+        raise EvaluationError(
+            f'the stack "{stack}" is not applied yet: there is no state in {name}; apply it first'
+        )
+    return {name: _value(output) for name, output in state.outputs.items()}
+
+
+def _value(output: Output) -> Any:
+    return convert(_language(output.value), _type(output.type))
+
+
+def _language(value: Any) -> Any:
+    """Return a value of a state's JSON as a value of the language."""
+    if isinstance(value, Number):
+        return parse_number(value.text)
+    if isinstance(value, float):
+        return from_float(value)
+    if isinstance(value, list):
+        return [_language(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _language(item) for key, item in value.items()}
+    return value
+
+
+def _type(written: Any) -> Type:
+    """Return a type from the form that states have: `["list", "string"]`."""
+    if isinstance(written, str):
+        return written
+    name, inner = written[0], written[1]
+    if name == "tuple":
+        return (name, tuple(_type(item) for item in inner))
+    if name == "object":
+        return (name, tuple((key, _type(inner[key])) for key in sorted(inner)))
+    return (name, _type(inner))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of the language as a backend's block holds it."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

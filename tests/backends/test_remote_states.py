@@ -1,0 +1,169 @@
+"""A stack that refers to another: `terraform_remote_state`, as cdktf writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_places import Place
+
+REFERENCE = "cross-stack-reference-input-first"
+OUTPUT = "cross-stack-output-opsconsole_hosthid"
+VALUE = f"${{data.terraform_remote_state.{REFERENCE}.outputs.{OUTPUT}}}"
+
+
+def first(app: Any, place: Place | Path) -> None:
+    """Write a stack with a host whose id the second one refers to."""
+    app.write(
+        "first",
+        place,
+        resource={"opsconsole_host": {"h": {"name": "jump"}}},
+        output={
+            OUTPUT: {"sensitive": True, "value": "${opsconsole_host.h.id}"},
+            "sizes": {"value": "${toset([2, 1.5])}"},
+        },
+    )
+
+
+def second(app: Any, place: Place | Path, own: Path, **blocks: Any) -> None:
+    """Write the stack that refers to it, with a state of its own beside."""
+    data: dict[str, Any] = {"backend": "local", "config": {"path": str(place)}}
+    if isinstance(place, Place):
+        data = {"backend": place.kind, "config": dict(place.block)}
+    if not isinstance(place, Place) or place.has_workspaces:
+        data["workspace"] = "${terraform.workspace}"
+    blocks.setdefault(
+        "resource", {"opsconsole_host": {"h": {"name": "behind", "jump_host_ids": [VALUE]}}}
+    )
+    app.write("second", own, data={"terraform_remote_state": {REFERENCE: data}}, **blocks)
+
+
+def test_every_backend_is_read(place: Place, app: Any, tmp_path: Path) -> None:
+    first(app, place)
+    second(app, place, tmp_path / "second.tfstate")
+    told = app.run("plan", "--stack=second", expect=1)
+    assert 'the stack "first" is not applied yet' in told
+    app.run("apply", "-auto-approve", "--stack=first")
+    app.run("apply", "-auto-approve", "--stack=second")
+    jump, behind = sorted(app.console.rows("hosts"), key=lambda row: row["name"], reverse=True)
+    assert behind["jump_host_ids"] == [jump["id"]]
+    assert "No changes." in app.run("plan", "--stack=second")
+    assert app.run("drift", "--program")
+
+
+def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None:
+    place = tmp_path / "first.tfstate"
+    first(app, place)
+    second(
+        app,
+        place,
+        tmp_path / "second.tfstate",
+        locals={"jump": VALUE},
+        resource={
+            "opsconsole_host": {
+                "h": {
+                    "name": "behind",
+                    "jump_host_ids": ["${local.jump}"],
+                    "depends_on": [f"data.terraform_remote_state.{REFERENCE}"],
+                }
+            }
+        },
+        output={
+            "sizes": {"value": f"${{data.terraform_remote_state.{REFERENCE}.outputs.sizes}}"},
+            "all": {"value": f"${{keys(data.terraform_remote_state.{REFERENCE}.outputs)}}"},
+        },
+    )
+    app.run("apply", "-auto-approve", "--stack=first")
+    saved = tmp_path / "saved.plan"
+    app.run("plan", "--stack=second", f"-out={saved}", "-preflight")
+    app.run("apply", str(saved))
+    outputs = json.loads(app.run("output", "-json", "--stack=second"))
+    assert outputs["sizes"]["value"] == [1.5, 2]
+    assert outputs["sizes"]["type"] == ["set", "number"]
+    assert outputs["all"]["value"] == [OUTPUT, "sizes"]
+    state = json.loads((tmp_path / "second.tfstate").read_text())
+    assert [item["type"] for item in state["resources"]] == ["opsconsole_host"]
+    app.run("graph", "--stack=second")
+    app.run("destroy", "-auto-approve", "--stack=second")
+
+
+def test_an_output_that_is_not_there_names_the_stack(app: Any, tmp_path: Path) -> None:
+    place = tmp_path / "first.tfstate"
+    app.write("first", place, output={"other": {"value": "x"}})
+    second(app, place, tmp_path / "second.tfstate")
+    app.run("apply", "-auto-approve", "--stack=first")
+    told = app.run("plan", "--stack=second", expect=1)
+    assert f'the state of the stack "first" has no output "{OUTPUT}"' in told
+    assert "apply first first" in told
+
+
+def test_defaults_stand_in_for_outputs_that_are_not_there(app: Any, tmp_path: Path) -> None:
+    place = tmp_path / "first.tfstate"
+    app.write("first", place, output={"other": {"value": "x"}})
+    app.run("apply", "-auto-approve", "--stack=first")
+    data = {"backend": "local", "config": {"path": str(place)}, "defaults": {"a": 1, "other": "y"}}
+    where = "data.terraform_remote_state.f"
+    app.write(
+        "second",
+        tmp_path / "second.tfstate",
+        data={"terraform_remote_state": {"f": data}},
+        output={"o": {"value": f"${{{where}.outputs.other}}-${{{where}.outputs.a}}"}},
+    )
+    app.run("apply", "-auto-approve", "--stack=second")
+    assert json.loads(app.run("output", "-json", "--stack=second"))["o"]["value"] == "x-1"
+
+
+def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) -> None:
+    place = tmp_path / "first.tfstate"
+    first(app, place)
+    second(app, place, tmp_path / "second.tfstate")
+    app.run("apply", "-auto-approve", "--stack=first")
+    app.run("apply", "-auto-approve", "--stack=second")
+    (tmp_path / "first.tfstate").write_text("{broken")
+    [jump] = [row for row in app.console.rows("hosts") if row["name"] == "behind"]
+    app.console.change("hosts", jump["id"], knowledge="changed")
+    report = app.folder / "drift.json"
+    app.run("drift", "--program", "--format", f"json={report}", expect=None)
+    found = json.loads(report.read_text())
+    assert [item["stack"] for item in found["findings"] if item["bucket"] == "changed"] == [
+        "second"
+    ]
+    assert any("first: its state was not read" in item["summary"] for item in found["diagnostics"])
+
+
+def test_a_backend_that_only_terraform_speaks_to_is_one_error_without_it(
+    app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = {"backend": "consul", "config": {"path": "x"}}
+    app.write(
+        "second",
+        tmp_path / "second.tfstate",
+        data={"terraform_remote_state": {"f": data}},
+        output={"o": {"value": "${data.terraform_remote_state.f.outputs.x}"}},
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
+    told = app.run("plan", "--stack=second", expect=1)
+    assert "no terraform or tofu is installed" in told
+
+
+@pytest.mark.terraform
+def test_terraform_plans_nothing_after_a_native_apply(
+    app: Any, tmp_path: Path, terraform: Callable[..., Any]
+) -> None:
+    place = tmp_path / "first.tfstate"
+    first(app, place)
+    second(app, place, tmp_path / "second.tfstate")
+    app.run("apply", "-auto-approve", "--stack=first")
+    app.run("apply", "-auto-approve", "--stack=second")
+    engine = terraform({}, app.console)
+    program = json.loads((app.folder / "cdktf.out/stacks/second/cdk.tf.json").read_text())
+    engine.write(program)
+    engine.init("-reconfigure")
+    assert engine.plan_run().code == 0
+    engine.apply()
+    assert "No changes." in app.run("plan", "--stack=second")
