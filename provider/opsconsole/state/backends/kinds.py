@@ -9,6 +9,8 @@ from typing import Any
 from opsconsole.state.backends.storage import DEFAULT, Storage
 
 _PLACES = {
+    "azurerm": ("opsconsole.state.backends.azurerm", "AzurermStorage"),
+    "gcs": ("opsconsole.state.backends.gcs", "GcsStorage"),
     "http": ("opsconsole.state.backends.http", "HttpStorage"),
     "pg": ("opsconsole.state.backends.pg", "PgStorage"),
     "s3": ("opsconsole.state.backends.s3", "S3Storage"),

@@ -20,7 +20,7 @@ from botocore.credentials import (
     DeferredRefreshableCredentials,
 )
 
-from opsconsole.state.backends.settings import Settings
+from opsconsole.state.backends.settings import Settings, trusted_file
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d+)([hms])")
@@ -78,7 +78,8 @@ def _config(settings: Settings) -> Config:
 def _verify(settings: Settings) -> bool | str | None:
     if settings.flag("insecure"):
         return False
-    return settings.text("custom_ca_bundle") or None
+    named = settings.text("custom_ca_bundle", "AWS_CA_BUNDLE")
+    return named or trusted_file() or None
 
 
 def _session(settings: Settings) -> boto3.Session:

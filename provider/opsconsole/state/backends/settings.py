@@ -80,6 +80,14 @@ class Settings:
         return [str(item) for item in found] if isinstance(found, list) else [str(found)]
 
 
+def trusted_file() -> str:
+    """Return the file of authorities that the environment names; empty where it names none.
+
+    Go reads SSL_CERT_FILE, so Terraform's users have it; the libraries here do not.
+    """
+    return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""
+
+
 def need_extra(kind: str, package: str, error: ImportError) -> UserError:
     """Say which extra brings the libraries of a backend."""
     return UserError(

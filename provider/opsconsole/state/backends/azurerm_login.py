@@ -1,0 +1,179 @@
+"""A client for Azure's blob service from the settings of an `azurerm` backend.
+
+Terraform's users name an access key, a SAS token, or who they are in Entra ID: a client with a
+secret, a certificate or an OIDC token, a managed identity, a workload, or the `az` command.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import httpx
+from azure.identity import (
+    AzureCliCredential,
+    CertificateCredential,
+    ClientAssertionCredential,
+    ClientSecretCredential,
+    DefaultAzureCredential,
+    ManagedIdentityCredential,
+    WorkloadIdentityCredential,
+)
+from azure.storage.blob import BlobServiceClient, ExponentialRetry
+
+from opsconsole.errors import UserError
+from opsconsole.state.backends.settings import Settings, trusted_file
+
+_CLOUDS = {
+    "public": ("core.windows.net", "login.microsoftonline.com", "management.azure.com"),
+    "usgovernment": (
+        "core.usgovcloudapi.net",
+        "login.microsoftonline.us",
+        "management.usgovcloudapi.net",
+    ),
+    "china": ("core.chinacloudapi.cn", "login.chinacloudapi.cn", "management.chinacloudapi.cn"),
+}
+
+
+def service(settings: Settings, account: str) -> Any:
+    """Return a client for the account; nothing is asked of it yet, unless its key is looked up."""
+    suffix, authority, manager = _cloud(settings)
+    address = f"https://{account}.blob.{suffix}"
+    if key := settings.text("access_key", "ARM_ACCESS_KEY"):
+        credential: Any = {"account_name": account, "account_key": key}
+    elif token := settings.text("sas_token", "ARM_SAS_TOKEN"):
+        credential = token.removeprefix("?")
+    else:
+        credential = _identity(settings, authority)
+        group = settings.text("resource_group_name")
+        if group and not settings.flag("use_azuread_auth", "ARM_USE_AZUREAD"):
+            key = _looked_up_key(settings, account, group, manager, credential)
+            credential = {"account_name": account, "account_key": key}
+    return BlobServiceClient(
+        address,
+        credential=credential,
+        connection_verify=trusted_file() or True,
+        connection_timeout=15,
+        retry_policy=ExponentialRetry(initial_backoff=1, increment_base=2, retry_total=3),
+    )
+
+
+def _cloud(settings: Settings) -> tuple[str, str, str]:
+    name = settings.text("environment", "ARM_ENVIRONMENT", default="public")
+    if name not in _CLOUDS:
+        raise UserError(
+            f'The azurerm backend knows no environment "{name}".', f"One of: {', '.join(_CLOUDS)}."
+        )
+    return _CLOUDS[name]
+
+
+def _identity(settings: Settings, authority: str) -> Any:
+    """Return the credential that the settings ask for; the libraries' own chain at the end."""
+    client = _or_file(settings, "client_id", "ARM_CLIENT_ID")
+    tenant = settings.text("tenant_id", "ARM_TENANT_ID")
+    secret = _or_file(settings, "client_secret", "ARM_CLIENT_SECRET")
+    where = {"authority": authority}
+    if client and tenant and secret:
+        return ClientSecretCredential(tenant, client, secret, **where)
+    if client and tenant and (found := _certificate(settings)):
+        return CertificateCredential(tenant, client, **found, **where)
+    if settings.flag("use_oidc", "ARM_USE_OIDC"):
+        return ClientAssertionCredential(tenant, client, lambda: _oidc_token(settings), **where)
+    if settings.flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"):
+        return WorkloadIdentityCredential(
+            **({"client_id": client} if client else {}), **({"tenant_id": tenant} if tenant else {})
+        )
+    if settings.flag("use_msi", "ARM_USE_MSI"):
+        return ManagedIdentityCredential(client_id=client or None)
+    if settings.flag("use_cli", "ARM_USE_CLI", default=False):
+        return AzureCliCredential(tenant_id=tenant)
+    return DefaultAzureCredential(exclude_interactive_browser_credential=True, **where)
+
+
+def _certificate(settings: Settings) -> dict[str, Any]:
+    password = settings.text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")
+    extra = {"password": password} if password else {}
+    if path := settings.text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH"):
+        return {"certificate_path": path, **extra}
+    if text := settings.text("client_certificate", "ARM_CLIENT_CERTIFICATE"):
+        return {"certificate_data": base64.b64decode(text), **extra}
+    return {}
+
+
+def _or_file(settings: Settings, name: str, variable: str) -> str:
+    path = settings.text(f"{name}_file_path", f"{variable}_FILE_PATH")
+    return settings.text(name, variable) or (_text_of(path) if path else "")
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError as error:
+        raise UserError(f"The azurerm backend cannot read {path}: {error.strerror}.") from error
+
+
+def _oidc_token(settings: Settings) -> str:
+    """Return the token of a pipeline: given, in a file, or asked of the pipeline's service."""
+    if token := settings.text("oidc_token", "ARM_OIDC_TOKEN"):
+        return token
+    if path := settings.text("oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH"):
+        return _text_of(path)
+    address = settings.text(
+        "oidc_request_url",
+        "ARM_OIDC_REQUEST_URL",
+        "ACTIONS_ID_TOKEN_REQUEST_URL",
+        "SYSTEM_OIDCREQUESTURI",
+    )
+    bearer = settings.text(
+        "oidc_request_token",
+        "ARM_OIDC_REQUEST_TOKEN",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        "SYSTEM_ACCESSTOKEN",
+    )
+    if not address or not bearer:
+        raise UserError(
+            "The azurerm backend is told to use OIDC, and there is no token.",
+            "Set ARM_OIDC_TOKEN or ARM_OIDC_TOKEN_FILE_PATH, or let the pipeline's job write"
+            " id-tokens.",
+        )
+    connection = settings.text(
+        "ado_pipeline_service_connection_id",
+        "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID",
+        "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID",
+    )
+    headers = {"Authorization": f"Bearer {bearer}", "Accept": "application/json"}
+    try:
+        if connection:
+            asked = httpx.URL(address).copy_merge_params(
+                {"api-version": "7.1", "serviceConnectionId": connection}
+            )
+            answer = httpx.post(asked, headers=headers, content=b"").raise_for_status()
+            return str(answer.json()["oidcToken"])
+        asked = httpx.URL(address).copy_merge_params({"audience": "api://AzureADTokenExchange"})
+        return str(httpx.get(asked, headers=headers).raise_for_status().json()["value"])
+    except (httpx.HTTPError, ValueError, LookupError) as error:
+        raise UserError(
+            f"The azurerm backend got no OIDC token from the pipeline: {error}.",
+            "Let the job write id-tokens.",
+        ) from error
+
+
+def _looked_up_key(
+    settings: Settings, account: str, group: str, manager: str, credential: Any
+) -> str:
+    """Return an access key of the account, as Terraform looks it up."""
+    subscription = settings.need("subscription_id", "ARM_SUBSCRIPTION_ID")
+    token = credential.get_token(f"https://{manager}/.default").token
+    address = (
+        f"https://{manager}/subscriptions/{subscription}/resourceGroups/{group}/providers"
+        f"/Microsoft.Storage/storageAccounts/{account}/listKeys?api-version=2023-05-01"
+    )
+    try:
+        answer = httpx.post(address, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+        return str(answer.raise_for_status().json()["keys"][0]["value"])
+    except (httpx.HTTPError, ValueError, LookupError) as error:
+        raise UserError(
+            f"The azurerm backend cannot look up the key of {account}: {error}.",
+            "Let this identity list the account's keys, or set `use_azuread_auth`.",
+        ) from error

@@ -1,0 +1,327 @@
+"""State in Google Cloud Storage: Terraform's `gcs` backend.
+
+The lock is an object that is made only where there is none; its generation is the lock's ID. A
+state is replaced only if its own generation is the one that was read.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from opsconsole.errors import UserError
+from opsconsole.state.backends.settings import Settings, need_extra, trusted_file
+from opsconsole.state.backends.storage import (
+    DEFAULT,
+    Companion,
+    LockHeld,
+    LockLost,
+    no_such_lock,
+)
+from opsconsole.state.lock import LockInfo
+
+try:
+    with warnings.catch_warnings():
+        # The library warns of a package for gRPC, which nothing here uses.
+        warnings.simplefilter("ignore", ImportWarning)
+        import google.auth
+        from google.api_core import exceptions
+        from google.auth import impersonated_credentials
+        from google.auth.exceptions import GoogleAuthError
+        from google.cloud import storage
+        from google.oauth2 import credentials, service_account
+        from requests.exceptions import RequestException
+except ImportError as error:
+    raise need_extra("gcs", "google-cloud-storage", error) from error
+
+_SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
+_TIMEOUT = (15, 600)
+
+
+class GcsStorage:
+    """One object of a bucket."""
+
+    lockable = True
+    keeps_companions = True
+
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+        settings = Settings("gcs", block)
+        self._settings = settings
+        self._bucket_name = settings.need("bucket")
+        prefix = settings.text("prefix").strip("/")
+        self._folder = f"{prefix}/" if prefix else ""
+        self._stem = f"{self._folder}{workspace}"
+        self._kms = settings.text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY") or None
+        self._secret = _encryption_key(settings)
+        self.name = f"gs://{self._bucket_name}/{self._stem}.tfstate"
+        self._client: Any = None
+        self._info: LockInfo | None = None
+        self._seen: int | None = None
+
+    def read(self) -> bytes:
+        """Return the state's bytes; none when there is no object."""
+        with self._talking("read"):
+            data, self._seen = self._get(f"{self._stem}.tfstate", self._secret)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Replace the object if its generation is the one that was read."""
+        if self._seen is None:
+            raise ValueError("read first")
+        with self._talking("write"):
+            self.check_lock()
+            name = f"{self._stem}.tfstate"
+            try:
+                self._seen = self._put(name, data, self._secret, self._seen)
+            except exceptions.PreconditionFailed as error:
+                found, generation = self._get(name, self._secret)
+                if found != data:
+                    why = "someone else wrote the state since it was read"
+                    raise LockLost(self.name, why) from error
+                self._seen = generation
+
+    def lock(self, info: LockInfo) -> None:
+        """Make the lock's object. A lost answer of an earlier try is known again by its content."""
+        info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
+        with self._talking("lock"):
+            try:
+                generation = self._put(self._lock_name, info.to_json(), None, 0)
+            except exceptions.PreconditionFailed as error:
+                data, generation = self._get(self._lock_name, None)
+                if data != info.to_json():
+                    raise LockHeld(self.name, _holder(data, generation)) from error
+        self._info = replace(info, id=str(generation))
+
+    def unlock(self) -> None:
+        """Delete the lock's object, if it is of this run's generation."""
+        info, self._info = self._info, None
+        if info is not None:
+            with self._talking("unlock"):
+                self._delete_lock(info.id)
+
+    def check_lock(self) -> None:
+        """Look whether the lock's object is of this run's generation."""
+        if self._info is None:
+            return
+        with self._talking("check the lock of"):
+            data, generation = self._get(self._lock_name, None)
+        if str(generation) != self._info.id:
+            holder = _holder(data, generation)
+            why = f"it is locked by {holder}" if holder else "someone released it"
+            raise LockLost(self.name, why)
+
+    def force_unlock(self, lock_id: str) -> None:
+        """Delete the lock's object, if it is of this generation."""
+        holder = self.holder()
+        if holder is None or holder.id != lock_id:
+            raise no_such_lock(self.name, lock_id, holder)
+        with self._talking("unlock"):
+            self._delete_lock(lock_id)
+
+    def holder(self) -> LockInfo | None:
+        """Return who holds the lock; the ID is the generation."""
+        with self._talking("read the lock of"):
+            return _holder(*self._get(self._lock_name, None))
+
+    def read_companion(self, which: Companion) -> bytes:
+        """Return the object beside the state; none when there is none."""
+        with self._talking("read what is beside"):
+            return self._get(f"{self._stem}.{which}", self._secret)[0]
+
+    def write_companion(self, which: Companion, data: bytes) -> None:
+        """Replace the object beside the state; without bytes, remove it."""
+        with self._talking("write what is beside"):
+            if data:
+                self._put(f"{self._stem}.{which}", data, self._secret, None)
+            else:
+                self._delete(f"{self._stem}.{which}")
+
+    def workspaces(self) -> list[str]:
+        """Return the workspaces that hold a state in this prefix."""
+        with self._talking("list the workspaces of"):
+            listed = self._connected().list_blobs(
+                self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
+            )
+            found = {item.name.removeprefix(self._folder) for item in listed}
+        names = {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
+        return [DEFAULT, *sorted(names - {DEFAULT})]
+
+    def delete(self) -> None:
+        """Delete the object and its companions."""
+        with self._talking("delete"):
+            for which in Companion:
+                self._delete(f"{self._stem}.{which}")
+            self._delete(f"{self._stem}.tfstate")
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def _lock_name(self) -> str:
+        return f"{self._stem}.tflock"
+
+    def _get(self, name: str, secret: bytes | None) -> tuple[bytes, int]:
+        """Return the bytes and the generation of an object; nothing and 0 where there is none."""
+        blob = self._blob(name, secret)
+        try:
+            data = blob.download_as_bytes(timeout=_TIMEOUT)
+        except exceptions.NotFound as error:
+            if "bucket" in str(error).lower() and not self._has_bucket():
+                raise
+            return b"", 0
+        if not blob.generation:
+            blob.reload(timeout=_TIMEOUT)
+        return data, int(blob.generation)
+
+    def _has_bucket(self) -> bool:
+        try:
+            next(iter(self._connected().list_blobs(self._bucket_name, max_results=1)), None)
+        except exceptions.NotFound:
+            return False
+        return True
+
+    def _put(self, name: str, data: bytes, secret: bytes | None, before: int | None) -> int:
+        blob = self._blob(name, secret, kms=self._kms if name != self._lock_name else None)
+        blob.upload_from_string(
+            data,
+            content_type="application/json",
+            if_generation_match=before,
+            timeout=_TIMEOUT,
+            checksum="auto",
+        )
+        return int(blob.generation)
+
+    def _delete(self, name: str) -> None:
+        with contextlib.suppress(exceptions.NotFound):
+            self._blob(name, None).delete(timeout=_TIMEOUT)
+
+    def _delete_lock(self, generation: str) -> None:
+        if str(self._get(self._lock_name, None)[1]) != generation:
+            return
+        blob = self._blob(self._lock_name, None)
+        with contextlib.suppress(exceptions.NotFound, exceptions.PreconditionFailed):
+            blob.delete(if_generation_match=int(generation), timeout=_TIMEOUT)
+
+    def _blob(self, name: str, secret: bytes | None, kms: str | None = None) -> Any:
+        bucket = self._connected().bucket(self._bucket_name)
+        return bucket.blob(name, encryption_key=secret, kms_key_name=kms)
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            self._client = _client(self._settings)
+        return self._client
+
+    @contextmanager
+    def _talking(self, action: str) -> Iterator[None]:
+        """Translate the library's exceptions."""
+        try:
+            yield
+        except GoogleAuthError as error:
+            raise UserError(
+                f"Cannot {action} the state {self.name}: {_said(error)}.", _LOG_IN
+            ) from error
+        except exceptions.GoogleAPICallError as error:
+            raise UserError(
+                f"Cannot {action} the state {self.name}: {_said(error)}.", _remedy(error)
+            ) from error
+        except (RequestException, exceptions.GoogleAPIError, OSError) as error:
+            raise UserError(
+                f"Cannot {action} the state {self.name}: {_said(error)}.",
+                "Check the network, the proxy and `storage_custom_endpoint`, then run again.",
+            ) from error
+
+
+_LOG_IN = (
+    "Log in (`gcloud auth application-default login`), or name credentials that may use the"
+    " bucket: GOOGLE_CREDENTIALS, `credentials`, `impersonate_service_account`."
+)
+
+
+def _client(settings: Settings) -> Any:
+    made, project = _credentials(settings)
+    target = settings.text(
+        "impersonate_service_account",
+        "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT",
+        "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
+    )
+    if target:
+        made = impersonated_credentials.Credentials(
+            made, target, _SCOPES, delegates=settings.texts("impersonate_service_account_delegates")
+        )
+    endpoint = settings.text(
+        "storage_custom_endpoint",
+        "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT",
+        "GOOGLE_STORAGE_CUSTOM_ENDPOINT",
+    )
+    options = None
+    if endpoint:
+        parts = urlsplit(endpoint)
+        options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
+    client = storage.Client(project=project or "none", credentials=made, client_options=options)
+    if authorities := trusted_file():
+        client._http.verify = authorities
+    return client
+
+
+def _credentials(settings: Settings) -> tuple[Any, str]:
+    """Return credentials as Terraform's users have them, and the project that they name."""
+    if token := settings.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"):
+        return credentials.Credentials(token), ""
+    given = settings.text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS")
+    if not given:
+        made, project = google.auth.default(scopes=_SCOPES)
+        return made, str(project or "")
+    try:
+        text = given if given.lstrip().startswith("{") else Path(given).expanduser().read_text()
+        info = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"The credentials of the gcs backend are neither JSON nor a file of it: {error}."
+        ) from error
+    if info.get("type") == "service_account":
+        made = service_account.Credentials.from_service_account_info(info, scopes=_SCOPES)
+        return made, str(info.get("project_id") or "")
+    made, project = google.auth.load_credentials_from_dict(info, scopes=_SCOPES)
+    return made, str(project or "")
+
+
+def _encryption_key(settings: Settings) -> bytes | None:
+    key = settings.text("encryption_key", "GOOGLE_ENCRYPTION_KEY")
+    if not key:
+        return None
+    try:
+        return base64.b64decode(key, validate=True)
+    except ValueError as error:
+        raise UserError("`encryption_key` of the gcs backend is not base64.") from error
+
+
+def _holder(data: bytes, generation: int) -> LockInfo | None:
+    if not generation:
+        return None
+    info = LockInfo.parse(data) or LockInfo(who="someone whom the lock does not name")
+    return replace(info, id=str(generation))
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, (exceptions.Unauthorized, exceptions.Forbidden)):
+        return _LOG_IN
+    if isinstance(error, exceptions.NotFound):
+        return "Make the bucket, or correct `bucket`."
+    if isinstance(error, exceptions.RequestRangeNotSatisfiable):
+        return "Run again."
+    return "Check the backend's settings, then run again."
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
