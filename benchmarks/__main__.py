@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import constructs, drift, native, startup, terraform, transport
+from benchmarks import constructs, drift, flow, native, startup, terraform, transport
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
-SUBJECTS = ("startup", "terraform", "native", "drift", "transport", "constructs")
+SUBJECTS = ("startup", "terraform", "native", "drift", "transport", "flow", "constructs")
 
 
 def main() -> None:
@@ -34,6 +34,7 @@ def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Se
         "native": lambda: native.section(terraform.find_terraform(), full=options.full),
         "drift": _drift,
         "transport": _transport,
+        "flow": _flow,
         "constructs": _constructs,
     }
     for subject in chosen:
@@ -78,6 +79,29 @@ def _transport() -> Section:
             )
             for row in rows
         ],
+    )
+
+
+def _flow() -> Section:
+    """At most 1.2 times the requests needed, 0.8 of the best goodput, no more than a stall."""
+    figures = []
+    for row in flow.rows():
+        sent = f"{row.sent / row.case.requests:.2f} sent for 1"
+        if row.case.stall:
+            cost = f"{row.extra_seconds:.1f} s"
+            kept = row.failed == 0 and row.extra_seconds <= flow.STALL + 6
+            limit = f"{flow.STALL:.0f} s and a little, none failed"
+            figures.append(Figure(row.case.name, cost, sent, None, limit, kept))
+            continue
+        ratio = row.goodput / row.best
+        kept = row.failed == 0 and ratio >= 0.8 and row.sent <= 1.2 * row.case.requests
+        best = f"{row.best:,.1f}/s with {row.setting}, {sent}"
+        limit = "0.8x at least, 1.2 sent at most"
+        figures.append(Figure(row.case.name, f"{row.goodput:,.1f}/s", best, ratio, limit, kept))
+    return Section(
+        "Flow control: requests done a second, beside the best fixed setting",
+        figures,
+        "The seconds are those that a stall of the console costs.",
     )
 
 

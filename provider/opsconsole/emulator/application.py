@@ -16,6 +16,7 @@ from opsconsole.emulator.console import Console
 from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
+from opsconsole.emulator.load import Load, crowding
 from opsconsole.emulator.refusal import Refusal
 from opsconsole.emulator.traffic import Entry, Traffic
 
@@ -47,6 +48,7 @@ class Application:
         self._door = door
         self._control = control
         self._latency = latency
+        self._load = Load()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -63,8 +65,10 @@ class Application:
         entry = self._traffic.begin(operation, method, path, query, body, time.monotonic())
         status = 0
         try:
-            if self._latency:
-                await asyncio.sleep(self._latency)
+            profile = self._console.profile
+            self._load.admit(profile, time.monotonic())
+            if wait := self._latency + crowding(profile, self._traffic.in_flight):
+                await asyncio.sleep(wait)
             fault = (
                 self._faults.meet(method, operation, path, body) if self._faults.waiting else None
             )
@@ -79,8 +83,18 @@ class Application:
                 await _send(send, answer.status, answer.body, [_JSON])
             else:
                 status = await self._spoil(scope, receive, send, entry, fault, answer)
+        except Refusal as refusal:
+            status = refusal.status
+            await self._refuse(send, entry, refusal)
         finally:
             self._traffic.end(entry, status, time.monotonic())
+
+    async def _refuse(self, send: Send, entry: Entry, refusal: Refusal) -> None:
+        entry.request_id = self._console.store.new_id("req")
+        headers = [_JSON]
+        if (seconds := self._console.profile.retry_after) is not None:
+            headers.append((b"retry-after", str(seconds).encode()))
+        await _send(send, refusal.status, encode(refusal.body(entry.request_id)), headers)
 
     async def _met(
         self, fault: Fault, scope: Scope, entry: Entry, ids: tuple[str, ...], body: bytes

@@ -100,6 +100,12 @@ class Profile:
     total_count_parameter: str = "include"
     unknown_parameters: Literal["ignored", "refused"] = "ignored"
 
+    # Limits: a token bucket, and answers that take longer the more requests are in flight.
+    requests_per_second: int | None = None
+    requests_at_once: int | None = None
+    retry_after: int | None = None
+    crowding_microseconds: int = 0
+
     # Beyond the documented eleven.
     extra: frozenset[str] = frozenset()
     cookie_name: str = "console_session"

@@ -170,8 +170,19 @@ CASCADES = (
     ),
 )
 
+LIMITS = (
+    Profile(
+        name="limited",
+        summary="Answers 500 requests a second, 100 at once, and becomes slow under load.",
+        requests_per_second=500,
+        requests_at_once=100,
+        retry_after=1,
+        crowding_microseconds=20,
+    ),
+)
+
 
 @cache
 def profiles() -> dict[str, Profile]:
     """Return the named profiles, `default` first. The result is shared: leave it as it is."""
-    return {item.name: item for item in (*PLAIN, *LISTS, *IMPORTS, *VALUES, *CASCADES)}
+    return {item.name: item for item in (*PLAIN, *LISTS, *IMPORTS, *VALUES, *CASCADES, *LIMITS)}

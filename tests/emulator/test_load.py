@@ -1,0 +1,64 @@
+"""A console under load: its token bucket, and answers that take longer beside others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from opsconsole.emulator.load import Load, crowding
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.refusal import Refusal
+from opsconsole.emulator.running import serve
+
+
+def profile(**switches):
+    return dataclasses.replace(profiles()["default"], **switches)
+
+
+def accepted(load, limited, moments):
+    count = 0
+    for now in moments:
+        try:
+            load.admit(limited, now)
+        except Refusal as refusal:
+            assert (refusal.status, refusal.code) == (429, "RATE_LIMITED")
+        else:
+            count += 1
+    return count
+
+
+def test_a_bucket_fills_at_its_rate_up_to_what_it_holds():
+    load, limited = Load(), profile(requests_per_second=10, requests_at_once=3)
+    assert accepted(load, limited, [0.0] * 5) == 3
+    assert accepted(load, limited, [0.05, 0.1, 0.11]) == 1
+    assert accepted(load, limited, [60.0] * 5) == 3
+    assert accepted(Load(), profile(requests_per_second=10), [0.0] * 50) == 10
+    assert accepted(Load(), profile(), [0.0] * 50) == 50
+
+
+def test_answers_wait_by_the_square_of_what_is_in_flight():
+    assert crowding(profile(crowding_microseconds=1000), 10) == pytest.approx(0.1)
+    assert crowding(profile(), 1000) == 0
+
+
+def test_refusals_are_answered_and_logged():
+    limited = profile(requests_per_second=1, requests_at_once=1, retry_after=7)
+    with serve(limited) as console:
+        address = f"{console.base_url}/api/v1/specialties/search"
+        asked = urllib.request.Request(
+            address, headers={"Authorization": f"Bearer {console.api_key}"}
+        )
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            for _ in range(50):
+                urllib.request.urlopen(asked).close()
+        with caught.value as refused:
+            body = json.load(refused)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "7")
+        assert (body["code"], body["request_id"][:4]) == ("RATE_LIMITED", "req_")
+        assert console.requests()[-1]["status"] == 429
+        console.switch(requests_per_second=None)
+        urllib.request.urlopen(asked).close()
