@@ -16,6 +16,7 @@ _INCREASE_REQUESTS = 40
 _SEARCH_SECONDS = 0.5
 _COST_SHARE = 15.0
 _VAGUE = 1.5
+_BOLDEST = 16.0
 _FIRST_BACKOFF = 0.25
 _LONGEST_BACKOFF = 2.0
 _LEAST_RATE = 0.05
@@ -119,7 +120,7 @@ class Pace:
         measured = self._accepted / max(self._last_sent - self._refused_at, 0.001)
         refused = self.rate(now) or self._accepted / max(sent - self._first_sent, 0.001)
         self._vague = self._vague + 1 if refused > _VAGUE * measured else 0
-        base = _DECREASE * math.sqrt(measured * refused)
+        base = _DECREASE * math.sqrt(measured * min(refused, _BOLDEST * measured))
         self._base = max(_LEAST_RATE, base)
 
     def _pause(self) -> float:

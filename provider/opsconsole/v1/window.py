@@ -60,6 +60,7 @@ class Window:
         self._rest = 0
         self._patience = 1
         self._trying_fewer: bool | None = None
+        self._more_did_harm = False
         self._changed_at = float("-inf")
         self._cut_at = float("-inf")
         self._samples: defaultdict[str, list[float]] = defaultdict(list)
@@ -126,18 +127,22 @@ class Window:
             self._try(seen, now, most)
             return
         self._factor = 1.5
-        self._trying_fewer = not fewer
+        self._trying_fewer = self._more_did_harm = not fewer
         self._rest = self._patience - 1
         self._patience = min(_LONGEST_REST, 4 * self._patience)
         self._resize(before.size, now)
 
     def _try(self, seen: _Measured, now: float, most: int) -> None:
-        """Try another size than the one seen; fewer only where answers have become slower."""
+        """Try another size than the one seen.
+
+        Fewer are tried only where answers have become slower, or where more did harm: the first
+        answers, with which others are compared, may have been slow for another reason.
+        """
         slowed = max(seconds / self._shortest[name] for name, seconds in seen.seconds.items())
         size = seen.size
         if self._trying_fewer is None:
             self._trying_fewer = slowed > _MUCH_SLOWED
-        if size == 1 or slowed < _SLOWED:
+        if size == 1 or (slowed < _SLOWED and not self._more_did_harm):
             self._trying_fewer = False
         elif size >= most:
             self._trying_fewer = True
