@@ -22,12 +22,14 @@ class Backend(Protocol):
         unresolved: Where its calls of unknown outcome are listed.
         backup: Where `back_up` copies it; None where a write replaces it whole or not at all.
         name: What to call it in messages.
+        keeps_companions: Whether the journal and the unresolved calls are stored beside it too.
     """
 
     journal: Path
     unresolved: Path
     backup: Path | None
     name: str
+    keeps_companions: bool
 
     def open(self) -> None:
         """Exclude others."""
@@ -41,5 +43,42 @@ class Backend(Protocol):
     def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
         """Replace the state, durably; return what it is stored under, which may differ."""
 
+    def check(self) -> None:
+        """Do nothing while others are excluded; raise LockLost."""
+
+    def fetch_journal(self) -> bytes:
+        """Return the journal that is stored beside the state; none when there is none."""
+
+    def store_journal(self, data: bytes) -> None:
+        """Replace the journal that is stored beside the state; without bytes, remove it."""
+
+    def fetch_unresolved(self) -> None:
+        """Bring the list of unresolved calls here, where it is stored beside the state."""
+
+    def store_unresolved(self) -> None:
+        """Store the list of unresolved calls beside the state."""
+
     def close(self) -> None:
         """Let others in."""
+
+
+class NoCompanions:
+    """For a backend whose journal lies on this machine only."""
+
+    keeps_companions = False
+
+    def check(self) -> None:
+        """Do nothing: nobody takes this lock away."""
+
+    def fetch_journal(self) -> bytes:
+        """Return nothing: the journal lies beside the state already."""
+        return b""
+
+    def store_journal(self, data: bytes) -> None:
+        """Do nothing: the journal lies beside the state already."""
+
+    def fetch_unresolved(self) -> None:
+        """Do nothing: the list lies beside the state already."""
+
+    def store_unresolved(self) -> None:
+        """Do nothing: the list lies beside the state already."""

@@ -9,12 +9,13 @@ import asyncio
 import fcntl
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.state.failures import refused
 from opsconsole.state.local import sync_directory
+from opsconsole.state.mirror import Mirror
 from opsconsole.state.objects import Change
 from opsconsole.state.records import (
     Intent,
@@ -36,21 +37,28 @@ class Journal:
     not the record of what a call in flight has done.
     """
 
-    def __init__(self, path: Path, descriptor: int, size: int) -> None:
+    def __init__(
+        self, path: Path, descriptor: int, size: int, mirror: Mirror | None = None
+    ) -> None:
         self.path = path
+        self.mirror = mirror
         self._descriptor = descriptor
         self._size = size
         self._reserved = os.fstat(descriptor).st_size
         self._waiting: list[Record] = []
         self._appended = 0
+        self._written = 0
         self._durable = 0
         self._list_lock = threading.Lock()
         self._file_lock = threading.Lock()
         self._flushing: asyncio.Future[None] | None = None
 
     @classmethod
-    def create(cls, path: Path) -> Journal:
+    def create(cls, path: Path, mirror: Mirror | None = None) -> Journal:
         """Begin a journal.
+
+        Args:
+            mirror: What else must hold a record before it counts as durable.
 
         Raises:
             UserError: There is one already, or it cannot be written.
@@ -63,7 +71,7 @@ class Journal:
             raise refused("write", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         sync_directory(path.parent)
-        return cls(path, descriptor, 0)
+        return cls(path, descriptor, 0, mirror)
 
     @classmethod
     def resume(cls, path: Path) -> tuple[Journal, list[Record]]:
@@ -90,6 +98,11 @@ class Journal:
             os.close(descriptor)
             raise
         return cls(path, descriptor, size), records
+
+    @property
+    def appended(self) -> int:
+        """How many records were appended."""
+        return self._appended
 
     def append(self, record: Record) -> None:
         """Add a record to what the next flush writes."""
@@ -132,19 +145,28 @@ class Journal:
         with self._file_lock:
             with self._list_lock:
                 batch = self._waiting[:]
-            if not batch:
-                return
-            lines = b"".join([encode_line(encode_record(item), self._size) for item in batch])
-            try:
-                self._make_room(batch, len(lines))
-                _write(self._descriptor, lines, self._size)
-                os.fdatasync(self._descriptor)
-            except OSError as error:
-                raise refused("write", self.path, error, "No further call is made.") from error
-            self._size += len(lines)
+            if batch:
+                self._write_here(batch)
+            durable = self._written
+            if self.mirror is not None:
+                self.mirror.store()
             with self._list_lock:
-                del self._waiting[: len(batch)]
-                self._durable += len(batch)
+                self._durable = durable
+
+    def _write_here(self, batch: Sequence[Record]) -> None:
+        lines = b"".join([encode_line(encode_record(item), self._size) for item in batch])
+        try:
+            self._make_room(batch, len(lines))
+            _write(self._descriptor, lines, self._size)
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise refused("write", self.path, error, "No further call is made.") from error
+        self._size += len(lines)
+        with self._list_lock:
+            del self._waiting[: len(batch)]
+            self._written += len(batch)
+        if self.mirror is not None:
+            self.mirror.add(batch)
 
     def _make_room(self, batch: Iterable[Record], length: int) -> None:
         needed = self._size + length

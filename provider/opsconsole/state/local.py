@@ -12,7 +12,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
-from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backend import NoCompanions, SnapshotMeta
 from opsconsole.state.failures import refused
 from opsconsole.state.lock import LockInfo, StateLock, is_file
 from opsconsole.state.model import encoded
@@ -48,7 +48,7 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
     return folder / workspace / "terraform.tfstate"
 
 
-class LocalBackend:
+class LocalBackend(NoCompanions):
     """A state file on this machine, from `open` to `close`.
 
     Args:

@@ -11,6 +11,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backends.configured import configured
 from opsconsole.state.backends.kinds import is_native, storage_for
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.cadence import Cadence
@@ -27,6 +28,7 @@ from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 from opsconsole.state.records import (
     Ended,
+    Intent,
     Record,
     Started,
     Writing,
@@ -63,6 +65,7 @@ def backend_for(
     state_path: Path | None = None,
     journals: Path | None = None,
     workspace: str | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> LocalBackend | RemoteBackend | StorageBackend:
     """Choose the backend of a program.
 
@@ -73,6 +76,7 @@ def backend_for(
         operation: What this process does, for whoever waits for the lock: `plan`, `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
+        given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
         journals: Where the journal of a remote state lies; None is the working directory.
 
     Raises:
@@ -84,6 +88,8 @@ def backend_for(
     if isinstance(settings, list):
         settings = settings[0] if settings else {}
     workspace = workspace or workspace_of(directory)
+    if state_path is None and given is not None:
+        settings = configured(directory, kind, settings or {}, given)
     if state_path is None and is_native(kind):
         storage = storage_for(kind, settings or {}, workspace)
         return StorageBackend(
@@ -129,8 +135,9 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
     """
     backend.open()
     try:
+        backend.fetch_unresolved()
         state, folded = _load(backend)
-        pace = cadence or (Cadence() if backend.backup else Cadence(share=0.25))
+        pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
         return StateSession(backend, state, pace, folded)
     except BaseException:
         backend.close()
@@ -175,6 +182,9 @@ def read_foreign(
 
 def _read_once(backend: Backend) -> State:
     records = _journalled(backend.journal)
+    stored = backend.fetch_journal()
+    if stored and not _same_run(records, stored):
+        records = decode_lines(stored, backend.name)[0]
     data = backend.read()
     if not records:
         return State.parse(data, backend.name)
@@ -192,7 +202,35 @@ def _journalled(journal: Path) -> list[Record]:
     return decode_lines(data.rstrip(b"\0"), str(journal))[0]
 
 
+def _same_run(records: Sequence[Record], stored: bytes) -> bool:
+    """Tell whether a journal here is of the run whose journal is stored: then it knows more."""
+    here = next((item.at for item in records if isinstance(item, Started)), None)
+    there = decode_lines(stored, "the stored journal")[0]
+    return here is not None and here in [item.at for item in there if isinstance(item, Started)]
+
+
 def _load(backend: Backend) -> tuple[State, int]:
+    stored = backend.fetch_journal()
+    if not backend.keeps_companions or not stored:
+        # What lies here alone was taken in elsewhere, or ended before it was to send anything.
+        return _load_here(backend, listing=not backend.keeps_companions)
+    folded = 0
+    if backend.journal.exists() and not _same_run(_journalled(backend.journal), stored):
+        folded = _load_here(backend, listing=False)[1]
+    if not backend.journal.exists():
+        replace_durably(backend.journal, stored)
+    state, count = _load_here(backend, listing=True)
+    backend.store_unresolved()
+    backend.store_journal(b"")
+    return state, folded + count
+
+
+def _load_here(backend: Backend, *, listing: bool) -> tuple[State, int]:
+    """Read the state, and take in the journal that lies on this machine.
+
+    Args:
+        listing: Whether its open intents are listed as unresolved.
+    """
     data = backend.read()
     if not backend.journal.exists():
         return State.parse(data, backend.name), 0
@@ -201,20 +239,22 @@ def _load(backend: Backend) -> tuple[State, int]:
         if not any(isinstance(record, Started) for record in records):
             journal.remove()
             return State.parse(data, backend.name), 0
-        return _take_in(backend, journal, records, data)
+        return _take_in(backend, journal, records, data, listing=listing)
     except BaseException:
         journal.close()
         raise
 
 
 def _take_in(
-    backend: Backend, journal: Journal, records: Sequence[Record], data: bytes
+    backend: Backend, journal: Journal, records: Sequence[Record], data: bytes, *, listing: bool
 ) -> tuple[State, int]:
     folded = fold(records, data, _backup(backend), backend.name)
     state = folded.state
     ended = isinstance(records[-1], Ended)
-    if not ended:
+    if not ended and listing:
         _list_unresolved(backend, records)
+    elif not ended:
+        _strike_settled(backend, records)
     backed_up = any(isinstance(record, Writing) for record in records)
     if folded.rebased is not None:
         replace_durably(backend.journal, encode_records(folded.rebased))
@@ -235,6 +275,17 @@ def _take_in(
     journal.flush_now()
     journal.remove()
     return state, 0 if ended else len(changes_of(records))
+
+
+def _strike_settled(backend: Backend, records: Sequence[Record]) -> None:
+    """Strike calls whose outcome only this journal knows off the list that others made."""
+    left_open = {call.id for call in open_intents(records)}
+    settled = {item.id for item in records if isinstance(item, Intent)} - left_open
+    listed = read_unresolved(backend.unresolved)
+    if any(call.id in settled for call in listed):
+        kept = [call for call in listed if call.id not in settled]
+        write_unresolved(backend.unresolved, kept)
+        backend.store_unresolved()
 
 
 def _backup(backend: Backend) -> bytes | None:

@@ -22,7 +22,7 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state.addresses import Address
-from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backend import NoCompanions, SnapshotMeta
 from opsconsole.state.failures import refused
 from opsconsole.state.local import data_directory, workspace_of
 from opsconsole.state.lock import LockInfo, StateLock
@@ -50,7 +50,7 @@ def find_binary() -> str:
     )
 
 
-class RemoteBackend:
+class RemoteBackend(NoCompanions):
     """A state in a backend that `terraform init` has set up in `directory`.
 
     Args:

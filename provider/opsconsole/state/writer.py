@@ -20,8 +20,10 @@ from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.cadence import Cadence
 from opsconsole.state.journal import Journal
+from opsconsole.state.mirror import Mirror
 from opsconsole.state.model import Snapshot, State
 from opsconsole.state.objects import Change, object_id
+from opsconsole.state.pacer import Pacer
 from opsconsole.state.records import (
     Changed,
     Ended,
@@ -63,6 +65,7 @@ class StateSession:
         self._released = False
         self._writing = asyncio.Lock()
         self._disk = threading.Lock()
+        self._pacer = Pacer(self.checkpoint_if_due, lambda: self._since_write, cadence, backend)
         state.on_change = self._pending.append
 
     def __enter__(self) -> StateSession:
@@ -99,6 +102,7 @@ class StateSession:
         """
         known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
         if self._pending or known:
+            self._pacer.wake()
             self._started().append(Changed(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             self._pending.clear()
@@ -110,6 +114,7 @@ class StateSession:
             UserError: The journal cannot be written: make no further call.
         """
         self.record()
+        self._pacer.check()
         if self._journal is not None:
             await self._journal.flush()
 
@@ -156,6 +161,7 @@ class StateSession:
         left = tuple(call for call in self.unresolved if call.id not in done)
         if len(left) != len(self.unresolved):
             write_unresolved(self._backend.unresolved, left)
+            self._backend.store_unresolved()
             self.unresolved = left
 
     def close(self) -> None:
@@ -200,9 +206,11 @@ class StateSession:
 
     def _started(self) -> Journal:
         if self._journal is None:
-            self._journal = Journal.create(self._backend.journal)
+            mirror = Mirror(self._backend) if self._backend.keeps_companions else None
+            self._journal = Journal.create(self._backend.journal, mirror)
             self.state.lineage = self.state.lineage or str(uuid.uuid4())
-            self._journal.append(replace(self._base, lineage=self.state.lineage, at=now()))
+            self._base = replace(self._base, lineage=self.state.lineage, at=now())
+            self._journal.append(self._base)
         return self._journal
 
     def _draft(self) -> _Draft | None:
@@ -213,7 +221,9 @@ class StateSession:
         count, self._since_write = self._since_write, 0
         before = self.state.serial
         serial = self.state.raise_serial()
-        return _Draft(self._started(), self.state.snapshot(), before, serial, count)
+        journal = self._started()
+        snapshot = self.state.snapshot()
+        return _Draft(journal, snapshot, before, serial, count, journal.appended)
 
     def _write(self, draft: _Draft) -> None:
         with self._disk:
@@ -239,14 +249,21 @@ class StateSession:
                 self._wrote_at = time.monotonic()
                 self._last_cost = self._wrote_at - begun
             draft.journal.append(Written(stored.serial, stored.lineage))
+            if draft.journal.mirror is not None:
+                digest = draft.snapshot.digest()
+                base = Started(stored.lineage, stored.serial, digest, False, self._base.at)
+                draft.journal.mirror.restart(base, draft.position)
 
     def _end(self, journal: Journal) -> None:
         if self._intents:
             listed = (*self.unresolved, *self._intents.values())
             write_unresolved(self._backend.unresolved, listed)
+            self._backend.store_unresolved()
             self.unresolved = listed
         journal.append(Ended())
         journal.flush_now()
+        if journal.mirror is not None:
+            journal.mirror.remove()
         journal.remove()
         self._journal = None
 
@@ -259,6 +276,7 @@ class StateSession:
 
     def _release(self) -> None:
         self.state.on_change = None
+        self._pacer.stop()
         with self._disk:
             self._released = True
             if self._journal is not None:
@@ -275,6 +293,7 @@ class _Draft:
     before: int
     serial: int
     count: int
+    position: int
 
 
 def now() -> str:

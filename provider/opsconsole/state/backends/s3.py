@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,6 +34,7 @@ try:
 except ImportError as error:
     raise need_extra("s3", "boto3", error) from error
 
+_DIGEST_TRIES = 20
 _EXISTS = ("PreconditionFailed", "ConditionalRequestConflict", "ConditionalCheckFailedException")
 _MISSING = ("NoSuchKey", "404", "NotFound")
 _CREDENTIALS = (
@@ -81,9 +83,14 @@ class S3Storage:
             UserError: It is not the state whose digest stands in DynamoDB, or it cannot be read.
         """
         with self._talking("read"):
-            data, etag = self._get(self._key)
-            expected = self._digest_row()
-            if expected and expected != _md5(data) and not (data == b"" and expected == _md5(b"")):
+            for attempt in range(_DIGEST_TRIES):
+                data, etag = self._get(self._key)
+                expected = self._digest_row()
+                if not expected or expected == _md5(data):
+                    break
+                # Somebody may be between the two writes.
+                time.sleep(0.5 if attempt + 1 < _DIGEST_TRIES else 0.0)
+            else:
                 raise UserError(
                     f"The state {self.name} is not the one whose digest DynamoDB holds"
                     f" ({_md5(data) if data else 'there is none'}, not {expected}).",

@@ -7,12 +7,14 @@ holds is also stored beside the state, so that the next run on any machine finds
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.backends.storage import Companion, LockHeld, Storage
+from opsconsole.state.backends.storage import Companion, LockHeld, LockLost, Storage
+from opsconsole.state.local import replace_durably
 from opsconsole.state.lock import LockInfo
 
 _PAUSES = (0.25, 0.5, 1.0)
@@ -87,7 +89,8 @@ class StorageBackend:
             LockLost: The lock is no longer held, or someone else wrote; nothing was overwritten.
             UserError: It cannot be written; it is as it was.
         """
-        self.storage.write("".join(pieces).encode())
+        with self._naming_the_journal():
+            self.storage.write("".join(pieces).encode())
         return meta
 
     def check(self) -> None:
@@ -98,29 +101,48 @@ class StorageBackend:
             UserError: The backend cannot be reached.
         """
         if self._locks:
-            self.storage.check_lock()
+            with self._naming_the_journal():
+                self.storage.check_lock()
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return what is stored beside the state; none where there is nothing.
+    def fetch_journal(self) -> bytes:
+        """Return the journal that is stored beside the state; none when there is none.
 
         Raises:
             UserError: The backend cannot be reached, or refuses.
         """
-        if not self.keeps_companions:
-            return b""
-        try:
-            return self.storage.read_companion(which)
-        finally:
-            self._close_unless_open()
+        return self._fetch(Companion.JOURNAL)
 
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace what is stored beside the state; without bytes, remove it.
+    def store_journal(self, data: bytes) -> None:
+        """Replace the journal that is stored beside the state; without bytes, remove it.
 
         Raises:
             UserError: The backend cannot be reached, or refuses.
         """
         if self.keeps_companions:
-            self.storage.write_companion(which, data)
+            self.storage.write_companion(Companion.JOURNAL, data)
+
+    def fetch_unresolved(self) -> None:
+        """Bring the list of unresolved calls here, where it is stored beside the state.
+
+        Raises:
+            UserError: The backend cannot be reached, or refuses.
+        """
+        if not self.keeps_companions:
+            return
+        if found := self._fetch(Companion.UNRESOLVED):
+            replace_durably(self.unresolved, found)
+        else:
+            self.unresolved.unlink(missing_ok=True)
+
+    def store_unresolved(self) -> None:
+        """Store the list of unresolved calls beside the state.
+
+        Raises:
+            UserError: The backend cannot be reached, or refuses.
+        """
+        if self.keeps_companions:
+            found = self.unresolved.read_bytes() if self.unresolved.exists() else b""
+            self.storage.write_companion(Companion.UNRESOLVED, found)
 
     def close(self) -> None:
         """Release the lock and close the connections.
@@ -135,6 +157,23 @@ class StorageBackend:
             self.storage.unlock()
         finally:
             self.storage.close()
+
+    @contextmanager
+    def _naming_the_journal(self) -> Iterator[None]:
+        try:
+            yield
+        except LockLost as error:
+            if str(self.journal) not in error.remedy:
+                error.remedy += f" Its journal is {self.journal}."
+            raise
+
+    def _fetch(self, which: Companion) -> bytes:
+        if not self.keeps_companions:
+            return b""
+        try:
+            return self.storage.read_companion(which)
+        finally:
+            self._close_unless_open()
 
     def _take_lock(self) -> None:
         info = LockInfo.own(self._operation, self.name)

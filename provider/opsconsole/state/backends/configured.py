@@ -1,0 +1,111 @@
+"""The settings of a backend: the block, what `terraform init` noted of it, and `-backend-config`.
+
+A block may leave settings to `init` (`-backend-config`), which notes all of them in
+`.terraform/terraform.tfstate`. A note that speaks of another place than the block does means that
+the state has not been moved yet: then nothing may be planned, as it would create everything anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from opsconsole.errors import UserError
+from opsconsole.state.local import data_directory
+
+_PLACE: Final = {
+    "azurerm": ("storage_account_name", "container_name", "key"),
+    "gcs": ("bucket", "prefix"),
+    "http": ("address",),
+    "pg": ("schema_name",),
+    "s3": ("bucket", "key", "workspace_key_prefix"),
+}
+"""Kind: the settings that say where a state lies. Others may change without moving it."""
+
+
+def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
+    """Return the kind and the settings that `init` noted; None where it noted none."""
+    try:
+        noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
+        backend = noted["backend"]
+        return str(backend["type"]), dict(backend.get("config") or {})
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        # Not initialised, or not by a Terraform that we know: then nothing is noted.
+        return None
+
+
+def configured(
+    directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings to use.
+
+    Args:
+        given: What `-backend-config` says; it outranks the block.
+
+    Raises:
+        UserError: `init` noted another place.
+    """
+    wanted = {name: value for name, value in {**block, **given}.items() if value is not None}
+    noted = noted_backend(directory)
+    if noted is None:
+        return wanted
+    if noted[0] != kind:
+        raise _moved(directory, noted[0], kind, "")
+    if kind == "local":
+        return wanted
+    for name in _PLACE.get(kind, ()):
+        before, now = noted[1].get(name), wanted.get(name)
+        if before is not None and now is not None and before != now:
+            raise _moved(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
+    kept = {name: value for name, value in noted[1].items() if value is not None}
+    return {**kept, **wanted}
+
+
+def read_backend_config(arguments: list[str]) -> dict[str, Any]:
+    """Read `-backend-config`: each is NAME=VALUE, or a file of such lines or of JSON.
+
+    Raises:
+        UserError: One is neither.
+    """
+    found: dict[str, Any] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if equals:
+            found[name.strip()] = value
+            continue
+        try:
+            found.update(_of_file(Path(argument).read_text()))
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"-backend-config={argument} is neither NAME=VALUE nor a file of settings: {error}."
+            ) from error
+    return found
+
+
+def _of_file(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        found: dict[str, Any] = json.loads(text)
+        return found
+    lines = [line.strip() for line in text.splitlines()]
+    pairs = [line.partition("=") for line in lines if line and not line.startswith(("#", "//"))]
+    if not all(equals for _, equals, _ in pairs):
+        raise ValueError("a line is not NAME = VALUE")
+    return {name.strip(): _literal(value.strip()) for name, _, value in pairs}
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
+    what = f"from {before} to {now}" if before != now else f"within {now}"
+    return UserError(
+        f"The backend of {directory} changed {what} since it was initialised{how}.",
+        "Move the state: `terraform init -migrate-state`. If it lies at the new place already:"
+        " `terraform init -reconfigure`.",
+    )

@@ -1,0 +1,75 @@
+"""Writing a remote state in the background, a few seconds after a change, whatever the run does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from opsconsole.errors import UserError
+from opsconsole.state.backend import Backend
+from opsconsole.state.cadence import Cadence
+
+_AGAIN: Final = 0.5
+
+
+class Pacer:
+    """Calls for a write while changes wait for one. A local state has none: its journal serves.
+
+    Args:
+        write: Writes state if its turn has come.
+        waiting: Returns how many changes wait for a write.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[], Awaitable[bool]],
+        waiting: Callable[[], int],
+        cadence: Cadence,
+        backend: Backend,
+    ) -> None:
+        self._write = write
+        self._waiting = waiting
+        self._seconds = cadence.seconds
+        self._idle = backend.backup is not None
+        self._task: asyncio.Task[None] | None = None
+        self._problem: UserError | None = None
+
+    def wake(self) -> None:
+        """Note that there is a change; without an event loop there is no background."""
+        if self._idle or (self._task is not None and not self._task.done()):
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._task = loop.create_task(self._run())
+
+    def check(self) -> None:
+        """Tell the run what went wrong in the background: no further call may be made.
+
+        Raises:
+            UserError: State could not be written.
+        """
+        if self._problem is not None:
+            raise self._problem
+
+    def stop(self) -> None:
+        """Call for no further write. One that has begun is finished by who began it."""
+        self._idle = True
+        task, self._task = self._task, None
+        if task is not None and not task.done() and not task.get_loop().is_closed():
+            task.get_loop().call_soon_threadsafe(task.cancel)
+
+    async def _run(self) -> None:
+        pause = self._seconds
+        while not self._idle:
+            await asyncio.sleep(pause)
+            pause = _AGAIN
+            try:
+                await self._write()
+            except UserError as error:
+                self._problem = error
+                return
+            if not self._waiting():
+                return
