@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from creations import created
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanOutcome, PlanRequest, Removal
@@ -69,7 +70,7 @@ class Steps:
             plan = await self.plan(None, config)
             assert not plan.failed, plan.diagnostics
             requests.append(ApplyRequest(None, config, plan.planned, plan.private))
-        return await self._run(lambda steps: steps.create(requests))
+        return await self._run(lambda steps: created(steps, requests))
 
     async def create(self, **values: Any) -> Outcome:
         return (await self.create_all(self.config(**values)))[0]
@@ -80,7 +81,7 @@ class Steps:
         assert not plan.failed, plan.diagnostics
         assert not plan.replace, plan.replace
         request = ApplyRequest(prior.state, config, plan.planned, plan.private)
-        return (await self._run(lambda steps: steps.update([request])))[0]
+        return await self._run(lambda steps: steps.update(request))
 
     async def read(self, prior: Outcome) -> Outcome:
         assert prior.state is not None
@@ -91,7 +92,7 @@ class Steps:
         plan = await self.plan(prior, None, removal)
         assert not plan.failed, plan.diagnostics
         request = ApplyRequest(prior.state, None, None, plan.private)
-        return (await self._run(lambda steps: steps.delete([request])))[0]
+        return await self._run(lambda steps: steps.delete(request))
 
 
 @pytest.fixture

@@ -283,8 +283,8 @@ async def test_a_failed_host_deletion_lists_the_released_agents(
     console.fault(method="DELETE", path="/api/v1/hosts/.*", status=403, code="FORBIDDEN")
     run = one_run()
 
-    await run.resources[AGENT].delete([ApplyRequest(agent.state, None, None, agent.private)])
-    [refused] = await run.resources[HOST].delete([ApplyRequest(web.state, None, None)])
+    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
+    refused = await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
 
     assert "terraform import" in refused.diagnostics[-1].detail
     assert agent.state["id"] in refused.diagnostics[-1].detail

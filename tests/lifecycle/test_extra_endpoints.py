@@ -77,10 +77,10 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
     run = one_run()
-    await run.resources[AGENT.type_name].delete([ApplyRequest(agent.state, None, None)])
+    await run.resources[AGENT.type_name].delete(ApplyRequest(agent.state, None, None))
 
-    [refused] = await run.resources[SPECIALTY.type_name].delete(
-        [ApplyRequest(specialty.state, None, None)]
+    refused = await run.resources[SPECIALTY.type_name].delete(
+        ApplyRequest(specialty.state, None, None)
     )
 
     assert agent.state["id"] not in refused.diagnostics[0].detail

@@ -162,9 +162,9 @@ async def test_an_import_that_cannot_be_settled_is_uncertain(
     assert "Nobody knows" in errors(created)[0]
     assert len(console.rows("hosts")) == 1
     replaced = await hosts._run(
-        lambda steps: steps.delete([ApplyRequest(created.state, None, None, b"")])
+        lambda steps: steps.delete(ApplyRequest(created.state, None, None, b""))
     )
-    assert replaced[0].state is not None
+    assert replaced.state is not None
     assert (await hosts.delete(created)).state is None
 
 

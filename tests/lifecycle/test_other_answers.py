@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from creations import created
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import ApplyRequest
 from opsconsole.lifecycle.sentinel import is_sentinel
@@ -196,7 +197,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
     assert plan.planned["id"] == "spc_linux"
     assert "There is no specialty" in plan.diagnostics[0].summary
     request = ApplyRequest(None, specialties.config(key="linux-server"), plan.planned, plan.private)
-    [made] = await specialties.lifecycle.resources["opsconsole_specialty"].create([request])
+    [made] = await created(specialties.lifecycle.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     other = await specialties.plan(None, specialties.config(key="never-there"))
     assert other.failed

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from creations import created
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import ApplyRequest, ReadRequest, Seen
@@ -118,7 +119,7 @@ async def test_another_specialty_than_was_planned_is_not_adopted(
     other = console.create("specialties", key="identity", name="Other")
     request = ApplyRequest(None, config, plan.planned, plan.private)
 
-    [refused] = await specialties._run(lambda steps: steps.create([request]))
+    [refused] = await specialties._run(lambda steps: created(steps, [request]))
 
     assert refused.state is None
     assert plan.planned["id"] in refused.diagnostics[0].detail
@@ -148,15 +149,15 @@ async def test_a_delete_waits_for_the_host_whose_agents_were_released(
     )
     specialty = await specialties.create(key="identity")
     run = one_run()
-    await run.resources[AGENT].delete([ApplyRequest(agent.state, None, None, agent.private)])
+    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
 
     waiting = asyncio.create_task(
-        run.resources[SPECIALTY].delete([ApplyRequest(specialty.state, None, None)])
+        run.resources[SPECIALTY].delete(ApplyRequest(specialty.state, None, None))
     )
     await asyncio.sleep(0.2)
     assert not waiting.done()
-    await run.resources[HOST].delete([ApplyRequest(web.state, None, None)])
-    [deleted] = await waiting
+    await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
+    deleted = await waiting
 
     assert errors(deleted) == []
     assert deleted.state is None
@@ -171,13 +172,11 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
     specialty = await specialties.create(key="identity")
     run = one_run()
-    await run.resources[AGENT].delete([ApplyRequest(agent.state, None, None, agent.private)])
-    await run.resources[HOST].delete([ApplyRequest(web.state, None, None)])
+    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
+    await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
 
     async with asyncio.timeout(5):
-        [refused] = await run.resources[SPECIALTY].delete(
-            [ApplyRequest(specialty.state, None, None)]
-        )
+        refused = await run.resources[SPECIALTY].delete(ApplyRequest(specialty.state, None, None))
 
     assert "still carries" in errors(refused)[0]
     assert agent.state["id"] in refused.diagnostics[0].detail

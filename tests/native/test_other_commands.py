@@ -30,7 +30,7 @@ def test_rows_of_a_json_file_get_a_verdict_each(native: Any) -> None:
     result = native.run("hosts", "import", "hosts.json", expect=1)
     lines = result.out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
-    assert [line.split()[:3] for line in lines[2:5]] == [
+    assert [line.split()[:3] for line in lines[1:4]] == [
         ["1", "one", "created"],
         ["2", "two", "failed"],
         ["3", "three", "created"],
@@ -52,15 +52,57 @@ def test_it_stops_where_it_is_told_to(native: Any, chunk: int) -> None:
 def test_a_dry_run_imports_nothing(native: Any) -> None:
     (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
     result = native.run("hosts", "import", "hosts.json", "--dry-run", "--json")
-    assert json.loads(result.out)[0]["dry_run"] is True
+    row, end = map(json.loads, result.out.splitlines())
+    assert (row["object"], row["number"], row["status"]) == ("row", 1, "created")
+    assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 1)
     assert native.console.rows("hosts") == []
 
 
-def test_a_dry_run_that_was_none_is_an_error(native_on: Callable[[str], Any]) -> None:
+def many(count: int) -> list[dict[str, Any]]:
+    return [{"name": f"host-{number}"} for number in range(count)]
+
+
+def test_a_dry_run_that_is_not_heeded_imports_one_row(native_on: Callable[[str], Any]) -> None:
     native = native_on("heedless")
-    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
+    (native.folder / "hosts.json").write_text(json.dumps(many(1200)))
     result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
     assert "does not say dry_run: true" in result.err
+    [row] = native.console.rows("hosts")
+    assert row["id"] in result.out, "its id is told"
+    assert "nothing was imported" not in result.out
+    assert "Not sent: 1,199 of 1,200 rows." in result.out
+    assert native.console.request_counts() == {"host_import": 1}
+
+
+def test_an_import_whose_dry_run_is_not_heeded_tells_what_it_created(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("heedless")
+    (native.folder / "hosts.json").write_text(json.dumps(many(600)))
+    result = native.run("hosts", "import", "hosts.json", expect=1)
+    rows = native.console.rows("hosts")
+    assert len(rows) == 500, "the first dry run goes alone"
+    assert all(row["id"] in result.out for row in rows)
+    assert native.console.request_counts() == {"host_import": 1}
+
+
+def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(many(900)))
+    native.console.fault(method="POST", path="/hosts/batch", status=413, skip=2, times=1)
+    result = native.run("hosts", "import", "hosts.json")
+    rows = native.console.rows("hosts")
+    assert len(rows) == 900
+    assert all(row["id"] in result.out for row in rows)
+
+
+def test_rows_whose_answer_is_lost_are_settled_by_a_dry_run(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(many(3)))
+    native.console.fault(method="POST", path="/hosts/batch", cut="after", skip=1, times=1)
+    result = native.run("hosts", "import", "hosts.json")
+    rows = native.console.rows("hosts")
+    assert len(rows) == 3
+    assert all(row["id"] in result.out for row in rows)
+    assert native.console.request_counts() == {"host_import": 3}
 
 
 def test_csv_is_sent_as_it_is(native: Any) -> None:
@@ -77,7 +119,7 @@ def test_csv_is_sent_as_it_is(native: Any) -> None:
         "on_error",
         expect=None,
     )
-    assert [line.split()[:3] for line in result.out.splitlines()[2:4]] == [
+    assert [line.split()[:3] for line in result.out.splitlines()[1:3]] == [
         ["1", "one", "created"],
         ["2", "two", "failed"],
     ]
@@ -102,11 +144,20 @@ def test_files_that_are_none(native: Any, name: str, text: str | None, said: str
 
 
 @pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape", "garbage"])
-def test_a_lost_answer_is_not_sent_again(native: Any, kind: str) -> None:
+def test_rows_that_nothing_settles_are_named_and_not_sent_again(native: Any, kind: str) -> None:
+    native.settings["max_retries"] = 0
+    native.write()
     (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
-    native.console.fault(kind=kind, operation="host_import")
+    native.console.fault(kind=kind, operation="host_import", skip=1, times=2)
     result = native.run("hosts", "import", "hosts.json", expect=1)
-    assert "Nobody knows whether rows 1 to 1 were imported" in result.err
+    assert "Nobody knows whether 1 row marked unknown were imported" in result.out
+    assert native.console.request_counts() == {"host_import": 3}
+
+
+def test_a_csv_file_with_an_unknown_header_goes_whole(native: Any) -> None:
+    (native.folder / "hosts.csv").write_text("host;ports\none;22\n")
+    result = native.run("hosts", "import", "hosts.csv", "--dry-run", expect=None)
+    assert "one" not in result.out, "no row is labelled from a header that is not known"
     assert native.console.request_counts() == {"host_import": 1}
 
 

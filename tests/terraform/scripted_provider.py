@@ -21,6 +21,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRequest,
     ReadRequest,
+    Report,
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.terraform.main import main
@@ -61,14 +62,18 @@ class Steps:
             for request in requests
         ]
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+    @property
+    def creates_together(self) -> int:
+        return 500 if self.definition.name == "host" else 1
+
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
         for request in requests:
             _maybe_raise(request.planned or {})
         if self.definition.name == "agent":
             await self.meeting.wait()
         else:
             await asyncio.sleep(0.02)
-        return [self._created(request, len(requests)) for request in requests]
+        await report([(request, self._created(request, len(requests))) for request in requests])
 
     def _created(self, request: ApplyRequest, together: int) -> Outcome:
         planned = request.planned or {}
@@ -78,13 +83,13 @@ class Steps:
         state = {name: None if value is UNKNOWN else value for name, value in planned.items()}
         return Outcome(state, str(together).encode())
 
-    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        return await self.create(requests)
+    async def update(self, request: ApplyRequest) -> Outcome:
+        _maybe_raise(request.planned or {})
+        return self._created(request, 1)
 
-    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        for request in requests:
-            _maybe_raise(request.prior or {})
-        return [Outcome(None) for _ in requests]
+    async def delete(self, request: ApplyRequest) -> Outcome:
+        _maybe_raise(request.prior or {})
+        return Outcome(None)
 
     async def import_state(self, import_id: str) -> Outcome:
         if not import_id.startswith("hst_"):
@@ -108,6 +113,9 @@ class Lifecycle:
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         return Outcome(config)
+
+    def stop(self) -> None:
+        print("stopped", file=sys.stderr)
 
     async def close(self) -> None:
         await asyncio.sleep(float(os.environ.get("SCRIPTED_PARTING", "0")))

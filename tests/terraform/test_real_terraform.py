@@ -131,13 +131,14 @@ def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_loses_nothing_that_has_begun(
+def test_an_interrupt_loses_nothing_and_begins_nothing(
     installed_terraform: Any, console: Emulator, sockets: Path, number: int
 ) -> None:
     folder = installed_terraform(hosts(12), console)
-    console.fault(delay=0.4, times=None)
+    console.fault(method="POST", path="/hosts/batch$", skip=1, delay=1.5, times=1)
     with start_apply(folder, sockets) as process:
-        until(lambda: console.request_counts().get("host_import"))
+        # The dry run is answered; the import is in flight.
+        until(lambda: console.request_counts().get("host_import", 0) >= 2)
         os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=PATIENCE)
     console.clear_faults()
@@ -146,6 +147,8 @@ def test_an_interrupt_loses_nothing_that_has_begun(
     instances = [item for kept in folder.state()["resources"] for item in kept["instances"]]
     assert {item["attributes"]["id"] for item in instances} == created
     assert not list(sockets.iterdir())
+    folder.apply()
+    assert len(console.rows("hosts")) == 12
 
 
 def test_nothing_is_left_when_terraform_is_killed(

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import applying, arguments, events, opening, planning
-from opsconsole.cli.event_loop import finish, make_runner
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import error, has_error
-from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.moved import check_state, console_moved
 from opsconsole.reconcile.saved import read_plan
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         return apply(args)
     try:
         return apply(args)
+    except Stopped:
+        raise
     except OpsconsoleError as problem:
         events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
         return applying.FAILED
@@ -83,6 +86,7 @@ def _apply_program(args: argparse.Namespace) -> int:
     backend = opening.open_backend(args, program, args.operation)
     with open_state(backend) as session, make_runner() as runner:
         planning.tell_folded(session)
+        session.begin()
         space = planning.workspace(args, program, variables, session)
         talk = applying.Talk(args)
         plan = planning.planned(runner, args, space, session)
@@ -110,12 +114,15 @@ def _apply_saved(args: argparse.Namespace) -> int:
     with open_state(backend) as session, make_runner() as runner:
         planning.tell_folded(session)
         check_state(saved, session.state)
+        session.begin()
         applying.demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         talk = applying.Talk(args, operation=_operation(saved.plan))
         objection = planning.guard_of(args).objection(saved.plan)
         told = [objection] if objection is not None else []
-        told = told or finish(runner, console_moved(space, saved.plan))
+        told = told or run_stoppable(
+            runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
+        )
         if told:
             talk.refuse(told)
             return applying.FAILED

@@ -10,8 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from opsconsole.cli import events, planning
-from opsconsole.cli.event_loop import finish
-from opsconsole.cli.interrupts import interrupts
+from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import Shown, showing
 from opsconsole.cli.progress_lines import TICK
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -27,10 +26,6 @@ from opsconsole.state.writer import StateSession
 
 FAILED, INTERRUPTED = 1, 130
 _SHOWN = 20
-
-
-class Abandoned(Exception):
-    """The user stopped the run at once; what was done is in the journal."""
 
 
 def demand(args: argparse.Namespace, plan: Plan) -> None:
@@ -121,6 +116,8 @@ class Talk:
             else:
                 text = apply_text.apply_summary(counts, self.operation, complete=False)
                 events.tell(messages.log(text, events.now()))
+                for line in _left(applied).splitlines() if applied.not_started else ():
+                    events.tell(messages.log(line.strip(), events.now()))
             if outputs and applied.complete:
                 events.tell(messages.outputs(outputs, events.now()))
             return
@@ -132,6 +129,7 @@ class Talk:
             outputs=outputs if applied.complete else {},
             diagnostics=[located(address, item) for address, item in applied.diagnostics],
             interrupted=bool(applied.not_started),
+            seconds=applied.seconds,
             colour=planning.coloured(self.args),
             width=planning.columns(),
         )
@@ -175,8 +173,12 @@ def carry_out(
     shown = nullcontext(events.Events()) if talk.args.json else showing(title, colour=colour)
     try:
         with shown as listener:
-            applied = finish(runner, _applied(space, plan, session, listener))
-    except Abandoned:
+            applied = run_stoppable(
+                runner,
+                lambda interrupts: _applied(space, plan, session, listener, interrupts),
+                "what is in flight is finished and saved",
+            )
+    except KeyboardInterrupt:
         sys.stderr.write(
             "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
         )
@@ -188,29 +190,19 @@ def carry_out(
     return 0 if applied.complete and not failed else FAILED
 
 
-async def _applied(space: Workspace, plan: Plan, session: StateSession, shown: Shown) -> Applied:
+async def _applied(
+    space: Workspace, plan: Plan, session: StateSession, shown: Shown, interrupts: Interrupts
+) -> Applied:
     applier = Applier(space, plan, session, shown)
-    task = asyncio.ensure_future(applier.run())
+    interrupts.on_stop(applier.stop)
+    interrupts.on_abandon(session.abandon)
     ticking = asyncio.ensure_future(_tick(shown))
-    abandoned = False
-
-    def abandon() -> None:
-        nonlocal abandoned
-        abandoned = True
-        session.abandon()
-        task.cancel()
-
-    with interrupts(applier.stop, abandon):
-        try:
-            applied = await task
-            await session.checkpoint()
-            return applied
-        except asyncio.CancelledError:
-            if abandoned:
-                raise Abandoned from None
-            raise
-        finally:
-            ticking.cancel()
+    try:
+        applied = await applier.run()
+        await session.checkpoint()
+        return applied
+    finally:
+        ticking.cancel()
 
 
 async def _tick(shown: Shown) -> None:

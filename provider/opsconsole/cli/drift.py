@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +11,13 @@ from typing import Any
 from opsconsole.cli.arguments import add_variables, flag, option, seconds
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
 from opsconsole.cli.drift_stacks import anchor, find_stacks
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.unmanaged import COUNTED, KINDS
+from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
 
@@ -153,16 +155,26 @@ def run(args: argparse.Namespace) -> int:
         from opsconsole.cli.drift_watch import watch
 
         return watch(args, targets)
-    report = asyncio.run(checked(args))
+    with make_runner() as runner:
+        report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
     write_all(report, targets, colour=has_colour(args), anchor=anchor(args))
     return judge(report).outcome.value
 
 
-async def checked(args: argparse.Namespace, *, run_app: bool = True) -> DriftReport:
+async def checked(
+    args: argparse.Namespace,
+    *,
+    run_app: bool = True,
+    on_stop: OnStop = lambda stop: None,
+) -> DriftReport:
     """Find the states, check them once, and return the report.
+
+    Args:
+        on_stop: Takes what stops the check.
 
     Raises:
         UserError: as `run`.
+        Stopped: The check was stopped.
     """
     options = CheckOptions(
         read_only=args.read_only,
@@ -171,7 +183,7 @@ async def checked(args: argparse.Namespace, *, run_app: bool = True) -> DriftRep
         counted=args.count_unmanaged,
     )
     found = find_stacks(args, run_app=run_app)
-    report = await check(found.stacks, options, os.environ)
+    report = await check(found.stacks, options, os.environ, on_stop)
     return replace(report, diagnostics=(*found.diagnostics, *report.diagnostics))
 
 

@@ -1,39 +1,41 @@
 """`opsconsole hosts import FILE`: the documented bulk import, with its verdict on every row.
 
-Rows are sent as they stand in the file; nothing is kept in state.
+Rows are sent as they stand in the file, after a dry run of the same; nothing is kept in state.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import csv
 import dataclasses
 import io
 import json
-import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
-from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.verdicts import UNMATCHED, Verdict, verdicts
-from opsconsole.reports import table
-from opsconsole.v1.client import Client
-from opsconsole.v1.console import Console, ImportResult
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.errors import Stopped, UserError
+from opsconsole.lifecycle.file_import import (
+    CsvRows,
+    FileImport,
+    JsonRows,
+    Rows,
+    RowVerdict,
+    Tell,
+)
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.literals import printable
+from opsconsole.reports.wording import plural
+from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 
 FAILED = 1
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
-    """The console's answer to one request, and the names of the rows that were in it."""
-
-    result: ImportResult
-    names: tuple[str, ...]
+INTERRUPTED = 130
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -61,7 +63,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="for CSV: the query parameter that takes --on-error, which no document names",
     )
     arguments.flag(parser, "dry-run", "have the rows judged only")
-    arguments.flag(parser, "json", "print the answers as JSON")
+    arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
     parser.set_defaults(run=run)
@@ -70,23 +72,44 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Import a file; return the exit code."""
     text = _text(args.file)
-    is_csv = args.file.suffix.lower() == ".csv"
-    if is_csv and not text.strip():
-        raise UserError(f"{args.file} holds no rows.")
-    rows = [] if is_csv else _rows(args.file, text)
-    found, _ = settings.settings_of(args)
-    work = _import_csv(args, found, text) if is_csv else _import_rows(args, found, rows)
-    answers = asyncio.run(work)
-    if args.json:
-        sys.stdout.write(_as_json(answers))
-    else:
-        sys.stdout.write(_as_text(args, answers))
-    if args.dry_run and not all(answer.result.dry_run for answer in answers):
+    rows = _csv(args, text) if args.file.suffix.lower() == ".csv" else _json(args, text)
+    if args.on_error and isinstance(rows, CsvRows) and not args.on_error_parameter:
         raise UserError(
-            "The console's answer does not say dry_run: true, so the rows may have been imported.",
-            "Look at the console before anything is sent again.",
+            "The API document does not name the query parameter that tells what to do after a "
+            "row that fails, and CSV has no other place for it.",
+            "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )
-    return FAILED if any(map(_has_failed, answers)) else 0
+    found, _ = settings.settings_of(args)
+    printer = _JsonLines() if args.json else _Lines(args)
+    with make_runner() as runner:
+        done = run_stoppable(
+            runner, lambda interrupts: _imported(args, found, rows, printer.tell, interrupts)
+        )
+    printer.end(args, done, len(rows.names))
+    if isinstance(done.problem, Stopped):
+        return INTERRUPTED
+    if done.imported_all_the_same:
+        raise UserError(
+            "The console's answer to a dry run does not say dry_run: true, so the rows in it may "
+            "have been imported: their ids are above.",
+            "Look at the console before anything is sent again. Nothing more was sent.",
+        )
+    if done.problem is not None:
+        raise done.problem
+    return FAILED if done.failed else 0
+
+
+async def _imported(
+    args: argparse.Namespace, found: Settings, rows: Rows, tell: Tell, interrupts: Interrupts
+) -> FileImport:
+    lifecycle = Lifecycle(found)
+    interrupts.on_stop(lifecycle.stop)
+    try:
+        work = FileImport(lifecycle.session, args.dry_run, args.on_error == "stop", tell)
+        await work.run(rows)
+        return work
+    finally:
+        await lifecycle.close()
 
 
 def _text(path: Path) -> str:
@@ -97,134 +120,125 @@ def _text(path: Path) -> str:
         raise UserError(f"Cannot read {path}: {reason}.") from problem
 
 
-def _rows(path: Path, text: str) -> list[dict[str, Any]]:
+def _json(args: argparse.Namespace, text: str) -> JsonRows:
+    path: Path = args.file
     if path.suffix.lower() != ".json":
         raise UserError(f"{path} is neither a .csv nor a .json file.", "Name it by its content.")
     try:
         found = json.loads(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UserError(f"{path} is no JSON: {problem}.") from problem
     rows = found.get("rows") if isinstance(found, dict) else found
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
     if not rows:
         raise UserError(f"{path} holds no rows.")
-    return rows
+    return JsonRows(rows, args.on_error or "continue")
 
 
-async def _import_rows(
-    args: argparse.Namespace, found: Settings, rows: Sequence[dict[str, Any]]
-) -> list[Answer]:
-    on_error = args.on_error or "continue"
-    size = found.import_chunk_size
-    answers: list[Answer] = []
-    async with _connected(found) as console:
-        for start in range(0, len(rows), size):
-            chunk = rows[start : start + size]
-            try:
-                result = await console.import_hosts(chunk, on_error=on_error, dry_run=args.dry_run)
-            except ConsoleError as problem:
-                if args.dry_run or problem.safe_to_repeat:
-                    raise
-                raise _lost(problem, start, len(chunk)) from problem
-            answers.append(Answer(result, tuple(str(row.get("name", "")) for row in chunk)))
-            if on_error == "stop" and _has_failed(answers[-1]):
-                break
-    return answers
+def _csv(args: argparse.Namespace, text: str) -> CsvRows:
+    """Return the rows of a CSV file; they have names where its first line is a known header.
+
+    A quoted field may hold line breaks: a row is what the reader takes for one.
+    """
+    if not text.strip():
+        raise UserError(f"{args.file} holds no rows.")
+    lines: list[str] = []
+    fields: list[list[str]] = []
+    source = iter(io.StringIO(text, newline=""))
+    taken: list[str] = []
+
+    def tracked() -> Iterator[str]:
+        for line in source:
+            taken.append(line)
+            yield line
+
+    try:
+        for row in csv.reader(tracked()):
+            fields.append(row)
+            lines.append("".join(taken))
+            taken.clear()
+    except csv.Error as problem:
+        raise UserError(f"{args.file} is no CSV: {problem}.") from problem
+    columns = [item.strip().lower() for item in fields[0]]
+    known = "name" in columns and set(columns) <= set(HOST.names)
+    if not known:
+        return CsvRows("", lines, [""] * len(lines), args.on_error, args.on_error_parameter)
+    place = columns.index("name")
+    names = [row[place] if place < len(row) else "" for row in fields[1:]]
+    header = lines[0] if lines[0].endswith("\n") else lines[0] + "\n"
+    if not names:
+        raise UserError(f"{args.file} holds no rows.")
+    return CsvRows(header, lines[1:], names, args.on_error, args.on_error_parameter)
 
 
-async def _import_csv(args: argparse.Namespace, found: Settings, text: str) -> list[Answer]:
-    names = [str(row.get("name") or "") for row in csv.DictReader(io.StringIO(text, newline=""))]
-    async with _connected(found) as console:
-        try:
-            result = await console.import_hosts_csv(
-                text,
-                dry_run=args.dry_run,
-                on_error=args.on_error,
-                on_error_parameter=args.on_error_parameter,
+class _Lines:
+    """Prints a line for each row as its verdict comes."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._pen = Pen(planning.coloured(args))
+        self._begun = False
+
+    def tell(self, rows: Sequence[RowVerdict]) -> None:
+        """Print the verdicts of some rows."""
+        if not self._begun:
+            self._begun = True
+            sys.stdout.write(self._line("row", "name", "verdict", "id", "error"))
+        for row in rows:
+            colour = ("red",) if row.failed else ("green",) if row.created else ()
+            line = self._line(
+                str(row.number), row.name or "-", row.status, row.id or "-", row.error or ""
             )
-        except ConsoleError as problem:
-            if args.dry_run or problem.safe_to_repeat:
-                raise
-            raise _lost(problem, 0, len(names)) from problem
-    return [Answer(result, tuple(names))]
+            sys.stdout.write(self._pen.paint(line.rstrip("\n"), *colour) + "\n")
+        sys.stdout.flush()
+
+    def _line(self, *cells: str) -> str:
+        widths = (6, 24, 10, 26, 0)
+        fitted = (f"{printable(cell):<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return "  ".join(fitted).rstrip() + "\n"
+
+    def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
+        """Print what it came to."""
+        counts = ", ".join(f"{count:,} {name}" for name, count in done.counts.items())
+        opening = "Import"
+        if args.dry_run:
+            opening = "Dry run, nothing was imported"
+            if done.imported_all_the_same:
+                opening = "The dry run was not heeded, rows were imported"
+        if done.unknown:
+            sys.stdout.write(
+                f"\nNobody knows whether {plural(done.unknown, 'row')} marked unknown were "
+                "imported: the answer was lost. They are not sent again; --dry-run shows which "
+                "of them the console knows.\n"
+            )
+        if done.stopped:
+            sys.stdout.write("\nThe console stopped at a row that failed.\n")
+        sys.stdout.write(f"\n{opening}: {counts or 'no counts told'}.\n")
+        if total > done.told:
+            sys.stdout.write(f"Not sent: {total - done.told:,} of {plural(total, 'row')}.\n")
+        sys.stdout.flush()
 
 
-class _connected:
-    """A console for the length of a block."""
+class _JsonLines:
+    """Prints a JSON object on a line for each row as its verdict comes, and one at the end."""
 
-    def __init__(self, found: Settings) -> None:
-        self._client = Client(found)
-        self._console = Console(self._client, found)
+    def tell(self, rows: Sequence[RowVerdict]) -> None:
+        """Print the verdicts of some rows."""
+        for row in rows:
+            self._write({"object": "row", **dataclasses.asdict(row)})
 
-    async def __aenter__(self) -> Console:
-        return self._console
+    def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
+        """Print what it came to."""
+        self._write(
+            {
+                "object": "import",
+                "dry_run": args.dry_run and not done.imported_all_the_same,
+                "counts": dict(done.counts),
+                "rows": total,
+                "not_sent": total - done.told,
+            }
+        )
 
-    async def __aexit__(self, *problem: object) -> None:
-        await self._client.aclose()
-
-
-def _lost(problem: ConsoleError, start: int, count: int) -> UserError:
-    return UserError(
-        f"Nobody knows whether rows {start + 1} to {start + count} were imported: {problem}",
-        "They are not sent again. Run with --dry-run to see which of them the console knows.",
-    )
-
-
-def _has_failed(answer: Answer) -> bool:
-    result = answer.result
-    told = any(entry.error for entry in result.results)
-    return result.counts.get("failed", 0) > 0 or result.stopped or told
-
-
-def _as_json(answers: Sequence[Answer]) -> str:
-    results = []
-    for answer in answers:
-        found = dataclasses.asdict(answer.result)
-        results.append({"object": "import_result", **found, "rows": len(answer.names)})
-    return json.dumps(results, ensure_ascii=False) + "\n"
-
-
-def _as_text(args: argparse.Namespace, answers: Sequence[Answer]) -> str:
-    rows: list[tuple[str, ...]] = []
-    styles = []
-    for answer in answers:
-        for name, verdict in zip(answer.names, _verdicts(answer), strict=True):
-            rows.append(_row(len(rows) + 1, name, verdict))
-            styles.append(_style(verdict))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    colour = planning.coloured(args)
-    text = table.render(
-        ("row", "name", "verdict", "id", "error"), rows, styles=styles, width=width, colour=colour
-    )
-    return f"{text}\n{_summary(args, answers)}"
-
-
-def _verdicts(answer: Answer) -> list[Verdict]:
-    return verdicts(answer.result, len(answer.names))
-
-
-def _row(number: int, name: str, verdict: Verdict) -> tuple[str, ...]:
-    told = verdict.status if verdict is not UNMATCHED else "not told"
-    return (str(number), name, told, verdict.id or "", verdict.error or "")
-
-
-def _style(verdict: Verdict) -> str:
-    if verdict.error:
-        return "red"
-    return "green" if verdict.created else "" if verdict.matched else "yellow"
-
-
-def _summary(args: argparse.Namespace, answers: Sequence[Answer]) -> str:
-    counts: dict[str, int] = {}
-    for answer in answers:
-        for name, count in answer.result.counts.items():
-            counts[name] = counts.get(name, 0) + count
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "no counts told"
-    stopped = " The console stopped at a row that failed." if _stopped(answers) else ""
-    opening = "Dry run, nothing was imported" if args.dry_run else "Import"
-    return f"{opening}: {told}.{stopped}\n"
-
-
-def _stopped(answers: Sequence[Answer]) -> bool:
-    return any(answer.result.stopped for answer in answers)
+    def _write(self, found: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        sys.stdout.flush()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
 from opsconsole.state.addresses import Address
@@ -43,10 +44,16 @@ def run(args: argparse.Namespace) -> int:
     program = opening.open_program(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "import")
-    with open_state(backend) as session:
+    with open_state(backend) as session, make_runner() as runner:
         planning.tell_folded(session)
+        session.begin()
         space = planning.workspace(args, program, variables, session)
-        told = asyncio.run(import_instance(space, session, address, args.id))
+        told = run_stoppable(
+            runner,
+            lambda interrupts: import_instance(
+                space, session, address, args.id, interrupts.on_stop
+            ),
+        )
     planning.show_diagnostics(args, told)
     if has_error(told):
         return FAILED

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from opsconsole import __version__
-from opsconsole.errors import OpsconsoleError
+from opsconsole.cli import signals
+from opsconsole.errors import OpsconsoleError, Stopped
 
 COMMANDS = {
     "plan": ("opsconsole.cli.plan", "show what applying the program would do"),
@@ -105,16 +106,18 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         debug: Whether to show where an error comes from.
         again: The command that would show it.
     """
+    signals.end_on_signals()
     try:
         return run()
+    except (KeyboardInterrupt, Stopped):
+        signals.ignore_further()
+        sys.stderr.write("Interrupted.\n")
+        return INTERRUPTED
     except OpsconsoleError as failure:
         if debug:
             _write_safely(traceback.format_exc())
         _write_safely(_told(failure))
         return FAILED
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted.\n")
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from opsconsole.cli.arguments import plan_options
-from opsconsole.cli.event_loop import finish
+from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.errors import UserError
@@ -58,13 +58,18 @@ def planned(
 
     Raises:
         UserError: The program or the state cannot be planned with at all.
+        Stopped: An interrupt came.
     """
     with waiting("Planning…", colour=coloured(args, sys.stderr)) as shown:
 
-        def watch(planner: Planner) -> None:
-            shown.watch(lambda: sum(planner.providers.calls.values()))
+        async def work(interrupts: Interrupts) -> Plan:
+            def watch(planner: Planner) -> None:
+                shown.watch(lambda: sum(planner.providers.calls.values()))
+                interrupts.on_stop(planner.providers.stop)
 
-        return finish(runner, make_plan(space, session, plan_options(args), watch))
+            return await make_plan(space, session, plan_options(args), watch)
+
+        return run_stoppable(runner, work)
 
 
 def guard_of(args: argparse.Namespace) -> Guard:

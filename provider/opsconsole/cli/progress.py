@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -26,17 +27,57 @@ class Shown(Listener, Protocol):
         """Say what has been under way for long."""
 
 
+class RecentRate:
+    """How many changes a second have ended of late.
+
+    The first changes say little of the rest: one may be alone before hundreds that go together.
+    """
+
+    WINDOW = 10.0
+    """Seconds that count."""
+    SOONEST = 2.0
+    """Seconds before which nothing is estimated."""
+    FEWEST = 10
+    """Changes before which nothing is estimated."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._ended = 0
+        self._recent: deque[float] = deque()
+
+    def add(self) -> None:
+        """Count a change that has ended."""
+        self._ended += 1
+        self._recent.append(self._clock())
+
+    def left(self, total: int) -> tuple[float, float] | None:
+        """Return the rate and the seconds that the rest takes; None: it is too early to tell."""
+        now = self._clock()
+        begun = max(self._since, now - self.WINDOW)
+        while self._recent and self._recent[0] < begun:
+            self._recent.popleft()
+        spent = now - begun
+        if now - self._since < self.SOONEST or self._ended < self.FEWEST or not self._recent:
+            return None
+        rate = len(self._recent) / spent
+        return rate, (total - self._ended) / rate
+
+
 class _Rate(ProgressColumn):
     """Changes a second, and the time that the rest takes at that rate."""
 
+    def __init__(self, recent: RecentRate) -> None:
+        super().__init__()
+        self._recent = recent
+
     def render(self, task: Task) -> Text:
-        elapsed = task.elapsed or 0.0
-        if not task.completed or elapsed <= 0 or task.total is None:
+        found = self._recent.left(int(task.total)) if task.total is not None else None
+        if found is None:
             return Text("…", style="dim")
-        rate = task.completed / elapsed
-        left = messages.duration((task.total - task.completed) / rate)
+        rate, left = found
         shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-        return Text(f"{shown} · {left} left", style="cyan")
+        return Text(f"{shown} · {messages.duration(left)} left", style="cyan")
 
 
 class Bar:
@@ -47,12 +88,13 @@ class Bar:
         self._title = title
         self._failed = 0
         self._few = False
+        self._recent = RecentRate()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=32),
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-            _Rate(),
+            _Rate(self._recent),
             TextColumn("{task.fields[failed]}"),
             console=console,
             transient=True,
@@ -97,6 +139,7 @@ class Bar:
 
     def _count(self) -> None:
         failed = f"[bold red]{self._failed:,} failed" if self._failed else ""
+        self._recent.add()
         self._progress.update(self._task, advance=1, failed=failed)
 
     def _say(self, text: str) -> None:

@@ -9,10 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
-from opsconsole.errors import UserError
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import run_stoppable
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.reconcile.runs import settle_all
 from opsconsole.state.addresses import Address
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state, read_state
+from opsconsole.state.writer import StateSession
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -34,6 +39,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     removing.add_argument("addresses", metavar="ADDRESS", nargs="+")
     arguments.flag(removing, "dry-run", "only say what would be forgotten")
     arguments.flag(showing, "no-color", "print without colour")
+    arguments.flag(folding, "no-color", "print without colour")
+    arguments.option(folding, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+    arguments.add_variables(folding)
     for verb, run in ((listing, _list), (showing, _show), (removing, _remove), (folding, _fold)):
         arguments.add_place(verb)
         if verb in (removing, folding):
@@ -85,18 +93,42 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
-        folded, unresolved = session.folded, list(session.unresolved)
+        folded = session.folded
+        told = _settle(args, session) if session.unresolved else []
+        unresolved = list(session.unresolved)
     if folded:
         sys.stdout.write(f"Took in {folded:,} changes of the run that was interrupted.\n")
     else:
         sys.stdout.write("There was nothing to take in: state is up to date.\n")
+    planning.show_diagnostics(args, told)
     if unresolved:
         sys.stdout.write(
-            f"Of {len(unresolved)} creates nobody knows yet whether they took place:\n"
+            f"Of {len(unresolved)} writes nobody knows yet whether they took place:\n"
             + "".join(f"  {call.address}\n" for call in unresolved)
             + "`opsconsole plan` settles what the console can tell.\n"
         )
     return 0
+
+
+def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
+    """Settle the writes of unknown outcome by asking the console, where there is a program.
+
+    What cannot be settled now stays listed: the next plan asks again.
+    """
+    if not opening.has_program(args):
+        return ()
+    try:
+        program = opening.open_program(args, run_app=False)
+        variables = opening.variables_of(args, program)
+        space = planning.workspace(args, program, variables, session)
+        with make_runner() as runner:
+            return run_stoppable(
+                runner, lambda interrupts: settle_all(space, session, interrupts.on_stop)
+            )
+    except Stopped:
+        raise
+    except OpsconsoleError as problem:
+        return (warning("The console could not be asked", str(problem)),)
 
 
 def named(state: State, texts: Sequence[str]) -> list[Address]:

@@ -27,6 +27,7 @@ from opsconsole.drift.unmanaged import COUNTED, KINDS, cut_short, unmanaged
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.providers import OnStop
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 
@@ -59,7 +60,10 @@ class CheckOptions:
 
 
 async def check(
-    stacks: Sequence[Stack], options: CheckOptions, environ: Mapping[str, str]
+    stacks: Sequence[Stack],
+    options: CheckOptions,
+    environ: Mapping[str, str],
+    on_stop: OnStop = lambda stop: None,
 ) -> DriftReport:
     """Check the states of `stacks` against their consoles.
 
@@ -67,8 +71,13 @@ async def check(
 
     Args:
         environ: The environment that provider settings fall back on.
+        on_stop: Takes what stops the check.
+
+    Raises:
+        Stopped: The check was stopped: what was read is not whole.
     """
     run = _Check(stacks, options, environ)
+    on_stop(run.consoles.stop)
     try:
         return await run.report()
     finally:
@@ -97,6 +106,7 @@ class _Check:
         outcomes = await self._refreshed(read)
         for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
             await self._list(key)
+        self.consoles.check_stopped()
         findings = self._findings(held, outcomes)
         findings += self._pending(read)
         findings = self._located(findings)

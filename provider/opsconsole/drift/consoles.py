@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from opsconsole.drift.stack import Stack
-from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
@@ -30,11 +30,13 @@ class Consoles:
         environ: The environment that settings fall back on.
         read_only: Whether nothing but GET may leave this process.
         lifecycles: Lifecycle by a key of this check's own.
+        stopped: Whether the check was stopped.
     """
 
     environ: Mapping[str, str]
     read_only: bool = False
     lifecycles: dict[str, Lifecycle] = field(default_factory=dict)
+    stopped: bool = False
     _settings: list[Settings] = field(default_factory=list)
 
     def open(self, settings: Settings) -> str:
@@ -44,6 +46,8 @@ class Consoles:
             self._settings.append(bent)
             key = str(len(self._settings) - 1)
             self.lifecycles[key] = Lifecycle(bent, read_only=self.read_only)
+            if self.stopped:
+                self.lifecycles[key].stop()
         return str(self._settings.index(bent))
 
     def settings(self) -> tuple[Settings, ...]:
@@ -58,6 +62,21 @@ class Consoles:
             for name, count in lifecycle.calls.items():
                 total[name] = total.get(name, 0) + count
         return dict(sorted(total.items()))
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self.stopped = True
+        for lifecycle in self.lifecycles.values():
+            lifecycle.stop()
+
+    def check_stopped(self) -> None:
+        """Raise where the check was stopped: what was read is not whole.
+
+        Raises:
+            Stopped: It was.
+        """
+        if self.stopped:
+            raise Stopped("The check was stopped.")
 
     async def close(self) -> None:
         """Let go of every connection."""

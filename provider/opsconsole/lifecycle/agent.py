@@ -5,8 +5,8 @@ The rules of what an agent may become are in `agent_rules`; this file takes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
@@ -15,6 +15,7 @@ from opsconsole.errors import (
     ConsoleError,
     NotFound,
     OpsconsoleError,
+    Stopped,
     Unauthorized,
     UnexpectedAnswer,
 )
@@ -163,12 +164,6 @@ class AgentLifecycle(OneByOne):
             unseen = (*unseen, "plugin_ids")
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Create agents; all of them are announced at once before the first is sent."""
-        sent = [item for item in requests if not self._rules.missing(item.config or {})]
-        await self.session.before_create(sent, {})
-        return await super().create(requests)
-
     async def _create(self, request: ApplyRequest) -> Outcome:
         planned, config = request.planned, request.config
         assert planned is not None and config is not None
@@ -178,6 +173,7 @@ class AgentLifecycle(OneByOne):
         body = _create_body(config)
         if "org_id" not in body and self.session.settings.org_id is not None:
             body["org_id"] = self.session.settings.org_id
+        await self.session.before_write("create", [request])
         try:
             answer = await self.session.console.create_agent(body)
         except OpsconsoleError as problem:
@@ -227,14 +223,16 @@ class AgentLifecycle(OneByOne):
         found: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answered if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
+        if changes or planned["plugin_ids"] != prior["plugin_ids"]:
+            await self.session.before_write("update", [request])
         if changes and self.session.console.has("agent_update"):
             answer = await self.session.console.update_agent(prior["id"], changes)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
-            attached, answer, found = await self._set_plugins(prior, planned, answer)
-            if has_error(found):
+            attached, answer, found, stopped = await self._set_plugins(prior, planned, answer)
+            if stopped or has_error(found):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
-                return Outcome(state, request.private, found)
+                return Outcome(state, request.private, found, begun=not stopped)
         if answer is None:
             state = settle(self.definition, planned, prior)
             return Outcome(state, request.private, found)
@@ -242,7 +240,7 @@ class AgentLifecycle(OneByOne):
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
-    ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...]]:
+    ) -> _PluginSet:
         """Attach what is missing, detach what is too many; one failure stops none of the others."""
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         found: list[Diagnostic] = []
@@ -260,10 +258,12 @@ class AgentLifecycle(OneByOne):
                 answer = await step(self.session, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
                 doing = f"{step.__name__} the plugin {plugin_id} of the {self.name(prior)}"
+                if isinstance(problem, Stopped):
+                    return _PluginSet(attached, answer, tuple(found), stopped=True)
                 found += diagnose(problem, doing, self.definition)
             else:
                 attached ^= {plugin_id}
-        return attached, answer, tuple(found)
+        return _PluginSet(attached, answer, tuple(found))
 
     async def _delete(self, request: ApplyRequest) -> Outcome:
         prior, memory = request.prior, Memory.decode(request.private)
@@ -273,6 +273,7 @@ class AgentLifecycle(OneByOne):
         if has_error(told):
             return Outcome(prior, request.private, told)
         if self._rules.deletable and prior.get("deletion_policy") != "abandon":
+            await self.session.before_write("delete", [request])
             try:
                 answer = await self.session.console.delete_agent(prior["id"])
             except ConsoleError as problem:
@@ -299,6 +300,21 @@ class AgentLifecycle(OneByOne):
         self.session.plugins_changed(agent_id)
         await self.session.plugins(agent_id)
         return True
+
+
+class _PluginSet(NamedTuple):
+    """What attaching and detaching came to.
+
+    Attributes:
+        attached: Ids of the plugins that are attached now.
+        answer: The agent as the console answered last.
+        stopped: Whether the run was told to stop before all was done.
+    """
+
+    attached: set[str]
+    answer: Mapping[str, Any] | None
+    diagnostics: tuple[Diagnostic, ...]
+    stopped: bool = False
 
 
 def _known(state: Attributes, address: str) -> KnownAgent:

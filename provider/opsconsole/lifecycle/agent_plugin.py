@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
-from opsconsole.errors import ApiError, ConsoleError, NotFound
-from opsconsole.lifecycle.concurrency import each
+from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
     ApplyRequest,
@@ -17,12 +17,14 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRequest,
     ReadRequest,
+    Report,
     Seen,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, detach, find_entry
+from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import unchecked
 from opsconsole.resources import AGENT_PLUGIN
@@ -34,6 +36,10 @@ class AgentPluginLifecycle(OneByOne):
     """The steps of `opsconsole_agent_plugin`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._attaching: dict[str, _Attaching] = {}
 
     @property
     def answered(self) -> Sequence[Attribute]:
@@ -109,25 +115,23 @@ class AgentPluginLifecycle(OneByOne):
             return outcome
         return replace(outcome, state=request.prior, shows=outcome.state)
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Attach plugins: all those of one agent, then its list, once."""
-        by_agent: dict[str, list[int]] = {}
-        for index, request in enumerate(requests):
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+        """Attach plugins, and read the list of an agent once its last attachment was made."""
+        for request in requests:
             assert request.planned is not None
-            by_agent.setdefault(request.planned["agent_id"], []).append(index)
+            agent_id = request.planned["agent_id"]
+            async with self._attaching.setdefault(agent_id, _Attaching()) as attaching:
+                outcome = await self._try("create", request, self._create, None)
+                if outcome.state is not None:
+                    bare = replace(outcome, state=self._bare(outcome.state))
+                    await report([(request, bare)], last=False)
+            await attaching.ended.wait()
+            await report([(request, await self._shown(request, outcome))])
 
-        async def attach_all(indexes: list[int]) -> list[Outcome]:
-            attached = [await self._try_create(requests[index]) for index in indexes]
-            return [
-                await self._shown(requests[index], outcome)
-                for index, outcome in zip(indexes, attached, strict=True)
-            ]
-
-        done = await each(list(by_agent.values()), attach_all, self.session.limit)
-        outcomes: dict[int, Outcome] = {}
-        for indexes, group in zip(by_agent.values(), done, strict=True):
-            outcomes.update(zip(indexes, group, strict=True))
-        return [outcomes[index] for index in range(len(requests))]
+    def _bare(self, planned: Attributes) -> Attributes:
+        """Return what state holds of an attachment that was made and not read yet."""
+        ids = f"{planned['agent_id']}/{planned['plugin_id']}"
+        return settle(self.definition, planned, {"id": ids})
 
     async def _create(self, request: ApplyRequest) -> Outcome:
         planned = request.planned
@@ -135,6 +139,7 @@ class AgentPluginLifecycle(OneByOne):
         found = tuple(self._beside_plugin_ids(planned))
         if has_error(found):
             return Outcome(None, diagnostics=found)
+        await self.session.before_write("create", [request])
         answer = await attach(self.session, planned["agent_id"], planned["plugin_id"]) or {}
         host_id = answer.get("host_id")
         memory = Memory(declared={}, host_id=host_id if isinstance(host_id, str) else None)
@@ -147,13 +152,15 @@ class AgentPluginLifecycle(OneByOne):
             return outcome
         agent_id, plugin_id = planned["agent_id"], planned["plugin_id"]
         doing = f"read back the {self.name(planned, request.address)}"
-        state = settle(self.definition, planned, {"id": f"{agent_id}/{plugin_id}"})
+        state = self._bare(planned)
         try:
             listing = await self.session.plugins(agent_id)
             entry = find_entry(listing, plugin_id)
             if entry is not None:
                 shown = self.seen(state, outcome.private, entry)
                 return shown.with_diagnostics(*outcome.diagnostics)
+        except Stopped:
+            return Outcome(state, outcome.private, outcome.diagnostics)
         except Exception as problem:
             told = [warning(item.summary, item.detail) for item in diagnose(problem, doing)]
             return Outcome(state, outcome.private, (*outcome.diagnostics, *told))
@@ -175,6 +182,7 @@ class AgentPluginLifecycle(OneByOne):
         agent_id, plugin_id = _ids(request.prior)
         if agent_id in self.session.gone_agents:
             return Outcome(None)
+        await self.session.before_write("delete", [request])
         try:
             await detach(self.session, agent_id, plugin_id)
         except ApiError:
@@ -209,6 +217,30 @@ class AgentPluginLifecycle(OneByOne):
             return Outcome(None, diagnostics=(wrong,))
         ids = {"id": import_id, "agent_id": agent_id, "plugin_id": plugin_id}
         return Outcome(self.definition.empty() | ids)
+
+
+class _Attaching:
+    """The attachments to one agent that are being made: one at a time, the list after the last.
+
+    A list that is read in between would have to be read again.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self.ended = asyncio.Event()
+
+    async def __aenter__(self) -> _Attaching:
+        self._waiting += 1
+        self.ended.clear()
+        await self._turn.acquire()
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        self._turn.release()
+        self._waiting -= 1
+        if not self._waiting:
+            self.ended.set()
 
 
 def _ids(values: Attributes) -> tuple[str, str]:

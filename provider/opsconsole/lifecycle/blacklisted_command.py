@@ -125,7 +125,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         assert planned is not None
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
-        await self.session.before_create([request], {})
+        await self.session.before_write("create", [request])
         try:
             answer = await self.session.console.create_blacklist(body)
         except OpsconsoleError as problem:
@@ -152,6 +152,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         if not changed:
             return self._settled(planned, request, row)
         changes = {name: planned[name] for name in changed}
+        await self.session.before_write("update", [request])
         try:
             answer = await self.session.console.update_blacklisted_command(row_id, changes)
         except Forbidden as problem:
@@ -180,6 +181,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         assert prior is not None
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self._leaving(prior))
+        await self.session.before_write("delete", [request])
         try:
             answer = await self.session.console.delete_blacklist(prior["id"])
         except ConsoleError as problem:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
-from opsconsole.errors import NotFound
+from opsconsole.errors import NotFound, Stopped
 from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
@@ -31,6 +31,8 @@ async def read_data(
     """Return the value of one data source, or why it has none."""
     try:
         return await _READERS[definition.type_name](session, config)
+    except Stopped:
+        return Outcome(None, begun=False)
     except Exception as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"read {definition.type_name}"))
 

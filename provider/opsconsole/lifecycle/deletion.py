@@ -7,13 +7,12 @@ gone, or that this key may read it and not delete it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, NotFound
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
-from opsconsole.lifecycle.translate import diagnose
 
 IsThere = Callable[[], Awaitable[bool]]
 """Reads the object once; raises ConsoleError where reading it does not tell, NotFound where it is
@@ -44,16 +43,14 @@ async def settle_deletion(
     prior = request.prior
     assert prior is not None
     name = steps.name(prior, request.address)
-    failed = Outcome(
-        prior, request.private, diagnose(problem, f"delete the {name}", steps.definition)
-    )
+    failed = steps.failed("delete", request, problem, prior)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
         return Ended(failed, there=True)
     there = await _read(is_there)
     if there is False:
         return Ended(Outcome(None), there=False)
     if not isinstance(problem, NotFound):
-        return Ended(failed, there)
+        return Ended(replace(failed, uncertain=there is None), there)
     if there:
         told: Diagnostic = _not_deletable(name, problem)
     elif keep_missing:

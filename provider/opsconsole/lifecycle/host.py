@@ -20,7 +20,7 @@ from opsconsole.lifecycle.host_calls import (
     reading_refused,
     updated_fields,
 )
-from opsconsole.lifecycle.host_creation import HostCreation
+from opsconsole.lifecycle.host_creation import HostCreation, rehearse
 from opsconsole.lifecycle.host_deletion import delete_host
 from opsconsole.lifecycle.host_settling import Found, LostCreate, find_lost_hosts
 from opsconsole.lifecycle.interface import (
@@ -30,6 +30,7 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRequest,
     ReadRequest,
+    Report,
     Seen,
 )
 from opsconsole.lifecycle.memory import Memory
@@ -116,9 +117,14 @@ class HostLifecycle(OneByOne):
         )
         return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Create hosts by guarded bulk imports; each row meets its own fate."""
-        return await HostCreation(self).run(requests)
+    @property
+    def creates_together(self) -> int:
+        """How many rows go into one import."""
+        return self.session.import_chunk_size
+
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+        """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        await HostCreation(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
@@ -126,7 +132,7 @@ class HostLifecycle(OneByOne):
         An outcome without a diagnostic stands for a host that would be created. A console that
         ignores the dry run is met with one row only; what it created then is named in an error.
         """
-        return await HostCreation(self, rehearsal=True).rehearse(requests)
+        return await rehearse(self, requests)
 
     async def find_lost(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
@@ -138,9 +144,6 @@ class HostLifecycle(OneByOne):
         """
         return await find_lost_hosts(self, lost, existing)
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
-        return (await self.create([request]))[0]
-
     async def _update(self, request: ApplyRequest) -> Outcome:
         prior, planned = request.prior, request.planned
         assert prior is not None and planned is not None
@@ -150,6 +153,7 @@ class HostLifecycle(OneByOne):
             state = settle(self.definition, planned, prior)
             return Outcome(state, memory.encode())
         changes = {name: planned[name] for name in changed}
+        await self.session.before_write("update", [request])
         answer = await self.session.console.update_host(prior["id"], changes)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)

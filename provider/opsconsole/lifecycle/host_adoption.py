@@ -7,7 +7,7 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, OpsconsoleError
+from opsconsole.errors import BadRequest, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
@@ -41,12 +41,15 @@ async def adopt(steps: OneByOne, row: Row, host_id: str) -> Outcome:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.planned[item] for item in differing if item in UPDATABLE}
         if changes:
+            await steps.session.before_write("update", [row.request])
             answer = await steps.session.console.update_host(host_id, changes)
         told = (*told, _adopted(name, list(changes), known=bool(held)))
         unseen = [item for item in declared if item in REPLACING and item not in answer]
         if unseen:
             told = (*told, _not_verified(name, unseen))
         return taken(steps, row, host_id, answer, told)
+    except Stopped as problem:
+        return steps.failed("adopt", row.request, problem, None)
     except OpsconsoleError as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
 

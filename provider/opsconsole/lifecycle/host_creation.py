@@ -7,97 +7,97 @@ more: an error would taint the host, and the next apply would destroy it with al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, OpsconsoleError, TooLarge
+from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.concurrency import each
+from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_matching import match_by_name
 from opsconsole.lifecycle.host_refusals import (
-    blames_the_rows,
     created_all_the_same,
     not_created,
     shared_id,
     would_adopt,
 )
-from opsconsole.lifecycle.host_row import Row, import_row, read_back
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.host_row import Row, created_as, import_row, read_back
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, Report
 from opsconsole.lifecycle.one_by_one import OneByOne
-from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.verdicts import Verdict, all_created, came_to_be, verdicts
-from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
-_IGNORED = (
-    "The console's answer to a dry run did not say dry_run: true, so its rows count as imported"
-)
+
+async def rehearse(steps: OneByOne, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+    """Say of each request what creating it would meet; one without a diagnostic would pass.
+
+    The first row goes alone: a console that ignores the dry run then creates one host and not
+    five hundred.
+    """
+    found: dict[int, Outcome] = {}
+
+    async def keep(results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True) -> None:
+        found.update((id(request), outcome) for request, outcome in results if last)
+
+    creation = HostCreation(steps, keep, rehearsal=True)
+    await creation.run(requests[:1])
+    await creation.run(requests[1:])
+    return [found.get(id(request), Outcome(None)) for request in requests]
 
 
 class HostCreation:
     """One bulk creation; `steps` are the host's steps, whose names and messages it shares.
 
-    A rehearsal ends where the real import would begin.
+    Each row is reported once it is settled. A rehearsal ends where the real import would begin,
+    and reports only rows that would not be created.
     """
 
-    def __init__(self, steps: OneByOne, *, rehearsal: bool = False) -> None:
+    def __init__(self, steps: OneByOne, report: Report, *, rehearsal: bool = False) -> None:
         self._steps = steps
+        self._report = report
         self._rehearsal = rehearsal
         self._session = steps.session
 
-    async def run(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+    async def run(self, requests: Sequence[ApplyRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [Row(request, import_row(request, org_id)) for request in requests]
-        await self._in_chunks(rows, self._guarded)
-        return [row.settled for row in rows]
-
-    async def rehearse(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Say of each request what creating it would meet; one without a diagnostic would pass.
-
-        The first row goes alone: a console that ignores the dry run then creates one host and not
-        five hundred.
-        """
-        org_id = self._session.settings.org_id
-        rows = [Row(request, import_row(request, org_id)) for request in requests]
-        await self._in_chunks(rows[:1], self._guarded)
-        await self._in_chunks(rows[1:], self._guarded)
-        return [row.outcome or Outcome(None) for row in rows]
-
-    async def _in_chunks(
-        self, rows: Sequence[Row], step: Callable[[Sequence[Row]], Awaitable[None]]
-    ) -> None:
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        await each(chunks, step, _CHUNKS_AT_A_TIME)
+        await each(chunks, self._judged_and_imported, _CHUNKS_AT_A_TIME)
 
-    async def _guarded(self, rows: Sequence[Row]) -> None:
+    async def _judged_and_imported(self, rows: Sequence[Row]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
-        if self._session.dry_run_ignored:
-            self._fail(rows, _NO_MORE)
-            return
         try:
-            result = await self._send(rows, dry_run=True)
+            result = await self._judged(rows)
+        except DryRunIgnored:
+            await self._fail(rows, _NO_MORE)
+            return
         except OpsconsoleError as problem:
-            await self._refused(rows, problem, self._guarded)
+            await self._refused(rows, problem, self._judged_and_imported)
             return
         if not result.dry_run:
             await self._unguarded(rows, result)
             return
-        await self._judge(rows, result)
+        try:
+            await self._judge(rows, result)
+        except Stopped as problem:
+            left = [row for row in rows if row.outcome is None]
+            await self._refused(left, problem, self._judged_and_imported)
+            return
         passing = [row for row in rows if row.outcome is None]
         if self._session.dry_run_ignored:
-            self._fail(passing, _NO_MORE)
+            await self._fail(passing, _NO_MORE)
         elif passing and not self._rehearsal:
             await self._for_real(passing)
 
     async def _for_real(self, rows: Sequence[Row]) -> None:
         """Import rows that passed the dry run."""
         said = {row.request.address: row.guard_word or "" for row in rows}
-        await self._session.before_create([row.request for row in rows], said)
+        await self._session.before_write("create", [row.request for row in rows], said)
         try:
             result = await self._send(rows, dry_run=False)
         except ConsoleError as problem:
@@ -107,6 +107,9 @@ class HostCreation:
                 await self._settle(rows, problem)
         else:
             await self._imported(rows, result)
+
+    async def _judged(self, rows: Sequence[Row]) -> ImportResult:
+        return await guarded(self._session, lambda: self._send(rows, dry_run=True))
 
     async def _send(self, rows: Sequence[Row], *, dry_run: bool) -> ImportResult:
         fields = [row.fields for row in rows]
@@ -121,12 +124,11 @@ class HostCreation:
         step: Callable[[Sequence[Row]], Awaitable[None]],
     ) -> None:
         """Halve a chunk that was refused for what it holds, until the culprits stand alone."""
-        if len(rows) == 1 or not blames_the_rows(problem):
-            self._fail_all(rows, problem)
+        half = halved(self._session, len(rows), problem)
+        if not half:
+            for row in rows:
+                await self._end(row, self._steps.failed("create", row.request, problem, None))
             return
-        half = (len(rows) + 1) // 2
-        if isinstance(problem, TooLarge):
-            self._session.import_chunk_size = min(self._session.import_chunk_size, half)
         await step(rows[:half])
         await step(rows[half:])
 
@@ -144,11 +146,11 @@ class HostCreation:
             if row in passing or row.outcome is not None:
                 return
             if not adopting or verdict.id is None:
-                self._fail([row], (self._not_created(row, verdict),))
+                await self._fail([row], (self._not_created(row, verdict),))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                self._fail([row], (shared_id(self._name(row), verdict.id),))
+                await self._fail([row], (self._shared(row, verdict.id),))
             else:
-                row.outcome = await self._adopted(row, verdict.id)
+                await self._end(row, await self._adopted(row, verdict.id))
 
         await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
 
@@ -178,7 +180,9 @@ class HostCreation:
             if len(group) > hidden:
                 continue
             try:
-                alone = await self._send(group, dry_run=True)
+                alone = await self._judged(group)
+            except Stopped:
+                raise
             except ConsoleError as problem:
                 self._steps.log(problem, "dry-run rows apart from their neighbours")
                 continue
@@ -189,28 +193,43 @@ class HostCreation:
                 passing.update(group)
         return passing
 
-    async def _imported(self, rows: Sequence[Row], result: ImportResult) -> None:
-        """Settle rows by the verdicts of a real import."""
+    async def _imported(
+        self, rows: Sequence[Row], result: ImportResult, told: tuple[Diagnostic, ...] = ()
+    ) -> None:
+        """Settle rows by the verdicts of a real import; `told` goes to the first of them."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
             judged = await match_by_name(self._steps, rows, result, judged)
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged if verdict.id is not None)
-
-        async def settle_one(pair: tuple[Row, Verdict]) -> None:
-            row, verdict = pair
+        created: dict[Row, str] = {}
+        for row, verdict in zip(rows, judged, strict=True):
+            notes = told if row is rows[0] else ()
             if not verdict.matched:
-                row.outcome = self._steps.lost(row.request, _UNMATCHED)
+                await self._end(row, self._steps.lost(row.request, _UNMATCHED), notes)
             elif not (verdict.created or passed):
-                self._fail([row], (self._not_created(row, verdict),))
+                await self._fail([row], (self._not_created(row, verdict), *notes))
             elif verdict.id is None:
-                row.outcome = self._steps.lost(row.request, _NO_ID)
+                await self._end(row, self._steps.lost(row.request, _NO_ID), notes)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                self._fail([row], (shared_id(self._name(row), verdict.id),))
+                await self._fail([row], (self._shared(row, verdict.id), *notes))
             else:
-                row.outcome = await read_back(self._steps, row, verdict.id)
+                created[row] = verdict.id
+        await self._read_back(created, {rows[0]: told})
 
-        await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
+    async def _read_back(
+        self, created: Mapping[Row, str], told: Mapping[Row, tuple[Diagnostic, ...]]
+    ) -> None:
+        """Report hosts that were created, then read each and report it again."""
+        bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
+        if bare:
+            await self._report(bare, last=False)
+
+        async def read_one(row: Row) -> None:
+            outcome = await read_back(self._steps, row, created[row])
+            await self._end(row, outcome, told.get(row, ()))
+
+        await each(list(created), read_one, self._session.limit)
 
     async def _settle(self, rows: Sequence[Row], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
@@ -220,29 +239,30 @@ class HostCreation:
         the import may yet be under way. Where this dry run was not heeded, what it created is ours.
         """
         told: tuple[Diagnostic, ...] = ()
-
+        judged: Sequence[Verdict] = ()
         try:
-            result = await self._send(rows, dry_run=True)
-        except ConsoleError:
-            judged: Sequence[Verdict] = ()
+            result = await self._judged(rows)
+        except ConsoleError as unsettled:
+            self._steps.log(unsettled, "settle an import whose answer was lost")
         else:
             judged = verdicts(result, len(rows))
             if not result.dry_run:
-                self._session.dry_run_ignored = True
                 told = (_KEPT,)
         found = dict(zip(rows, judged, strict=False))
         ids = Counter(verdict.id for verdict in judged)
+        created: dict[Row, str] = {}
         for row in rows:
             verdict = found.get(row)
             ours = verdict is not None and (
                 came_to_be(verdict, row.guard_word) or (bool(told) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
-                row.outcome = self._steps.lost(row.request, problem)
+                await self._end(row, self._steps.lost(row.request, problem))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                self._fail([row], (shared_id(self._name(row), verdict.id),))
+                await self._fail([row], (self._shared(row, verdict.id),))
             else:
-                row.outcome = await read_back(self._steps, row, verdict.id, told)
+                created[row] = verdict.id
+        await self._read_back(created, dict.fromkeys(created, told))
 
     async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
@@ -250,13 +270,7 @@ class HostCreation:
         The one error stands on a row that was not created, or on the next that would be sent: on
         a created one it would taint the host.
         """
-        self._session.dry_run_ignored = True
-        await self._imported(rows, result)
-        if self._rehearsal:
-            for row in rows:
-                row.outcome = created_all_the_same(self._name(row), row.settled)
-            return
-        rows[0].outcome = rows[0].settled.with_diagnostics(_KEPT)
+        await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
 
     def _not_created(self, row: Row, verdict: Verdict) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
@@ -267,19 +281,26 @@ class HostCreation:
         holder = row.request.address or f"{row.fields['name']} (row {row.number})"
         return self._session.held_hosts.setdefault(host_id, holder) == holder
 
+    def _shared(self, row: Row, host_id: str) -> Diagnostic:
+        return shared_id(self._name(row), host_id, self._session.held_hosts.get(host_id, ""))
+
     def _name(self, row: Row) -> str:
         return self._steps.name(row.config, row.request.address)
 
-    def _fail_all(self, rows: Sequence[Row], problem: OpsconsoleError) -> None:
+    async def _fail(self, rows: Sequence[Row], told: tuple[Diagnostic, ...]) -> None:
         for row in rows:
-            doing = f"create the {self._name(row)}"
-            self._fail([row], diagnose(problem, doing, HOST))
+            await self._end(row, Outcome(None, diagnostics=told))
 
-    def _fail(self, rows: Sequence[Row], told: tuple[Diagnostic, ...]) -> None:
-        for row in rows:
-            row.outcome = Outcome(None, diagnostics=told)
+    async def _end(self, row: Row, outcome: Outcome, told: tuple[Diagnostic, ...] = ()) -> None:
+        """Settle a row, and report it."""
+        outcome = outcome.with_diagnostics(*told) if told else outcome
+        if self._rehearsal:
+            outcome = created_all_the_same(self._name(row), outcome)
+        row.outcome = outcome
+        await self._report([(row.request, outcome)])
 
 
+_IGNORED = f"{IGNORED}, so its rows count as imported"
 _NO_MORE = (error(_IGNORED, "Nothing more is sent in this run."),)
 _KEPT = warning(
     _IGNORED,

@@ -16,7 +16,6 @@ from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
@@ -26,6 +25,7 @@ async def delete_host(steps: OneByOne, request: ApplyRequest) -> Outcome:
     prior = request.prior
     assert prior is not None
     host_id = prior["id"]
+    await steps.session.before_write("delete", [request])
     there: bool | None = True
     try:
         ended = await _tried(steps, request, prior)
@@ -53,19 +53,12 @@ async def _tried(steps: OneByOne, request: ApplyRequest, prior: Attributes) -> E
         keep = session.settings.on_missing_host == "error"
         return await settle_deletion(steps, request, problem, is_there, keep_missing=keep)
     except Exception as problem:
-        return Ended(_failed(steps, request, prior, problem), there=True)
+        return Ended(steps.failed("delete", request, problem, prior), there=True)
     try:
         confirm_deleted(HOST, name, answer)
     except ConsoleError as problem:
-        return Ended(_failed(steps, request, prior, problem), there=None)
+        return Ended(steps.failed("delete", request, problem, prior), there=None)
     return Ended(_deleted(name, answer), there=False)
-
-
-def _failed(
-    steps: OneByOne, request: ApplyRequest, prior: Attributes, problem: Exception
-) -> Outcome:
-    doing = f"delete the {steps.name(prior, request.address)}"
-    return Outcome(prior, request.private, diagnose(problem, doing, HOST))
 
 
 def _deleted(name: str, answer: Mapping[str, Any]) -> Outcome:

@@ -44,12 +44,13 @@ def not_created(name: str, verdict: Verdict, holder: str | None = None) -> Diagn
     return error(f"The console would not create the {name}", f"{said} {remedy}")
 
 
-def shared_id(name: str, host_id: str) -> Diagnostic:
-    """Refuse an id that stands for two declarations."""
+def shared_id(name: str, host_id: str, holder: str) -> Diagnostic:
+    """Refuse an id that stands for two declarations; `holder` is the other, where it is known."""
+    other = f" {holder} holds it already." if holder else ""
     return error(
         f"The console gave the {name} an id that another host holds",
-        f"{host_id} stands for two declarations, so neither is taken into state. Declare the "
-        "machine once, and import it under its id.",
+        f"{host_id} stands for two declarations, so it is not taken into state again.{other} "
+        "Declare the machine once, and import it under its id.",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest
+from opsconsole.errors import BadRequest, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
@@ -47,12 +47,6 @@ class Row:
         assert self.request.config is not None
         return self.request.config
 
-    @property
-    def settled(self) -> Outcome:
-        """The outcome, once creation has run."""
-        assert self.outcome is not None
-        return self.outcome
-
 
 def import_row(request: ApplyRequest, org_id: str | None) -> dict[str, Any]:
     """Return the import row of a declaration: the fields that are set, and no others."""
@@ -67,6 +61,12 @@ def import_row(request: ApplyRequest, org_id: str | None) -> dict[str, Any]:
     return row
 
 
+def created_as(row: Row, host_id: str) -> Outcome:
+    """Return the outcome of a host that the console has created and that was not read yet."""
+    private = Memory().having_declared(row.config, REPLACING).encode()
+    return Outcome(settle(HOST, row.planned, {"id": host_id}), private)
+
+
 async def read_back(
     steps: OneByOne, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
 ) -> Outcome:
@@ -75,19 +75,20 @@ async def read_back(
     Nothing is an error here: planned values go into state, unread ones are null, and a field that
     the console stored otherwise is a warning; the next refresh shows the difference.
     """
-    private = Memory().having_declared(row.config, REPLACING).encode()
-    bare = settle(HOST, row.planned, {"id": host_id})
+    bare = created_as(row, host_id)
     if not is_readable(steps.session):
-        return Outcome(bare, private, told)
+        return bare.with_diagnostics(*told)
     try:
         answer = await look(steps.session, host_id)
         return taken(steps, row, host_id, answer, told)
+    except Stopped:
+        return bare.with_diagnostics(*told)
     except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = list(reading_refused(steps.session, problem))
         else:
-            found = _not_read_back(steps, bare, problem)
-        return Outcome(bare, private, (*told, *found))
+            found = _not_read_back(steps, bare.state or {}, problem)
+        return bare.with_diagnostics(*told, *found)
 
 
 def taken(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from opsconsole.errors import BadRequest, TooLarge
+from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
 from opsconsole.lifecycle.host_row import Row, import_row, read_back
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -89,13 +90,15 @@ async def _one_chunk(
     witnesses = _witnesses(rows, existing)
     sent = [row.fields for row in rows] + [item.row for item in witnesses.values()]
     try:
-        result = await steps.session.console.import_hosts(sent, on_error="continue", dry_run=True)
-    except (BadRequest, TooLarge) as problem:
+        result = await guarded(
+            steps.session,
+            lambda: steps.session.console.import_hosts(sent, on_error="continue", dry_run=True),
+        )
+    except (BadRequest, TooLarge, DryRunIgnored) as problem:
         steps.log(problem, "settle what an earlier run may have created")
         return [_UNKNOWN] * len(rows)
     judged = verdicts(result, len(sent))
     if not result.dry_run:
-        steps.session.dry_run_ignored = True
         return [await _imported(steps, row, said) for row, said in zip(rows, judged, strict=False)]
     ids = Counter(verdict.id for verdict in judged)
     held = {item.get("id") for item in existing}

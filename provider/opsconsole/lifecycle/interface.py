@@ -1,13 +1,14 @@
 """What passes between an engine and the lifecycle: requests, outcomes and the interface itself.
 
-Both engines use exactly this. Terraform asks one resource at a time and its calls are gathered;
-the reconciler asks for everything at once. Order of outcomes is the order of requests.
+Both engines use exactly this. What only reads is asked for many at once, and answered in order.
+What writes is asked for one at a time, and told as soon as it is known; only what the console
+takes in bulk, an import of hosts, is asked for many at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
@@ -121,8 +122,11 @@ class Outcome:
         reason: Why it is UNCHECKED, in one sentence.
         unobserved: Names of attributes that this answer did not show.
         shows: For a read: what the console shows, where `state` keeps other values on purpose.
-        uncertain: Whether a create was sent without learning its outcome: `state` then holds
-            the planned value under an id that stands for "not known".
+        uncertain: Whether a write was sent without learning its outcome. After a create, `state`
+            then holds the planned value under an id that stands for "not known".
+        begun: Whether anything was asked of the console. Not so where the run was told to stop
+            before; `state` is then what it was.
+        rerouted: After the deletion of a host: ids of the hosts that the console rerouted.
     """
 
     state: Attributes | None
@@ -133,8 +137,8 @@ class Outcome:
     unobserved: tuple[str, ...] = ()
     shows: Attributes | None = None
     uncertain: bool = False
-    rerouted: tuple[str, ...] = field(default=())
-    """After the deletion of a host: ids of the hosts that the console rerouted."""
+    begun: bool = True
+    rerouted: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -146,8 +150,21 @@ class Outcome:
         return replace(self, diagnostics=(*self.diagnostics, *extra))
 
 
+class Report(Protocol):
+    """Whoever is told what became of creations, as it becomes known."""
+
+    async def __call__(
+        self, results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+    ) -> None:
+        """Take in outcomes; on return they are durable, where the engine keeps a journal.
+
+        Args:
+            last: False: these exist by now, and a later report tells more of each.
+        """
+
+
 class ResourceLifecycle(Protocol):
-    """The five steps of one resource, each for many at once.
+    """The steps of one resource.
 
     No method raises for what one resource meets: each outcome carries its diagnostics, and one
     failing request never fails its neighbours.
@@ -163,14 +180,22 @@ class ResourceLifecycle(Protocol):
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; what cannot be read keeps its state."""
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Create or adopt the resources."""
+    @property
+    def creates_together(self) -> int:
+        """How many creations the console takes in one request."""
 
-    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Update the resources in place."""
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+        """Create or adopt resources, at most `creates_together`; each is reported once it is known.
 
-    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Delete the resources, or let them leave management."""
+        Raises:
+            Exception: What `report` raised.
+        """
+
+    async def update(self, request: ApplyRequest) -> Outcome:
+        """Update a resource in place."""
+
+    async def delete(self, request: ApplyRequest) -> Outcome:
+        """Delete a resource, or let it leave management."""
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value."""
@@ -189,6 +214,9 @@ class LifecycleInterface(Protocol):
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
 
     async def close(self) -> None:
         """Let go of connections. No call is made afterwards."""

@@ -62,6 +62,10 @@ class Lifecycle:
         """Read one data source; `config` is all known."""
         return await read_data(self.session, DATA_SOURCES[type_name], config)
 
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self._client.stop()
+
     async def close(self) -> None:
         """Give up what is still being read, and let go of connections.
 

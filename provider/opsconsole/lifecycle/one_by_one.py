@@ -1,7 +1,7 @@
-"""The bulk interface for resources whose steps are taken one resource at a time.
+"""What the lifecycles of all resources share: they turn what a step raises into diagnostics.
 
 Each step of a subclass handles one request and may raise; what it raises becomes that one
-resource's diagnostics. Steps that the console takes in bulk are overridden whole.
+resource's diagnostics. What the console takes in bulk is overridden whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import Forbidden
+from opsconsole.errors import ConsoleError, Forbidden, Stopped
 from opsconsole.lifecycle.answers import calm, merge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
@@ -25,6 +25,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     ReadRequest,
     Removal,
+    Report,
     Seen,
 )
 from opsconsole.lifecycle.memory import Memory
@@ -45,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class OneByOne(ABC):
-    """The steps of one resource, for many at once, taken one by one."""
+    """The steps of one resource, taken one by one."""
 
     definition: ClassVar[ResourceDefinition]
 
@@ -60,17 +61,31 @@ class OneByOne(ABC):
         """Read the resources; what cannot be read keeps its state."""
         return await each(requests, self._try_read, self.session.limit)
 
-    async def create(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Create or adopt the resources."""
-        return await each(requests, self._try_create, self.session.limit)
+    @property
+    def creates_together(self) -> int:
+        """How many creations the console takes in one request."""
+        return 1
 
-    async def update(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Update the resources in place."""
-        return await each(requests, self._try_update, self.session.limit)
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+        """Create or adopt resources one after another, and report each."""
+        for request in requests:
+            await report([(request, await self._try("create", request, self._create, None))])
 
-    async def delete(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
-        """Delete the resources, or let them leave management."""
-        return await each(requests, self._try_delete, self.session.limit)
+    async def update(self, request: ApplyRequest) -> Outcome:
+        """Update a resource in place."""
+        return await self._try("update", request, self._update, request.prior)
+
+    async def delete(self, request: ApplyRequest) -> Outcome:
+        """Delete a resource, or let it leave management."""
+        prior = request.prior
+        if prior is not None and is_sentinel(prior["id"]):
+            if Memory.decode(request.private).removal_planned:
+                return Outcome(None)
+            refusal = replacement_refused(
+                self.name(prior), self._import(), request.address, self.session.command
+            )
+            return Outcome(prior, request.private, (refusal,))
+        return await self._try("delete", request, self._delete, prior)
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value.
@@ -125,31 +140,26 @@ class OneByOne(ABC):
             )
         try:
             return await self._read(request)
+        except Stopped as problem:
+            return Outcome(
+                request.prior,
+                request.private,
+                seen=Seen.UNCHECKED,
+                reason=str(problem),
+                begun=False,
+            )
         except Exception as problem:
             doing = f"read the {self.name(request.prior, request.address)}"
             found = diagnose(problem, doing, self.definition)
             refused = f"{NOT_PERMITTED}: " if isinstance(problem, Forbidden) else ""
             reason = f"{refused}{problem}"
             return Outcome(
-                request.prior, request.private, found, seen=Seen.UNCHECKED, reason=reason
+                request.prior,
+                request.private,
+                found,
+                seen=Seen.UNCHECKED,
+                reason=reason,
             )
-
-    async def _try_create(self, request: ApplyRequest) -> Outcome:
-        return await self._try("create", request, self._create, None)
-
-    async def _try_update(self, request: ApplyRequest) -> Outcome:
-        return await self._try("update", request, self._update, request.prior)
-
-    async def _try_delete(self, request: ApplyRequest) -> Outcome:
-        prior = request.prior
-        if prior is not None and is_sentinel(prior["id"]):
-            if Memory.decode(request.private).removal_planned:
-                return Outcome(None)
-            refusal = replacement_refused(
-                self.name(prior), self._import(), request.address, self.session.command
-            )
-            return Outcome(prior, request.private, (refusal,))
-        return await self._try("delete", request, self._delete, prior)
 
     def lost(self, request: ApplyRequest, problem: Exception, said: str = "") -> Outcome:
         """Return the outcome of a create that was sent and whose answer was lost.
@@ -181,10 +191,27 @@ class OneByOne(ABC):
         try:
             outcome: Outcome = await step(request)
         except Exception as problem:
-            doing = f"{verb} the {self.name(request.prior or request.planned, request.address)}"
-            found = diagnose(problem, doing, self.definition)
-            return Outcome(kept, request.private if kept else b"", found)
+            return self.failed(verb, request, problem, kept)
         return outcome
+
+    def failed(
+        self, verb: str, request: ApplyRequest, problem: Exception, kept: Attributes | None
+    ) -> Outcome:
+        """Return the outcome of a step that ended with an error.
+
+        Args:
+            kept: What stays in state.
+        """
+        doing = f"{verb} the {self.name(request.prior or request.planned, request.address)}"
+        private = request.private if kept else b""
+        if isinstance(problem, Stopped):
+            return Outcome(kept, private, begun=False)
+        return Outcome(
+            kept,
+            private,
+            diagnose(problem, doing, self.definition),
+            uncertain=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
+        )
 
     @abstractmethod
     async def _plan(self, request: PlanRequest) -> PlanOutcome:
@@ -198,9 +225,9 @@ class OneByOne(ABC):
     async def _read(self, request: ReadRequest) -> Outcome:
         """Read one resource."""
 
-    @abstractmethod
     async def _create(self, request: ApplyRequest) -> Outcome:
-        """Create or adopt one resource."""
+        """Create or adopt one resource; never called where `create` is another."""
+        raise NotImplementedError
 
     @abstractmethod
     async def _update(self, request: ApplyRequest) -> Outcome:

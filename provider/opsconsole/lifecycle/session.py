@@ -6,9 +6,10 @@ Shared by the lifecycles of all resources; a new run makes a new session.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
 
 from opsconsole.lifecycle.interface import ApplyRequest
 from opsconsole.v1.console import Console, Listing
@@ -31,13 +32,32 @@ class KnownAgent:
         return f"{self.address}: {named}" if self.address else named
 
 
-BeforeCreate = Callable[[Sequence[ApplyRequest], Mapping[str, str]], Awaitable[None]]
-"""Is told of creates that cannot safely be repeated right before they are sent, with what a dry
-run said of each, by address. It returns once that is durable."""
+class BeforeWrite(Protocol):
+    """Is told of writes right before they are sent."""
+
+    async def __call__(
+        self,
+        verb: Literal["create", "update", "delete"],
+        requests: Sequence[ApplyRequest],
+        said: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Return once it is durable that these writes are about to be sent.
+
+        Args:
+            verb: What is done to the resources; a plugin is attached by a `create`.
+            said: What a dry run called each row of an import, by address.
+
+        Raises:
+            UserError: it cannot be made durable, so nothing may be sent.
+        """
 
 
-async def _heed_nothing(requests: Sequence[ApplyRequest], said: Mapping[str, str]) -> None:
-    """Let creates be sent without a note of them."""
+async def _heed_nothing(
+    verb: Literal["create", "update", "delete"],
+    requests: Sequence[ApplyRequest],
+    said: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Let writes be sent without a note of them."""
 
 
 class Once:
@@ -96,9 +116,12 @@ class Session:
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         held_hosts: Host id to the name of the resource that holds it.
         host_reading_refused: Whether the console refused the empty update.
+        dry_run_heeded: Whether an answer has shown that the console imports nothing in a dry run.
         dry_run_ignored: Whether the console imported what was sent as a dry run.
+        first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
+            console heeds it: it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
-        before_create: Whoever keeps a journal hears here of creates about to be sent.
+        before_write: Whoever keeps a journal hears here of writes about to be sent.
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: What state held of specialties and blacklisted commands that this run found
             gone, by key or id.
@@ -114,8 +137,10 @@ class Session:
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
     held_hosts: dict[str, str] = field(default_factory=dict)
     host_reading_refused: bool = False
+    dry_run_heeded: bool = False
     dry_run_ignored: bool = False
-    before_create: BeforeCreate = _heed_nothing
+    first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
+    before_write: BeforeWrite = _heed_nothing
     command: str = "terraform"
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)

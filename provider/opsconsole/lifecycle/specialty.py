@@ -151,7 +151,7 @@ class SpecialtyLifecycle(OneByOne):
             for attribute in self.definition.settable
             if attribute.creatable and planned[attribute.name] not in (None, UNKNOWN)
         }
-        await self.session.before_create([request], {})
+        await self.session.before_write("create", [request])
         try:
             answer = await self.session.console.create_specialty(body)
         except ConsoleError as problem:
@@ -181,6 +181,7 @@ class SpecialtyLifecycle(OneByOne):
             refused = self.kept_otherwise(changed, planned, row, creating=False)
             return Outcome(request.prior, request.private, refused)
         changes = {name: planned[name] for name in changed}
+        await self.session.before_write("update", [request])
         answer = await self.session.console.update_specialty(row["id"], changes)
         self.session.specialties_changed()
         return self._settled(request, answer)
@@ -200,6 +201,7 @@ class SpecialtyLifecycle(OneByOne):
         assert prior is not None
         if prior.get("deletion_policy") == "abandon":
             return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
+        await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             awaited = self._leaving_agents(prior["id"])

@@ -57,6 +57,7 @@ class Applier:
     def stop(self) -> None:
         """Begin nothing more; what is in flight is finished and kept."""
         self._stopping = True
+        self._providers.stop()
         if self._execution is not None:
             self._execution.stop()
 
@@ -78,7 +79,8 @@ class Applier:
             if self._stopping:
                 self._execution.stop()
             applied = await self._execution.run()
-            applied.diagnostics += await self._read_rerouted(applied.rerouted)
+            if not self._stopping:
+                applied.diagnostics += await self._read_rerouted(applied.rerouted)
             applied.diagnostics += self._unguarded()
             if applied.complete:
                 gone = self._plan.mode == "destroy" and not self._values_left()
@@ -87,8 +89,10 @@ class Applier:
                 keep_known_outputs(self._evaluator, self._session.state, self._outputs)
             return applied
         finally:
-            self._session.record()
-            await self._providers.close()
+            try:
+                self._session.record()
+            finally:
+                await self._providers.close()
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -105,10 +109,9 @@ class Applier:
             self._values,
         )
         for item in sessions:
-            item.before_create = worker.note
-        chunk = min((item.settings.import_chunk_size for item in sessions), default=1)
+            item.before_write = worker.note
         limit = min((item.limit for item in sessions), default=1)
-        return Execution(order(self._plan.changes), worker, self._listener, chunk, limit)
+        return Execution(order(self._plan.changes), worker, self._listener, limit)
 
     def _catch_up(self) -> None:
         """Bring state to what the plan saw: moves, what reading said, data sources."""

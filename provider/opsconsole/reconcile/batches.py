@@ -1,9 +1,10 @@
-"""One batch of like steps: the calls through the lifecycle, and what they leave in state."""
+"""Single steps: the calls through the lifecycle, and what they leave in state and journal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from opsconsole.compare import same
@@ -26,10 +27,15 @@ from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession
 from opsconsole.values import Attributes, holds_unknown
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+Ended = Callable[[Step, Outcome], None]
+"""Is told that a step is over, once what it left is in state."""
+
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What batches share.
+    """What steps share.
 
     Attributes:
         lifecycles: A lifecycle by the key of its provider configuration.
@@ -39,7 +45,8 @@ class Worker:
         values: What instances hold by now, by address; kept up to date.
         deposed: Address to the key under which its old object waits for its deletion.
         sending: The steps that are being carried out, by address.
-        intents: Address to the intent that was noted for its create.
+        intents: Address to the intent that was noted for its write.
+        reported: Addresses of what was created and is still to be read back.
     """
 
     lifecycles: Mapping[str, LifecycleInterface]
@@ -50,34 +57,94 @@ class Worker:
     deposed: dict[str, str] = field(default_factory=dict)
     sending: dict[str, Step] = field(default_factory=dict)
     intents: dict[str, str] = field(default_factory=dict)
+    reported: set[str] = field(default_factory=set)
 
-    async def carry_out(self, steps: Sequence[Step]) -> list[Outcome]:
-        """Take steps of one type, provider and leg; what they did is durable on return.
+    def creates_together(self, step: Step) -> int:
+        """Return how many creations of this kind the console takes in one request."""
+        if step.leg is not Leg.CREATE:
+            return 1
+        change = step.change
+        return self.lifecycles[change.provider].resources[change.type_name].creates_together
+
+    def take(self, step: Step) -> Outcome | None:
+        """Take a step that asks nothing of the console; None: this one does.
+
+        It is durable with the next `flush` of the session.
+        """
+        change = step.change
+        if step.leg is Leg.KEEP:
+            outcome = Outcome(change.after, change.private)
+        elif change.cascade and step.leg is Leg.DELETE:
+            outcome = Outcome(None)
+        else:
+            return None
+        self._keep(step, outcome)
+        return outcome
+
+    async def carry_out(self, steps: Sequence[Step], ended: Ended) -> None:
+        """Take steps of one type, provider and leg, several only where they go together.
+
+        What a step did is durable before anything else is asked of the console in its place.
 
         Raises:
             UserError: it cannot be made durable.
         """
         change, leg = steps[0].change, steps[0].leg
-        if leg is Leg.KEEP:
-            outcomes = [Outcome(step.change.after, step.change.private) for step in steps]
-        elif change.cascade and leg is Leg.DELETE:
-            outcomes = [Outcome(None)] * len(steps)
-        elif leg is Leg.READ:
-            outcomes = [await self._read(step) for step in steps]
-        else:
-            lifecycle = self.lifecycles[change.provider].resources[change.type_name]
-            outcomes = await self._call(lifecycle, leg, steps)
-        for step, outcome in zip(steps, outcomes, strict=True):
+        self.sending.update((step.change.address, step) for step in steps)
+        if leg is Leg.READ:
+            await self._end([(steps[0], await self._read(steps[0]))], ended)
+            return
+        lifecycle = self.lifecycles[change.provider].resources[change.type_name]
+        if leg is Leg.DELETE:
+            outcome = await lifecycle.delete(_deletion(change))
+            await self._end([(steps[0], outcome)], ended)
+            return
+        requests = await self._settled(lifecycle, leg, steps)
+        done = [
+            (step, item if isinstance(item, Outcome) else Outcome(item.planned, item.private))
+            for step, item in zip(steps, requests, strict=True)
+            if isinstance(item, Outcome) or _as_it_is(item)
+        ]
+        if done:
+            await self._end(done, ended)
+        ready = [
+            item for item in requests if isinstance(item, ApplyRequest) and not _as_it_is(item)
+        ]
+        if not ready:
+            return
+        if leg is Leg.UPDATE:
+            await self._end([(steps[0], await lifecycle.update(ready[0]))], ended)
+            return
+
+        async def report(
+            results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+        ) -> None:
+            found = [(self.sending[request.address], outcome) for request, outcome in results]
+            await self._end(found, ended if last else None)
+
+        await lifecycle.create(ready, report)
+
+    async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
+        """Keep outcomes, and make them durable; without `ended` more is to come of each."""
+        settles = []
+        for step, outcome in found:
             self._keep(step, outcome)
-        done = (self.intents.pop(step.change.address, "") for step in steps)
-        self.session.record(settles=[intent for intent in done if intent])
+            if ended is None:
+                self.reported.add(step.change.address)
+            intent = self.intents.pop(step.change.address, "")
+            # A lost create stands in state under an id that says so; of every other write whose
+            # outcome is not known the intent is all that there is.
+            if intent and not (outcome.uncertain and step.leg is not Leg.CREATE):
+                settles.append(intent)
+            if ended is not None:
+                ended(step, outcome)
+        self.session.record(settles)
         await self.session.flush()
-        return outcomes
 
-    async def note(self, requests: Sequence[ApplyRequest], said: Mapping[str, str]) -> None:
-        """Make durable what is about to be created, before it is sent.
-
-        What is adopted or attached may be asked for again: neither comes here.
+    async def note(
+        self, verb: str, requests: Sequence[ApplyRequest], said: Mapping[str, str] = _NOTHING
+    ) -> None:
+        """Make durable what is about to be written, before it is sent.
 
         Raises:
             UserError: it cannot be made durable, so nothing may be sent.
@@ -86,9 +153,16 @@ class Worker:
             step = self.sending.get(request.address)
             if step is None or request.address in self.intents:
                 continue
-            details = lost_create(request, step.change, said.get(request.address, ""))
-            details["provider"] = self.provider_in_state(step.change.provider)
-            call = RESOURCES[step.change.type_name].operations.get("create", "create")
+            details = (
+                lost_create(request, step.change, said.get(request.address, ""))
+                if verb == "create"
+                else {"id": (request.prior or {}).get("id")}
+            )
+            details |= {
+                "verb": verb,
+                "provider": self.provider_in_state(step.change.provider),
+            }
+            call = RESOURCES[step.change.type_name].operations.get(verb, verb)
             self.intents[request.address] = self.session.intend(request.address, call, details)
         await self.session.flush()
 
@@ -100,33 +174,10 @@ class Worker:
             return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
 
-    async def _call(
-        self, lifecycle: ResourceLifecycle, leg: Leg, steps: Sequence[Step]
-    ) -> list[Outcome]:
-        if leg is Leg.DELETE:
-            return await lifecycle.delete([_deletion(step.change) for step in steps])
-        requests = await self._settled(lifecycle, leg, steps)
-        ready = {
-            index: item
-            for index, item in enumerate(requests)
-            if isinstance(item, ApplyRequest) and not _as_it_is(item)
-        }
-        if leg is Leg.CREATE:
-            self.sending.update((step.change.address, step) for step in steps)
-        call = lifecycle.create if leg is Leg.CREATE else lifecycle.update
-        outcomes = await call(list(ready.values())) if ready else []
-        done = dict(zip(ready, outcomes, strict=True))
-        return [
-            done.get(index, Outcome(item.planned, item.private))
-            if isinstance(item, ApplyRequest)
-            else item
-            for index, item in enumerate(requests)
-        ]
-
     async def _settled(
         self, lifecycle: ResourceLifecycle, leg: Leg, steps: Sequence[Step]
     ) -> list[ApplyRequest | Outcome]:
-        """Return what to ask for each step, planned anew where the plan held unknowns."""
+        """Return what to ask for each step, replanned where the plan held unknowns."""
         open_steps = {
             index: self.config_of(step)
             for index, step in enumerate(steps)
@@ -138,7 +189,7 @@ class Worker:
         return [
             _request(step, leg)
             if index not in settled
-            else _anew(step, leg, open_steps[index], settled[index])
+            else _replanned(step, leg, open_steps[index], settled[index])
             for index, step in enumerate(steps)
         ]
 
@@ -154,11 +205,11 @@ class Worker:
                     self.values.pop(change.address, None)
             return
         if outcome.state is None:
-            if step.leg is Leg.KEEP:
+            if step.leg is Leg.KEEP or change.address in self.reported:
                 state.remove(address, deposed)
                 self.values.pop(change.address, None)
             return
-        if step.leg is Leg.CREATE and change.create_first:
+        if step.leg is Leg.CREATE and change.create_first and change.address not in self.deposed:
             self.deposed[change.address] = state.depose(change.address)
         self.values[change.address] = outcome.state
         state.put(
@@ -209,7 +260,9 @@ def _plan_request(step: Step, leg: Leg, config: Attributes) -> PlanRequest:
     return PlanRequest(prior, config, private, address=change.address)
 
 
-def _anew(step: Step, leg: Leg, config: Attributes, plan: PlanOutcome) -> ApplyRequest | Outcome:
+def _replanned(
+    step: Step, leg: Leg, config: Attributes, plan: PlanOutcome
+) -> ApplyRequest | Outcome:
     """Return what to ask once everything is known, or why nothing can be asked."""
     change = step.change
     prior = None if leg is Leg.CREATE else change.before

@@ -1,14 +1,14 @@
-"""Carrying out a plan: batches of ready steps, each made durable before what depends on it.
+"""Carrying out a plan: as many ready steps at a time as requests may be in flight.
 
-A failed instance fails alone; what depends on it is skipped and named. What happens to one batch
-of like steps is in `batches`.
+A failed instance fails alone; what depends on it is skipped and named. What happens to one step is
+in `batches`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,16 +19,12 @@ from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.failures import Failures
 from opsconsole.reconcile.order import Leg, Order, Step
 from opsconsole.reconcile.schedule import Schedule
-from opsconsole.resources import AGENT, HOST
 
-_BATCHES_IN_FLIGHT = 4
-_BATCH = 200
-_TOGETHER = {(HOST.type_name, Leg.CREATE): 2}
-"""Batches of one kind at a time, where fewer serve: while the hosts of one import are read back the
-next is imported. More would all end at once, and until then nothing of them were durable."""
+_IMPORTS_AT_A_TIME = 2
+"""While the hosts of one import are read back, the next is imported. More would only wait."""
 
-Kind = tuple[str, str, Leg, bool]
-"""What can be carried out together: provider, type, leg, and whether it follows a host."""
+Kind = tuple[str, str, Leg]
+"""What goes into one request together: provider, type and leg."""
 
 
 class Listener(Protocol):
@@ -61,6 +57,7 @@ class Applied:
         not_started: The steps that an interrupt left undone.
         diagnostics: Everything that the user is told, each with the address that it speaks of.
         rerouted: Ids of hosts that the console rerouted.
+        seconds: How long it took.
     """
 
     done: list[Step] = field(default_factory=list)
@@ -69,6 +66,7 @@ class Applied:
     not_started: list[Step] = field(default_factory=list)
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
     rerouted: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -79,18 +77,23 @@ class Applied:
 class Execution:
     """One apply of one order of steps."""
 
-    def __init__(
-        self, order: Order, worker: Worker, listener: Listener, import_chunk: int, limit: int
-    ) -> None:
+    def __init__(self, order: Order, worker: Worker, listener: Listener, limit: int) -> None:
+        """Begin nothing yet.
+
+        Args:
+            limit: How many steps are carried out at a time; an import of many hosts counts once.
+        """
         self._schedule = Schedule(order)
         self._worker = worker
         self._listener = listener
-        self._sizes = {
-            (HOST.type_name, Leg.CREATE): import_chunk,
-            (AGENT.type_name, Leg.CREATE): limit,
-        }
+        self._limit = limit
         self._waiting: dict[Kind, deque[int]] = {}
-        self._running: Counter[Kind] = Counter()
+        self._begun: dict[tuple[str, Leg], tuple[int, float]] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._imports = 0
+        self._saving: asyncio.Task[bool] | None = None
+        self._idle = asyncio.Event()
+        self._problem: BaseException | None = None
         self._failures = Failures()
         self._stopping = False
         self.applied = Applied()
@@ -105,81 +108,126 @@ class Execution:
         Raises:
             UserError: what was done cannot be made durable; nothing further is begun.
         """
-        running: set[asyncio.Task[None]] = set()
-        saving = asyncio.ensure_future(self._save())
+        begun = time.monotonic()
         self._listener.begun(len(self._schedule.steps))
         try:
-            while True:
-                self._collect()
-                while not self._stopping and len(running) < _BATCHES_IN_FLIGHT:
-                    batch = self._next_batch()
-                    if batch is None:
-                        break
-                    running.add(asyncio.create_task(self._carry_out(*batch)))
-                if not running:
-                    break
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-                if saving.done():
-                    saving.result()
-                    saving = asyncio.ensure_future(self._save())
+            self._begin_what_is_ready()
+            await self._idle.wait()
         except asyncio.CancelledError:
-            for task in running:
+            for task in self._running:
                 task.cancel()
             raise
         finally:
-            await asyncio.gather(*running, saving, return_exceptions=True)
-        saving.result()
+            saving = [self._saving] if self._saving is not None else []
+            await asyncio.gather(*self._running, *saving, return_exceptions=True)
+        if self._problem is not None:
+            raise self._problem
+        await self._worker.session.flush()
         self.applied.not_started = self._schedule.unfinished()
+        self.applied.seconds = time.monotonic() - begun
         return self.applied
 
-    async def _save(self) -> None:
-        """Write state if its turn has come, while changes go on."""
-        await self._worker.session.checkpoint_if_due()
+    def _begin_what_is_ready(self) -> None:
+        """Begin steps while there is room; note when there is nothing left to wait for."""
+        try:
+            self._collect()
+            while not self._stopping and self._problem is None and len(self._running) < self._limit:
+                numbers = self._next()
+                if not numbers:
+                    break
+                self._begin(numbers)
+        except BaseException as problem:
+            self._problem = self._problem or problem
+        if not self._running:
+            self._idle.set()
 
     def _collect(self) -> None:
-        """Sort what has become ready by what can be done together; pass over what cannot be."""
+        """Sort what has become ready, and take what asks nothing of the console at once."""
         for number in self._schedule.take_ready():
             step = self._schedule.step(number)
             blocker = self._failures.blocker(step, self._worker.config_of)
             if blocker:
-                told = step.change.address in self._failures
-                self._failures.add(step, blocker)
-                if not told:
-                    self.applied.skipped[step.change.address] = blocker
-                self._listener.skipped(step, "" if told else blocker)
-                self._schedule.finish(number)
+                self._skip(number, step, blocker)
                 continue
-            change = step.change
-            key = (change.provider, change.type_name, step.leg, bool(change.cascade))
+            outcome = self._worker.take(step)
+            if outcome is not None:
+                self._started(number, step)
+                self._note(step, outcome)
+                continue
+            key = (step.change.provider, step.change.type_name, step.leg)
             self._waiting.setdefault(key, deque()).append(number)
 
-    def _next_batch(self) -> tuple[Kind, list[int]] | None:
-        """Take the steps of a batch that can begin; None: there is none."""
-        for kind, numbers in self._waiting.items():
-            if numbers and self._running[kind] < _TOGETHER.get(kind[1:3], _BATCHES_IN_FLIGHT):
-                size = min(self._sizes.get(kind[1:3], _BATCH), len(numbers))
-                self._running[kind] += 1
-                return kind, [numbers.popleft() for _ in range(size)]
-        return None
+    def _skip(self, number: int, step: Step, blocker: str) -> None:
+        told = step.change.address in self._failures
+        self._failures.add(step, blocker)
+        if not told:
+            self.applied.skipped[step.change.address] = blocker
+        self._listener.skipped(step, "" if told else blocker)
+        self._schedule.finish(number)
 
-    async def _carry_out(self, kind: Kind, numbers: Sequence[int]) -> None:
+    def _next(self) -> list[int]:
+        """Take the steps that can begin together: one, or the hosts of one import; or none."""
+        for numbers in self._waiting.values():
+            if not numbers:
+                continue
+            together = self._worker.creates_together(self._schedule.step(numbers[0]))
+            if together > 1 and self._imports >= _IMPORTS_AT_A_TIME:
+                continue
+            return [numbers.popleft() for _ in range(min(together, len(numbers)))]
+        return []
+
+    def _begin(self, numbers: Sequence[int]) -> None:
         steps = [self._schedule.step(number) for number in numbers]
-        for step in steps:
-            self._listener.started(step)
-        begun = time.monotonic()
-        outcomes = await self._worker.carry_out(steps)
+        together = self._worker.creates_together(steps[0]) > 1
+        self._imports += together
+        for number, step in zip(numbers, steps, strict=True):
+            self._started(number, step)
+        task = asyncio.create_task(self._worker.carry_out(steps, self._ended))
+        self._running.add(task)
+        task.add_done_callback(lambda task: self._over(task, together))
+
+    def _started(self, number: int, step: Step) -> None:
+        self._begun[step.change.address, step.leg] = number, time.monotonic()
+        self._listener.started(step)
+
+    def _over(self, task: asyncio.Task[None], together: bool) -> None:
+        """Take note that a task has ended, and begin what it made room for."""
+        self._running.discard(task)
+        self._imports -= together
+        if not task.cancelled() and task.exception() is not None:
+            self._problem = self._problem or task.exception()
+        self._save_if_due()
+        self._begin_what_is_ready()
+
+    def _ended(self, step: Step, outcome: Outcome) -> None:
+        """Take note of what became of a step, and of what goes along without a request.
+
+        Both are in one record of the journal: a crash never parts them.
+        """
+        self._note(step, outcome)
+        self._collect()
+
+    def _note(self, step: Step, outcome: Outcome) -> None:
+        """Take note of what became of a step; what waits for it may become ready."""
+        number, begun = self._begun.pop((step.change.address, step.leg))
+        if not outcome.begun:
+            return
         seconds = time.monotonic() - begun
-        for number, step, outcome in zip(numbers, steps, outcomes, strict=True):
-            address = step.change.address
-            self.applied.diagnostics += ((address, item) for item in outcome.diagnostics)
-            self.applied.rerouted += outcome.rerouted
-            if outcome.failed:
-                self.applied.failed.append(step)
-                self._failures.add(step)
-            else:
-                self.applied.done.append(step)
-            self._listener.finished(step, outcome, seconds)
-            self._schedule.finish(number)
-        self._running[kind] -= 1
+        address = step.change.address
+        self.applied.diagnostics += ((address, item) for item in outcome.diagnostics)
+        self.applied.rerouted += outcome.rerouted
+        if outcome.failed:
+            self.applied.failed.append(step)
+            self._failures.add(step)
+        else:
+            self.applied.done.append(step)
+        self._listener.finished(step, outcome, seconds)
+        self._schedule.finish(number)
+
+    def _save_if_due(self) -> None:
+        """Write state if its turn has come, while changes go on."""
+        if self._saving is not None and self._saving.done():
+            self._problem = self._problem or self._saving.exception()
+            self._saving = None
+        if self._saving is None and self._worker.session.is_due():
+            self._saving = asyncio.create_task(self._worker.session.checkpoint_if_due())

@@ -8,9 +8,10 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.model import Block
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import not_there
-from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.prior import not_there, read_prior
+from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.state.addresses import Address
 from opsconsole.state.objects import InstanceObject
@@ -18,26 +19,40 @@ from opsconsole.state.writer import StateSession
 
 
 async def import_instance(
-    workspace: Workspace, session: StateSession, address: Address, import_id: str
+    workspace: Workspace,
+    session: StateSession,
+    address: Address,
+    import_id: str,
+    on_stop: OnStop,
 ) -> list[Diagnostic]:
     """Import an object; return what the user is told. With an error nothing was changed.
 
     An instance whose creation is not settled may be imported over: this settles it.
 
+    Args:
+        on_stop: Takes what stops the reading.
+
     Raises:
-        UserError: The address is not declared, or is in state already.
+        UserError: The address is not declared, or is in state already; or the object is, under
+            another address.
+        Stopped: The run was told to stop.
     """
     block = _declared(workspace, address)
     _check_free(session, address)
     evaluator = Evaluator(workspace.program, workspace.variables, lambda other: None)
     providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    on_stop(providers.stop)
     try:
         item, told = await _read(providers, workspace, block, address, import_id)
+        providers.check_stopped()
     finally:
         await providers.close()
     if item is None or has_error(told):
         return told
     assert item.value is not None
+    holder = _holder(session, address, item)
+    if holder is not None:
+        return [taken_already(item.type_name, item.value["id"], holder, str(address))]
     kept = InstanceObject(
         item.held.provider,
         item.value,
@@ -68,6 +83,16 @@ def _check_free(session: StateSession, address: Address) -> None:
             f"{address} is in state already, as {held.attributes.get('id')}.",
             f"To import another object in its place: `opsconsole state rm '{address}'` first.",
         )
+
+
+def _holder(session: StateSession, address: Address, item: Known) -> str | None:
+    """Return the other address at which state holds what was read."""
+    assert item.value is not None
+    for other in read_prior(session.state).values():
+        same = other.type_name == item.type_name and other.before.get("id") == item.value["id"]
+        if same and other.held.provider == item.held.provider and other.address != str(address):
+            return other.address
+    return None
 
 
 async def _read(

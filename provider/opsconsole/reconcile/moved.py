@@ -11,7 +11,7 @@ from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.saved import SavedPlan
 from opsconsole.resources import RESOURCES
@@ -41,11 +41,17 @@ def check_state(saved: SavedPlan, state: State) -> None:
         )
 
 
-async def console_moved(workspace: Workspace, plan: Plan) -> list[Diagnostic]:
+async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
     """Read again what a plan touches; return what the console holds otherwise than the plan saw.
 
     Values that the console may change on any write count for nothing. What goes with its host is
     not read: the host is.
+
+    Args:
+        on_stop: Takes what stops the reading.
+
+    Raises:
+        Stopped: The run was told to stop.
     """
     touched = [
         change
@@ -59,8 +65,11 @@ async def console_moved(workspace: Workspace, plan: Plan) -> list[Diagnostic]:
         return []
     evaluator = Evaluator(workspace.program, workspace.variables, lambda address: None)
     providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    on_stop(providers.stop)
     try:
-        return await _compared(workspace, plan, touched, providers)
+        told = await _compared(workspace, plan, touched, providers)
+        providers.check_stopped()
+        return told
     finally:
         await providers.close()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.errors import OpsconsoleError
 from opsconsole.language import remote_states
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import Graph, build_graph
@@ -18,6 +19,7 @@ from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
 from opsconsole.reconcile.declaration import Known, from_state
 from opsconsole.reconcile.deposed import read_deposed
 from opsconsole.reconcile.moves import left_out, moved, still_declared
+from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
 from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.outputs import output_changes
@@ -28,7 +30,7 @@ from opsconsole.reconcile.prior import (
     take_imports,
     undeclared_imports,
 )
-from opsconsole.reconcile.providers import MakeLifecycle, Providers
+from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
@@ -94,6 +96,7 @@ class Planner:
             workspace.program, self.evaluator, workspace.environ, workspace.make
         )
         self._told: Told = []
+        self._consoles: dict[str, str] = {}
         self._wanted_outputs: frozenset[str] | None = None
 
     async def close(self) -> None:
@@ -109,6 +112,8 @@ class Planner:
         """
         workspace, options = self._workspace, self._options
         prior = await self._prior()
+        places = places_of(prior.known.values(), lambda held: self._console(key_of(held)))
+        self._told += held_twice(places)
         targets = Targets(
             options.targets,
             workspace.graph,
@@ -122,6 +127,7 @@ class Planner:
         self._told += (("", item) for item in left_out(prior.moved(), options.targets))
         self._wanted_outputs = targets.outputs(workspace.graph, destroy=options.mode == "destroy")
         known = await self._refreshed(prior, targets)
+        self.providers.check_stopped()
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         self._told += unsettled_warnings(known.values())
@@ -146,7 +152,21 @@ class Planner:
         await decide_removals_of(walk, destroy=options.mode == "destroy")
         self._told += walk.diagnostics
         changes = self._explained(walk)
+        adopted = adopted_places(changes, self._console)
+        for place, addresses in adopted.items():
+            addresses[:0] = places.get(place, ())
+        self._told += held_twice(adopted)
         return self._result(tuple(_in_order(changes)), known, prior.imports, walk)
+
+    def _console(self, key: str) -> str:
+        """Return what tells the console of a provider configuration from others."""
+        if key not in self._consoles:
+            try:
+                self._consoles[key] = self.providers.settings(key).base_url
+            except OpsconsoleError:
+                # What is wrong with its settings is told where something is asked of it.
+                self._consoles[key] = key
+        return self._consoles[key]
 
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""

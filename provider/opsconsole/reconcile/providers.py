@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.address import SOURCE, TERRAFORM_HOST
-from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.errors import ConfigurationError, Stopped, UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.model import Program
 from opsconsole.lifecycle.interface import LifecycleInterface
@@ -17,6 +17,8 @@ from opsconsole.values import holds_unknown
 
 LOCAL_NAME = "opsconsole"
 MakeLifecycle = Callable[[Settings], Lifecycle]
+OnStop = Callable[[Callable[[], None]], None]
+"""Takes what is to be called when the run is told to stop."""
 
 
 def in_state(program: Program, key: str) -> str:
@@ -43,12 +45,14 @@ class Providers:
         program: The program whose provider blocks configure them.
         evaluator: Evaluates these blocks.
         environ: The environment that fills what they leave out.
+        stopped: Whether the run was told to stop.
     """
 
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
     make: MakeLifecycle = Lifecycle
+    stopped: bool = False
     _opened: dict[str, Lifecycle] = field(default_factory=dict)
     _closed: Counter[str] = field(default_factory=Counter)
 
@@ -61,6 +65,8 @@ class Providers:
         if key not in self._opened:
             self._opened[key] = self.make(self.settings(key))
             self._opened[key].session.command = "opsconsole"
+            if self.stopped:
+                self._opened[key].stop()
         return self._opened[key]
 
     def settings(self, key: str) -> Settings:
@@ -93,6 +99,21 @@ class Providers:
         for lifecycle in self._opened.values():
             total.update(lifecycle.calls)
         return dict(total)
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self.stopped = True
+        for lifecycle in self._opened.values():
+            lifecycle.stop()
+
+    def check_stopped(self) -> None:
+        """Raise where the run was told to stop: what was read since is not whole.
+
+        Raises:
+            Stopped: It was.
+        """
+        if self.stopped:
+            raise Stopped("The run was told to stop.")
 
     async def close(self) -> None:
         """Let go of every connection."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.language.evaluator import Evaluator
 from opsconsole.reconcile.changes import Action, Counts, Plan
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.guard import DEFAULT_SHARE, too_much_goes
@@ -16,7 +17,10 @@ from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import Leg
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.preflight import with_preflight
+from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.providers import OnStop, Providers
 from opsconsole.reconcile.unknown_outcomes import settle_unknown
+from opsconsole.reconcile.walk import unsettled_warnings
 from opsconsole.state.writer import StateSession
 
 
@@ -42,10 +46,11 @@ async def make_plan(
 
     Args:
         workspace: Its state is that of `session`.
-        watch: Is handed the planner before it begins, to show how it goes.
+        watch: Is handed the planner before it begins, to show how it goes and to stop it.
 
     Raises:
         UserError: The program or the state cannot be planned with at all.
+        Stopped: It was told to stop.
     """
     planner = Planner(workspace, options)
     if watch is not None:
@@ -55,9 +60,32 @@ async def make_plan(
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await with_preflight(plan, planner.providers)
+        planner.providers.check_stopped()
     finally:
         await planner.close()
     return replace(plan, diagnostics=(*told, *plan.diagnostics))
+
+
+async def settle_all(
+    workspace: Workspace, session: StateSession, on_stop: OnStop
+) -> list[Diagnostic]:
+    """Settle what earlier runs left unknown, and plan nothing; return what the user is told.
+
+    Raises:
+        UserError: The console cannot be asked, or what was found cannot be made durable.
+        Stopped: The run was told to stop.
+    """
+    evaluator = Evaluator(
+        workspace.program, workspace.variables, lambda address: None, workspace=workspace.name
+    )
+    providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    on_stop(providers.stop)
+    try:
+        told = await settle_unknown(session, providers)
+    finally:
+        await providers.close()
+    unsettled = unsettled_warnings(read_prior(session.state).values())
+    return [*told, *(item for _, item in unsettled)]
 
 
 def counted(applied: Applied) -> Counts:

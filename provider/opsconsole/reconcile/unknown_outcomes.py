@@ -1,7 +1,7 @@
-"""Creates whose outcome a crash left unknown: settled where they can be, else kept apart in state.
+"""Writes whose outcome a crash left unknown: settled where they can be.
 
-What cannot be settled stands in state as a tainted instance under an id that means "not known", so
-that neither engine creates it a second time until the user says which it was.
+A create that cannot be settled stands in state as a tainted instance under an id that means "not
+known", so that neither engine creates it a second time until the user says which it was.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ConsoleError, UserError
+from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.host import HostLifecycle
 from opsconsole.lifecycle.host_settling import Fate, Found, LostCreate
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel
+from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.resources import HOST, RESOURCES
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
+from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
 from opsconsole.state.addresses import Address
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.records import Intent
@@ -33,21 +36,29 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
 
     Raises:
         UserError: The console cannot be asked, or what was found cannot be made durable.
+        Stopped: The run was told to stop.
     """
     calls = [call for call in session.unresolved if call.id]
     if not calls:
         return []
-    settling = _Settling(session)
-    open_calls = [call for call in calls if settling.is_open(call)]
+    creates = [call for call in calls if verb_of(call) == "create"]
+    others = [call for call in calls if verb_of(call) != "create"]
+    told, settled = await settle_writes(session, providers, others)
+    settling = _Settling(session, told)
+    open_calls = [call for call in creates if settling.is_open(call)]
     hosts = [call for call in open_calls if _type_name(call) == HOST.type_name]
     for call, found in await _find_hosts(session, providers, hosts):
         settling.keep(call, found)
+    attached = [call for call in open_calls if _type_name(call) == AGENT_PLUGIN.type_name]
+    for call, found in await _find_attachments(providers, attached):
+        settling.keep(call, found)
     for call in open_calls:
-        if _type_name(call) != HOST.type_name:
+        if call not in hosts and call not in attached:
             settling.keep(call, Found(Fate.UNKNOWN))
+    providers.check_stopped()
     session.record()
     await session.checkpoint()
-    session.resolve(call.id for call in calls)
+    session.resolve(call.id for call in (*creates, *settled))
     return settling.told
 
 
@@ -72,6 +83,8 @@ async def _find_hosts(
         ]
         try:
             fates = await steps.find_lost(lost, _hosts_of(session, provider))
+        except Stopped:
+            raise
         except ConsoleError as problem:
             raise UserError(
                 f"An earlier run may have created {', '.join(call.address for call in group)}, "
@@ -79,6 +92,32 @@ async def _find_hosts(
                 problem.remedy or "Run again once it answers. Nothing was changed.",
             ) from problem
         found += zip(group, fates, strict=True)
+    return found
+
+
+async def _find_attachments(
+    providers: Providers, calls: Sequence[Intent]
+) -> list[tuple[Intent, Found]]:
+    """Read the lists of the agents to which plugins may have been attached.
+
+    Attaching may be asked for again: what a list does not tell is no obstacle.
+    """
+    wanted = []
+    for call in calls:
+        value = AGENT_PLUGIN.empty() | _planned(call)
+        value["id"] = f"{value['agent_id']}/{value['plugin_id']}"
+        held = InstanceObject(str(call.details.get("provider", "")), value)
+        wanted.append(Known(call.address, AGENT_PLUGIN.type_name, held, value))
+    read = await refresh(
+        wanted, providers.by_state_address({item.held.provider for item in wanted})
+    )
+    found = []
+    for call in calls:
+        outcome = read[call.address].read
+        if outcome is not None and outcome.seen is Seen.PRESENT:
+            found.append((call, Found(Fate.CREATED, outcome)))
+        else:
+            found.append((call, Found(Fate.NEVER)))
     return found
 
 
@@ -125,7 +164,7 @@ class _Settling:
             self.told.append(
                 warning(
                     f"{address} was not created by the run that was interrupted",
-                    "The console was asked by a dry run and does not know it.",
+                    "The console was asked and does not show it.",
                 )
             )
             return

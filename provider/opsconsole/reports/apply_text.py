@@ -36,6 +36,14 @@ def apply_summary(counts: Counts, operation: str = "apply", complete: bool = Tru
     return f"{text} {counts.forget} left management." if counts.forget else text
 
 
+def took(seconds: float) -> str:
+    """Return a duration as `5.2 s` or `3 min 20 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
 _LISTED = 50
 
 
@@ -52,6 +60,7 @@ def render(
     outputs: Mapping[str, tuple[Value, bool]] | None = None,
     diagnostics: Iterable[Diagnostic] = (),
     interrupted: bool = False,
+    seconds: float = 0.0,
     colour: bool = False,
     width: int = 0,
 ) -> str:
@@ -65,6 +74,7 @@ def render(
         outputs: Name to value and whether it is sensitive.
         diagnostics: What went wrong, and warnings.
         interrupted: Whether something was not begun.
+        seconds: How long the run took; 0: nothing was run.
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
@@ -88,6 +98,8 @@ def render(
     complete = not (failures or left_out or interrupted)
     summary = apply_summary(done, operation, complete)
     lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
+    if seconds:
+        lines.append(f"The run ended in {took(seconds)}.")
     text = "\n".join([*lines, ""])
     told = diagnostics_text.render(diagnostics, colour=colour, width=width)
     return "\n".join(part for part in (told, text, _outputs(outputs or {}, pen)) if part)

@@ -79,6 +79,14 @@ class StateSession:
     ) -> None:
         self.close()
 
+    def begin(self) -> None:
+        """Make sure that what a run does can be written, before it asks for anything.
+
+        Raises:
+            UserError: The journal cannot be written.
+        """
+        self._started().flush_now()
+
     def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
 
@@ -118,17 +126,20 @@ class StateSession:
         if self._journal is not None:
             await self._journal.flush()
 
+    def is_due(self) -> bool:
+        """Tell whether it is time to write state (`Cadence`)."""
+        since = time.monotonic() - self._wrote_at
+        changes = self._since_write + len(self._pending)
+        due = self._cadence.due(changes, since, self._last_cost)
+        return due and not self._writing.locked()
+
     async def checkpoint_if_due(self) -> bool:
         """Write state if its turn has come (`Cadence`); tell whether it was written.
 
         Raises:
             UserError: It cannot be written; everything is in the journal.
         """
-        self.record()
-        since = time.monotonic() - self._wrote_at
-        if self._writing.locked() or not self._cadence.due(
-            self._since_write, since, self._last_cost
-        ):
+        if not self.is_due():
             return False
         await self.checkpoint()
         return True

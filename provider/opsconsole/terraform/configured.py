@@ -18,8 +18,9 @@ from opsconsole.lifecycle.interface import (
     Outcome,
     ResourceLifecycle,
 )
+from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.coalescing import Gathering
+from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.journals import left_behind
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
@@ -52,7 +53,9 @@ class Configured:
         self._connect = connect
         self._lifecycle: LifecycleInterface | None = None
         self._why_not = error("The provider is not configured")
-        self._creations: dict[str, Gathering[ApplyRequest, Outcome]] = {}
+        self._batchers: dict[str, Batcher] = {}
+        self._stopped = False
+        self._claims: set[tuple[str, str, str]] = set()
         self._codecs: dict[str, ObjectCodec] = {}
 
     def learn_secrets(self, config: Attributes) -> None:
@@ -81,12 +84,38 @@ class Configured:
             return found
         lifecycle = await self._connect(config)
         self._lifecycle = lifecycle
-        self._creations = {
-            name: Gathering(steps.create)
-            for name, steps in lifecycle.resources.items()
-            if RESOURCES[name].operations.get("create", "").endswith("/batch")
-        }
+        self._claims.clear()
+        self._batchers = {name: Batcher(steps) for name, steps in lifecycle.resources.items()}
+        if self._stopped:
+            lifecycle.stop()
         return found
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self._stopped = True
+        if self._lifecycle is not None:
+            self._lifecycle.stop()
+
+    def claim(self, doing: str, type_name: str, values: Attributes | None) -> None:
+        """Note that an object is read or changed, which Terraform asks for once in one process.
+
+        A second time means that two addresses hold it. Dropping one of them would delete the
+        object of the other.
+
+        Args:
+            doing: `read`, `change` or `delete`.
+            values: The object in state.
+
+        Raises:
+            NotServedError: It was claimed before.
+        """
+        object_id = (values or {}).get("id")
+        if not isinstance(object_id, str) or is_sentinel(object_id):
+            return
+        claim = (doing, type_name, object_id)
+        if claim in self._claims:
+            raise NotServedError(_held_twice(type_name, object_id))
+        self._claims.add(claim)
 
     def lifecycle(self) -> LifecycleInterface:
         """Return the lifecycle.
@@ -108,12 +137,13 @@ class Configured:
         return self.lifecycle().resources[type_name]
 
     async def create(self, type_name: str, request: ApplyRequest) -> Outcome:
-        """Create one resource: with others, where the console creates many in one call."""
-        steps = self.steps(type_name)
-        if type_name in self._creations:
-            return await self._creations[type_name].submit(request)
-        [outcome] = await steps.create([request])
-        return outcome
+        """Create one resource: with others, where the console creates many in one call.
+
+        Raises:
+            NotServedError: There is no such resource, or no configuration.
+        """
+        self.steps(type_name)
+        return await self._batchers[type_name].create(request)
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
         """Return the attributes of a `resource`, a `data source` or the `provider`.
@@ -150,6 +180,17 @@ class Configured:
         lifecycle, self._lifecycle = self._lifecycle, None
         if lifecycle is not None:
             await lifecycle.close()
+
+
+def _held_twice(type_name: str, object_id: str) -> Diagnostic:
+    title = RESOURCES[type_name].title
+    return error(
+        f"Two addresses in state hold the {title} {object_id}",
+        "One object has one address: removing either would delete what the other manages. Find "
+        "both with `terraform state list` and `terraform state show`, and forget one of them with "
+        "`terraform state rm ADDRESS`; the console is not touched by that.",
+        ("id",),
+    )
 
 
 def _not_known(names: list[str]) -> Diagnostic:

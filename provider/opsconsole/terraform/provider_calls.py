@@ -103,11 +103,9 @@ class ProviderCalls:
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
-        """Take note that the user wants an end: Terraform begins nothing new from now on.
-
-        What has begun is finished, so that everything the console did is in state.
-        """
-        log.info("asked to stop; what has begun is finished")
+        """Begin no further request; those in flight are finished, so that state holds them."""
+        log.info("asked to stop; what is in flight is finished")
+        self._provider.stop()
         return pb.StopProvider.Response()
 
 

@@ -44,11 +44,12 @@ class ResourceCalls:
         prior = codec.decode(request.current_state)
         if prior is None:
             return pb.ReadResource.Response(new_state=request.current_state)
+        self._provider.claim("read", name, prior)
         [outcome] = await steps.read([ReadRequest(prior, request.private)])
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._tell(name, outcome.diagnostics),
+            diagnostics=self._tell(name, (*outcome.diagnostics, *_not_begun(outcome))),
         )
 
     async def plan_resource_change(
@@ -94,16 +95,18 @@ class ResourceCalls:
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._tell(name, outcome.diagnostics),
+            diagnostics=self._tell(name, (*outcome.diagnostics, *_not_begun(outcome))),
         )
 
     async def _apply(self, name: str, request: ApplyRequest) -> Outcome:
         if request.prior is None:
             return await self._provider.create(name, request)
         steps = self._provider.steps(name)
-        step = steps.delete if request.planned is None else steps.update
-        [outcome] = await step([request])
-        return outcome
+        if request.planned is None:
+            self._provider.claim("delete", name, request.prior)
+            return await steps.delete(request)
+        self._provider.claim("change", name, request.prior)
+        return await steps.update(request)
 
     async def import_resource_state(
         self, request: pb.ImportResourceState.Request
@@ -136,3 +139,10 @@ class ResourceCalls:
 
     def _tell(self, name: str, diagnostics: Iterable[Diagnostic]) -> list[pb.Diagnostic]:
         return self._provider.tell(diagnostics, self._provider.attributes("resource", name))
+
+
+def _not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    """Say that nothing was asked of the console, where the run was told to stop before."""
+    if outcome.begun:
+        return ()
+    return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)

@@ -1,0 +1,255 @@
+"""Importing the rows of a file as they stand, with the guard and the halving of every import.
+
+Each row's verdict is told as soon as an answer holds it. Nothing is kept in state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from opsconsole.errors import ConsoleError, OpsconsoleError
+from opsconsole.lifecycle.guarded_import import guarded, halved
+from opsconsole.lifecycle.host_refusals import blames_the_rows
+from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
+from opsconsole.v1.console import Console, ImportResult
+
+
+class Rows(Protocol):
+    """The rows of a file, or some of them that follow each other."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What each row is called; empty where that is not known."""
+
+    @property
+    def divisible(self) -> bool:
+        """Whether some of the rows can be sent without the others."""
+
+    def part(self, start: int, end: int) -> Rows:
+        """Return the rows from `start` up to `end`."""
+
+    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
+        """Send the rows in one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """What became of one row.
+
+    Attributes:
+        number: Its place in the file, from 1.
+        name: What it is called, or empty.
+        status: The console's word, `refused`, `not told` or `unknown`.
+        failed: Whether it was not taken.
+    """
+
+    number: int
+    name: str
+    status: str
+    id: str | None = None
+    error: str | None = None
+    created: bool = False
+    failed: bool = False
+
+
+Tell = Callable[[Sequence[RowVerdict]], None]
+
+
+@dataclass
+class FileImport:
+    """One import of a file.
+
+    Attributes:
+        session: The run; its guard is that of every import.
+        dry_run: Have the rows judged only.
+        ends_at_failure: Send nothing after a request in which a row failed.
+        tell: Is told each row's verdict as it comes.
+        counts: What the console counted, over all answers.
+        imported_all_the_same: Whether a dry run was not heeded.
+        problem: Why the rest was not sent.
+        failed: Whether a row was not taken.
+        stopped: Whether the console stopped at a row that failed.
+        unknown: How many rows' outcome is not known.
+        told: How many rows have a verdict; the others were not sent.
+    """
+
+    session: Session
+    dry_run: bool
+    ends_at_failure: bool
+    tell: Tell
+    counts: Counter[str] = field(default_factory=Counter)
+    imported_all_the_same: bool = False
+    problem: OpsconsoleError | None = None
+    failed: bool = False
+    stopped: bool = False
+    unknown: int = 0
+    told: int = 0
+
+    async def run(self, rows: Rows) -> None:
+        """Import the rows; what happened to each is told, whatever happens to the others."""
+        total = len(rows.names)
+        done = 0
+        try:
+            while done < total and not self._ended:
+                size = self._size(rows, done)
+                await self._chunk(rows.part(done, done + size), done)
+                done += size
+        except OpsconsoleError as problem:
+            self.problem = problem
+
+    @property
+    def _ended(self) -> bool:
+        return self.failed and self.ends_at_failure
+
+    def _size(self, rows: Rows, done: int) -> int:
+        left = len(rows.names) - done
+        if not rows.divisible:
+            return left
+        # Nobody knows yet whether the console heeds a dry run: it then imports one row only.
+        first = self.dry_run and not self.session.dry_run_heeded
+        return min(left, 1 if first else self.session.import_chunk_size)
+
+    async def _chunk(self, rows: Rows, start: int) -> None:
+        """Send one chunk: as a dry run, and for real where that is asked for."""
+        words: Sequence[Verdict] = ()
+        console = self.session.console
+        try:
+            judged = await guarded(self.session, lambda: rows.send(console, dry_run=True))
+            if self.dry_run or not judged.dry_run:
+                self._take(rows, start, judged)
+                self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
+                return
+            words = verdicts(judged, len(rows.names))
+            self._take(rows, start, await rows.send(console, dry_run=False))
+        except OpsconsoleError as problem:
+            if words and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
+                await self._settle(rows, start, words, problem)
+            elif blames_the_rows(problem):
+                await self._refused(rows, start, problem)
+            else:
+                raise
+
+    async def _refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
+        """Halve a chunk that was refused for what it holds; one row alone has its verdict."""
+        count = len(rows.names)
+        half = halved(self.session, count, problem) if rows.divisible else 0
+        if not half:
+            refused = Verdict(True, False, "refused", error=str(problem))
+            self._tell(rows, start, [refused] * count)
+            return
+        await self._chunk(rows.part(0, half), start)
+        if not self._ended:
+            await self._chunk(rows.part(half, count), start + half)
+
+    async def _settle(
+        self, rows: Rows, start: int, words: Sequence[Verdict], problem: ConsoleError
+    ) -> None:
+        """Ask by another dry run what became of rows whose import was not answered."""
+        count = len(rows.names)
+        unknown = Verdict(False, False, "unknown", error=str(problem))
+        found = [unknown] * count
+        try:
+            again = await guarded(
+                self.session, lambda: rows.send(self.session.console, dry_run=True)
+            )
+        except ConsoleError:
+            pass
+        else:
+            for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
+                said = before.status if before.matched else None
+                if now.matched and now.id is not None and came_to_be(now, said):
+                    found[place] = replace(now, created=True, status="created", error=None)
+        self._tell(rows, start, found)
+
+    def _take(self, rows: Rows, start: int, result: ImportResult) -> None:
+        self.counts.update(result.counts)
+        self.stopped = self.stopped or result.stopped
+        self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
+        self._tell(rows, start, verdicts(result, len(rows.names)))
+
+    def _tell(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
+        told = []
+        for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
+            unknown = item.status == "unknown" and not item.matched
+            self.unknown += unknown
+            failed = bool(item.error) or unknown
+            told.append(
+                RowVerdict(
+                    place,
+                    name,
+                    item.status if item.matched or unknown else "not told",
+                    item.id,
+                    item.error,
+                    item.created,
+                    failed,
+                )
+            )
+            self.failed = self.failed or failed
+        self.told += len(told)
+        self.tell(told)
+
+
+@dataclass(frozen=True)
+class JsonRows:
+    """Rows of a JSON file."""
+
+    rows: Sequence[Mapping[str, Any]]
+    on_error: str
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The rows' own names."""
+        return [str(row.get("name", "")) for row in self.rows]
+
+    @property
+    def divisible(self) -> bool:
+        """Rows stand for themselves."""
+        return True
+
+    def part(self, start: int, end: int) -> JsonRows:
+        """Return the rows from `start` up to `end`."""
+        return replace(self, rows=self.rows[start:end])
+
+    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
+        """Send the rows in one request."""
+        return await console.import_hosts(self.rows, on_error=self.on_error, dry_run=dry_run)
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """Rows of a CSV file, whose column layout the document does not show.
+
+    Attributes:
+        header: Its first line, where that is one whose columns are fields of a host.
+        lines: The other lines; all of them where there is no such header.
+        names: What the column `name` holds, or nothing for each.
+        on_error, on_error_parameter: As of `Console.import_hosts_csv`.
+    """
+
+    header: str
+    lines: Sequence[str]
+    names: Sequence[str]
+    on_error: str | None
+    on_error_parameter: str | None
+
+    @property
+    def divisible(self) -> bool:
+        """Only where it is known which line is the header."""
+        return bool(self.header)
+
+    def part(self, start: int, end: int) -> CsvRows:
+        """Return the rows from `start` up to `end`."""
+        return replace(self, lines=self.lines[start:end], names=self.names[start:end])
+
+    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
+        """Send the rows in one request."""
+        return await console.import_hosts_csv(
+            self.header + "".join(self.lines),
+            dry_run=dry_run,
+            on_error=self.on_error,
+            on_error_parameter=self.on_error_parameter,
+        )

@@ -1,0 +1,134 @@
+"""Deletes and updates whose outcome an interrupted run left unknown: settled by reading.
+
+What that run deleted itself is no surprise to the guard, so it leaves the state before a plan is
+made. An update needs no more than the refresh that every plan begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.lifecycle.interface import Seen
+from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.deposed import instance_and_key, instance_of, read_deposed
+from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.providers import Providers
+from opsconsole.reconcile.refresh import refresh
+from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
+from opsconsole.state.records import Intent
+from opsconsole.state.writer import StateSession
+
+
+def verb_of(call: Intent) -> str:
+    """Return what was done to the resource: `create`, `update` or `delete`."""
+    return str(call.details.get("verb", "create"))
+
+
+async def settle_writes(
+    session: StateSession, providers: Providers, calls: Sequence[Intent]
+) -> tuple[list[Diagnostic], list[Intent]]:
+    """Take out of state what a delete is seen to have deleted.
+
+    Returns:
+        What the user is told, and the calls that are settled.
+
+    Raises:
+        Stopped: The run was told to stop.
+    """
+    known = read_prior(session.state)
+    known |= read_deposed(session.state, known)
+    by_id = {(item.type_name, item.before.get("id")): item.address for item in known.values()}
+    deletes: dict[str, Intent] = {}
+    for call in calls:
+        address = by_id.get((instance_of(call.address).type, call.details.get("id")))
+        if verb_of(call) == "delete" and address is not None:
+            deletes[address] = call
+    wanted = _with_what_goes_along(known, deletes)
+    lifecycles = providers.by_state_address({item.held.provider for item in wanted})
+    found = await refresh(wanted, lifecycles)
+    providers.check_stopped()
+    gone = [item.address for item in found.values() if item.value is None]
+    for address in gone:
+        session.state.remove(*instance_and_key(address))
+    unread = {
+        address: item.read.reason
+        for address, item in found.items()
+        if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
+    }
+    there = [address for address in deletes if address not in unread and address not in gone]
+    updated = [call.address for call in calls if verb_of(call) == "update"]
+    kept = {deletes[address].id for address in unread}
+    settled = [call for call in calls if call.id not in kept]
+    along = sum(address not in deletes for address in gone)
+    gone = [address for address in gone if address in deletes]
+    return _told(gone, along, there, unread, updated), settled
+
+
+def _with_what_goes_along(known: Mapping[str, Known], deletes: Iterable[str]) -> list[Known]:
+    """Return what the deletes speak of, and what the deletion of a host takes along."""
+    wanted = {address: known[address] for address in deletes}
+    ids = _ids(wanted.values(), HOST.type_name)
+    for type_name, owner in ((AGENT.type_name, "host_id"), (AGENT_PLUGIN.type_name, "agent_id")):
+        along = {
+            address: item
+            for address, item in known.items()
+            if item.type_name == type_name and item.before.get(owner) in ids
+        }
+        wanted |= along
+        ids = _ids(along.values(), type_name)
+    return list(wanted.values())
+
+
+def _ids(items: Iterable[Known], type_name: str) -> set[str]:
+    return {item.before["id"] for item in items if item.type_name == type_name}
+
+
+def _told(
+    gone: Sequence[str],
+    along: int,
+    there: Sequence[str],
+    unread: Mapping[str, str],
+    updated: Sequence[str],
+) -> list[Diagnostic]:
+    found = []
+    if gone or along:
+        beside = f", and {along:,} that went with them" if along else ""
+        found.append(
+            warning(
+                f"The interrupted run deleted {_count(gone)} without learning so",
+                f"The console does not have them any more: they left the state{beside}.\n"
+                + _named(gone),
+            )
+        )
+    if there:
+        found.append(
+            warning(
+                f"The interrupted run did not delete {_count(there)}",
+                f"Their deletion was sent or about to be; the console has them:\n{_named(there)}",
+            )
+        )
+    if unread:
+        why = next(iter(unread.values()))
+        found.append(
+            warning(
+                f"Nobody knows whether the interrupted run deleted {_count(unread)}",
+                f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
+            )
+        )
+    if updated:
+        found.append(
+            warning(
+                f"The interrupted run did not learn the outcome of {_count(updated, 'update')}",
+                f"Reading these resources shows what was changed:\n{_named(updated)}",
+            )
+        )
+    return found
+
+
+def _count(items: Sequence[str] | Mapping[str, str], noun: str = "resource") -> str:
+    return f"{len(items):,} {noun}" + ("" if len(items) == 1 else "s")
+
+
+def _named(addresses: Iterable[str]) -> str:
+    return "\n".join(f"  {address}" for address in sorted(addresses))

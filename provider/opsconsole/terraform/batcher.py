@@ -1,0 +1,92 @@
+"""Collects creations that arrive one by one, but at the same time, into one request for all.
+
+Terraform sends one call a resource; the console takes many hosts in one import. What is done for
+many is the caller's affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, ResourceLifecycle
+
+_PAUSE = 0.0005
+_LONGEST_WAIT = 0.003
+
+
+class Batcher:
+    """Group commit: a few requests at a time; what arrives meanwhile goes with the next one.
+
+    The first to arrive waits for others as long as they keep coming, never beyond three
+    milliseconds; alone it waits half of one. With one request at a time an apply over a slow line
+    would take almost twice as long as with none batched; with a few, hardly longer.
+    """
+
+    def __init__(self, lifecycle: ResourceLifecycle, at_once: int = 4) -> None:
+        self._lifecycle = lifecycle
+        self._at_once = at_once
+        self._waiting: list[tuple[ApplyRequest, asyncio.Future[Outcome]]] = []
+        self._running: set[asyncio.Task[None]] = set()
+        self._collecting = False
+
+    async def create(self, request: ApplyRequest) -> Outcome:
+        """Return what became of a creation, as soon as it is known.
+
+        A caller that is cancelled leaves its request in the batch: it may have been sent.
+
+        Raises:
+            Exception: What the call for all of them raised.
+        """
+        result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        if self._lifecycle.creates_together == 1:
+            await self._answer([(request, result)])
+        else:
+            self._waiting.append((request, result))
+            self._start()
+        return await result
+
+    def _start(self) -> None:
+        if self._waiting and not self._collecting and len(self._running) < self._at_once:
+            self._collecting = True
+            task = asyncio.create_task(self._run())
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._start()
+
+    async def _run(self) -> None:
+        await self._others()
+        self._collecting = False
+        size = self._lifecycle.creates_together
+        batch, self._waiting = self._waiting[:size], self._waiting[size:]
+        self._start()
+        await self._answer(batch)
+
+    async def _others(self) -> None:
+        """Wait while more requests keep coming."""
+        clock = asyncio.get_running_loop().time
+        latest = clock() + _LONGEST_WAIT
+        count = 0
+        while count != len(self._waiting) and clock() < latest:
+            count = len(self._waiting)
+            await asyncio.sleep(_PAUSE)
+
+    async def _answer(self, batch: list[tuple[ApplyRequest, asyncio.Future[Outcome]]]) -> None:
+        waiting = {id(request): result for request, result in batch}
+
+        async def report(
+            results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+        ) -> None:
+            for request, outcome in results:
+                if last and not waiting[id(request)].done():
+                    waiting[id(request)].set_result(outcome)
+
+        try:
+            await self._lifecycle.create([request for request, _ in batch], report)
+        except Exception as problem:
+            for result in waiting.values():
+                if not result.done():
+                    result.set_exception(problem)

@@ -1,0 +1,21 @@
+"""Creating through a lifecycle, with the outcomes in the order of the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, ResourceLifecycle
+
+
+async def created(lifecycle: ResourceLifecycle, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+    """Create, and return the last that was reported of each."""
+    found: dict[int, Outcome] = {}
+
+    async def report(results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True) -> None:
+        for request, outcome in results:
+            assert id(request) not in found, "reported again after its last report"
+            if last:
+                found[id(request)] = outcome
+
+    await lifecycle.create(requests, report)
+    return [found[id(request)] for request in requests]

@@ -1,0 +1,122 @@
+"""Creations in batches: what goes together, what waits, what one failure does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from opsconsole.lifecycle.interface import ApplyRequest, Outcome, Report
+from opsconsole.terraform.batcher import Batcher
+
+
+def request(number: int) -> ApplyRequest:
+    return ApplyRequest(None, {"number": number}, {"number": number})
+
+
+class Lifecycle:
+    """Takes creations, and holds each batch back until it is let go."""
+
+    def __init__(self, creates_together: int = 500) -> None:
+        self.creates_together = creates_together
+        self.batches: list[list[int]] = []
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+        self.go.set()
+
+    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+        numbers = [item.planned["number"] for item in requests]
+        self.batches.append(numbers)
+        self.begun.set()
+        await self.go.wait()
+        if -13 in numbers:
+            raise LookupError("thirteen")
+        for item in requests:
+            await report([(item, Outcome({"id": "seen"}))], last=False)
+            await report([(item, Outcome({"id": str(2 * item.planned["number"])}))])
+
+
+def created(outcomes: Sequence[Outcome]) -> list[int]:
+    return [int(item.state["id"]) for item in outcomes]
+
+
+async def test_what_comes_at_once_goes_at_once() -> None:
+    steps = Lifecycle()
+    batcher = Batcher(steps)
+    found = await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
+    assert created(found) == list(range(0, 100, 2))
+    assert steps.batches == [list(range(50))]
+
+
+async def test_a_batch_holds_no_more_than_the_console_takes() -> None:
+    steps = Lifecycle(creates_together=20)
+    batcher = Batcher(steps)
+    await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
+    assert [len(batch) for batch in steps.batches] == [20, 20, 10]
+
+
+async def test_what_the_console_takes_singly_never_waits() -> None:
+    steps = Lifecycle(creates_together=1)
+    batcher = Batcher(steps, at_once=2)
+    steps.go.clear()
+    tasks = [asyncio.create_task(batcher.create(request(number))) for number in range(10)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert steps.batches == [[number] for number in range(10)]
+    steps.go.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_what_comes_meanwhile_goes_next() -> None:
+    steps = Lifecycle()
+    batcher = Batcher(steps, at_once=1)
+    steps.go.clear()
+    first = asyncio.create_task(batcher.create(request(0)))
+    await steps.begun.wait()
+    late = [asyncio.create_task(batcher.create(request(number))) for number in (1, 2, 3)]
+    await asyncio.sleep(0)
+    steps.go.set()
+    assert created(await asyncio.gather(first, *late)) == [0, 2, 4, 6]
+    assert steps.batches == [[0], [1, 2, 3]]
+
+
+async def test_a_few_batches_are_in_flight() -> None:
+    steps = Lifecycle()
+    batcher = Batcher(steps, at_once=2)
+    steps.go.clear()
+    tasks = []
+    for number in range(2):
+        steps.begun.clear()
+        tasks.append(asyncio.create_task(batcher.create(request(number))))
+        await steps.begun.wait()
+    tasks += [asyncio.create_task(batcher.create(request(number))) for number in (2, 3)]
+    await asyncio.sleep(0)
+    assert steps.batches == [[0], [1]]
+    steps.go.set()
+    assert created(await asyncio.gather(*tasks)) == [0, 2, 4, 6]
+    assert steps.batches == [[0], [1], [2, 3]]
+
+
+async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
+    steps = Lifecycle()
+    batcher = Batcher(steps)
+    both = [batcher.create(request(number)) for number in (1, -13)]
+    found = await asyncio.gather(*both, return_exceptions=True)
+    assert [type(item) for item in found] == [LookupError, LookupError]
+    assert created([await batcher.create(request(4))]) == [8]
+
+
+async def test_a_caller_that_is_cancelled_leaves_its_request_in_the_batch() -> None:
+    steps = Lifecycle()
+    batcher = Batcher(steps)
+    steps.go.clear()
+    gone = asyncio.create_task(batcher.create(request(1)))
+    stays = asyncio.create_task(batcher.create(request(2)))
+    await steps.begun.wait()
+    gone.cancel()
+    steps.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
+    assert created([await stays]) == [4]
+    assert steps.batches == [[1, 2]]
