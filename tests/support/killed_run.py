@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -81,11 +81,9 @@ def watch_requests(points: Points) -> None:
     """Make every request two points: nothing was sent, and its answer is not yet heeded."""
     real = Transport.send
 
-    async def send(
-        self: Transport, method: str, url: str, headers: Mapping[str, str], content: bytes | None
-    ) -> Reply:
+    async def send(self: Transport, method: str, url: str, *rest: Any) -> Reply:
         points.reached(f"before {method} {url}")
-        reply = await real(self, method, url, headers, content)
+        reply = await real(self, method, url, *rest)
         points.reached(f"after {method} {url}")
         return reply
 
