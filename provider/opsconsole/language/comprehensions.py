@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from opsconsole.language.bounds import check_length, count_parts, size_of
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
@@ -51,6 +52,7 @@ class _For(Node):
             )
             convert(trial, BOOL)
         for key, value in _entries(source):
+            count_parts(1)
             bound = (key, value)[-len(self.names) :]
             inner = scope.within(dict(zip(self.names, bound, strict=True)))
             if self.condition is None:
@@ -107,6 +109,7 @@ class ForTuple(_For):
             inner, found = entry
             marks |= found
             items.append(self.results[0].evaluate(inner))
+        size_of(items)
         return mark(UNKNOWN if unsettled else items, marks)
 
 
@@ -144,6 +147,7 @@ class ForObject(_For):
                 unsettled = True
                 continue
             self._add(values, key, self.results[1].evaluate(inner))
+        size_of(values)
         return mark(UNKNOWN if unsettled else values, marks)
 
     def _add(self, values: dict[str, Any], key: Any, value: Any) -> None:
@@ -167,8 +171,9 @@ class ForTemplate(_For):
         source, marks = self.source(scope)
         if source is UNKNOWN:
             return mark(UNKNOWN, marks)
-        pieces = []
+        pieces: list[str] = []
         unsettled = False
+        length = 0
         for entry in self.rounds(source, scope):
             if entry is None:
                 raise EvaluationError("a template directive has no condition")
@@ -178,6 +183,8 @@ class ForTemplate(_For):
                 unsettled = True
             else:
                 pieces.append(to_text(value))
+                length += len(pieces[-1])
+                check_length(length)
         return mark(UNKNOWN if unsettled else "".join(pieces), marks)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from opsconsole.errors import UserError
+from opsconsole.language.bounds import BeyondBounds, metered, size_of
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.syntax import Scope
 from opsconsole.language.templated import evaluate_json
@@ -29,10 +30,15 @@ def evaluated(
         UserError: It cannot be evaluated.
     """
     try:
-        value = evaluate_json(raw, scope)
-        return value if then is None else then(value)
+        with metered():
+            value = evaluate_json(raw, scope)
+            if isinstance(raw, list | dict):
+                size_of(value)
+            return value if then is None else then(value)
     except (EvaluationError, UnsupportedExpression) as error:
         raise explanation(title, name, raw, error) from error
+    except RecursionError as error:
+        raise nested_too_deeply(title, name) from error
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
@@ -42,9 +48,12 @@ def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T
         UserError: The step failed.
     """
     try:
-        return step(*arguments)
+        with metered():
+            return step(*arguments)
     except (EvaluationError, UnsupportedExpression) as error:
         raise explanation(title, name, arguments[0], error) from error
+    except RecursionError as error:
+        raise nested_too_deeply(title, name) from error
 
 
 def explanation(
@@ -56,10 +65,20 @@ def explanation(
     if isinstance(error, EvaluationError):
         stop = "" if str(error).endswith("?") else "."
         return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
+    if isinstance(error, BeyondBounds):
+        return OnlyTerraform(
+            f"{where}: {written} asks for too much: {error}.", f"{where}: {error}"
+        )
     return OnlyTerraform(
         f"{where}: {written} uses {error}, which the native engine has not.",
         f"{where}: {error}",
     )
+
+
+def nested_too_deeply(title: str, name: str) -> UserError:
+    """Return the error for a value with more levels than can be followed."""
+    where = f"{title}: {name}" if name else title
+    return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
 
 
 def shortened(raw: Any) -> str:

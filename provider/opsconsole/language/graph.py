@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.explaining import explanation
+from opsconsole.language.explaining import explanation, nested_too_deeply
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parsing import parse_expression
 from opsconsole.language.suggestions import did_you_mean
@@ -118,7 +119,6 @@ class _Finder:
         self._program = program
         self._locals: dict[str, tuple[str, ...]] = {}
         self._providers: dict[str, tuple[str, ...]] = {}
-        self._open: list[str] = []
 
     def of_block(self, block: Block) -> tuple[str, ...]:
         """Return what a block depends on."""
@@ -169,19 +169,16 @@ class _Finder:
                 f"{user}: there is no local value {name}.",
                 did_you_mean(name, self._program.locals),
             )
-        if name in self._open:
-            cycle = [*self._open[self._open.index(name) :], name]
-            raise UserError(
-                f"Local values refer to each other in a cycle: {' → '.join(cycle)}.",
-                "Take one of these references out.",
-            )
-        self._open.append(name)
         try:
-            found = self.of(f"local.{name}", self._program.locals[name])
-        finally:
-            self._open.pop()
-        self._locals[name] = found
-        return found
+            order = in_order(name, self._program.locals, self._locals)
+        except LocalCycle as cycle:
+            raise UserError(
+                f"Local values refer to each other in a cycle: {cycle}.",
+                "Take one of these references out.",
+            ) from cycle
+        for item in order:
+            self._locals[item] = self.of(f"local.{item}", self._program.locals[item])
+        return self._locals[name]
 
     def _collect(self, value: Json, title: str, name: str, found: dict[str, None]) -> None:
         where = f"{title}: {name}" if name else title
@@ -189,6 +186,8 @@ class _Finder:
             references = list(references_in(value))
         except (EvaluationError, UnsupportedExpression) as error:
             raise explanation(title, name, value, error) from error
+        except RecursionError as error:
+            raise nested_too_deeply(title, name) from error
         for reference in references:
             found.update(dict.fromkeys(self._targets(reference, where)))
 

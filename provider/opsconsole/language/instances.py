@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from opsconsole.language.bounds import MAX_INSTANCES, BeyondBounds
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import unmark
@@ -61,7 +62,13 @@ def counted_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance
     number = convert(number, NUMBER)
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("count must be a whole number from 0 on")
+    _check_instances(number)
     return {index: Instance(block, f"{block.address}[{index}]", index) for index in range(number)}
+
+
+def _check_instances(number: int) -> None:
+    if number > MAX_INSTANCES:
+        raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
 def repeated_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance]:
@@ -86,6 +93,8 @@ def each_entries(value: Any) -> dict[str, Any]:
         raise EvaluationError(
             "for_each depends on values that only apply settles; apply what it depends on first"
         )
+    if isinstance(source, list | dict):
+        _check_instances(len(source))
     if isinstance(source, dict):
         return {key: source[key] for key in sorted(source)}
     if not isinstance(source, SetValue):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opsconsole.language.access import attribute, element, splat
+from opsconsole.language.bounds import count_text, count_value, size_of
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import NO_MARKS, mark, unmark
@@ -88,7 +89,7 @@ class Call(Composite):
             if not isinstance(last, list):
                 raise EvaluationError("what is expanded by ... must be a list, a tuple or a set")
             arguments.extend(last)
-        return mark(scope.call(self.name, arguments), marks)
+        return mark(count_value(scope.call(self.name, arguments)), marks)
 
 
 def _guarded(call: Call, scope: Scope) -> Any:
@@ -116,7 +117,9 @@ class Tuple(Composite):
     __slots__ = ()
 
     def evaluate(self, scope: Scope) -> Any:
-        return [operand.evaluate(scope) for operand in self.operands]
+        items = [operand.evaluate(scope) for operand in self.operands]
+        size_of(items)
+        return items
 
 
 class Object(Composite):
@@ -138,6 +141,7 @@ class Object(Composite):
                 unsettled = True
             else:
                 values[convert(key, STRING)] = value
+        size_of(values)
         return mark(UNKNOWN if unsettled else values, marks)
 
 
@@ -198,7 +202,7 @@ class Splat(Composite):
             finally:
                 self.item.value = outer
 
-        return splat(source.evaluate(scope), taken)
+        return count_value(splat(source.evaluate(scope), taken))
 
 
 class Template(Composite):
@@ -210,6 +214,7 @@ class Template(Composite):
         pieces: list[str] = []
         marks = NO_MARKS
         unsettled = False
+        length = 0
         for operand in self.operands:
             value, found = unmark(operand.evaluate(scope))
             marks |= found
@@ -219,6 +224,8 @@ class Template(Composite):
                 raise EvaluationError("a part of this template is null")
             else:
                 pieces.append(to_text(value))
+                length += len(pieces[-1])
+        count_text(length)
         return mark(UNKNOWN if unsettled else "".join(pieces), marks)
 
 

@@ -9,19 +9,33 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
+
 Number = int | Fraction
 
 _PRECISION = 512
-_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+_MAX_BITS = int(MAX_EXPONENT * 3.3219)
+_TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
+_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 
 
 def parse_number(text: str) -> Number | None:
-    """Return the number that `text` writes in decimal, or None."""
+    """Return the number that `text` writes in decimal, or None.
+
+    Raises:
+        BeyondBounds: It is too large, too close to 0, or written with too many digits.
+    """
     if not _TEXT.fullmatch(text):
         return None
     if text.isdigit() and len(text) < 150:
         return int(text)
+    if len(text) > MAX_EXPONENT:
+        raise BeyondBounds(_TOO_LARGE)
     mantissa, _, exponent = text.lower().partition("e")
+    if abs(int(exponent or "0")) > 2 * MAX_EXPONENT:
+        if not mantissa.strip("+-0."):
+            return 0
+        raise BeyondBounds(_TOO_LARGE)
     if mantissa.endswith("."):
         mantissa += "0"
     value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
@@ -37,8 +51,15 @@ def from_float(value: float) -> Number:
 
 
 def rounded(value: Number) -> Number:
-    """Return `value` rounded to the mantissa, ties to even; an int if it is whole."""
+    """Return `value` rounded to the mantissa, ties to even; an int if it is whole.
+
+    Raises:
+        BeyondBounds: It is too large, or too close to 0.
+    """
     fraction = Fraction(value)
+    size = fraction.numerator.bit_length() - fraction.denominator.bit_length()
+    if abs(size) > _MAX_BITS and fraction:
+        raise BeyondBounds(_TOO_LARGE)
     if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
         return fraction.numerator
     step = _last_place(fraction)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.bounds import BeyondBounds
 from opsconsole.language.scanning import Source, split_expression, split_template
 from opsconsole.language.syntax import Node, Quoted, Reference, Step
 from opsconsole.language.templates import assemble
@@ -38,7 +38,7 @@ def parse_template(text: str) -> Node:
         try:
             node = _plain_interpolation(text) or _template(text)
         except RecursionError as error:
-            raise EvaluationError("it is nested too deeply") from error
+            raise BeyondBounds("more levels of nesting than can be followed") from error
         _templates[text] = node
     return node
 
@@ -47,7 +47,11 @@ def parse_expression(text: str) -> Node:
     """Return the tree of a bare expression; raises as `parse_template` does."""
     node = _expressions.get(text)
     if node is None:
-        node = _expressions[text] = plain_reference(text) or tree_of(split_expression(text))
+        try:
+            node = plain_reference(text) or tree_of(split_expression(text))
+        except RecursionError as error:
+            raise BeyondBounds("more levels of nesting than can be followed") from error
+        _expressions[text] = node
     return node
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from opsconsole.language.bounds import MAX_NESTING, MAX_OPERATIONS, BeyondBounds
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.unicode_form import normalised
 
@@ -52,6 +53,8 @@ _TOKEN: Final = re.compile(
 )
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _UNARY: Final = frozenset("!-")
+_SPECIAL: Final = re.compile("[$%]")
+_SPECIAL_QUOTED: Final = re.compile(r'[$%"\\]')
 
 
 def split_template(text: str) -> list[Part]:
@@ -82,6 +85,7 @@ def assignments(text: str) -> Iterator[tuple[str, Source]]:
 class _Reader:
     text: str
     position: int = 0
+    depth: int = 0
 
     def skip_blank(self) -> bool:
         """Go past white space and comments; tell whether anything is left."""
@@ -99,27 +103,29 @@ class _Reader:
         parts: list[Part] = []
         literal: list[str] = []
         text = self.text
+        special = _SPECIAL_QUOTED if quoted else _SPECIAL
         while self.position < len(text):
             here = text[self.position]
             if here == '"' and quoted:
                 self.position += 1
-                return _with_literal(parts, literal)
+                return _end_literal(parts, literal)
             if here == "\\" and quoted:
                 literal.append(self._escape())
             elif here in "$%" and text.startswith(here + here + "{", self.position):
                 literal.append(here + "{")
                 self.position += 3
             elif here in "$%" and text.startswith(here + "{", self.position):
-                parts = _with_literal(parts, literal)
-                literal = []
+                _end_literal(parts, literal)
                 self.position += 2
                 parts.append(self._sequence(directive=here == "%"))
             else:
-                literal.append(here)
-                self.position += 1
+                match = special.search(text, self.position + 1)
+                end = match.start() if match else len(text)
+                literal.append(text[self.position : end])
+                self.position = end
         if quoted:
             raise EvaluationError("a string is not closed")
-        return _with_literal(parts, literal)
+        return _end_literal(parts, literal)
 
     def _escape(self) -> str:
         kind = self.text[self.position + 1 : self.position + 2]
@@ -130,7 +136,9 @@ class _Reader:
         digits = self.text[self.position + 2 : self.position + 2 + size]
         if size and re.fullmatch(rf"[0-9a-fA-F]{{{size}}}", digits):
             self.position += 2 + size
-            return chr(int(digits, 16))
+            code = int(digits, 16)
+            # Go has no such characters, and writes its replacement character for them.
+            return "\ufffd" if code > 0x10FFFF or 0xD800 <= code < 0xE000 else chr(code)
         raise EvaluationError(f"there is no escape sequence \\{kind}")
 
     def _sequence(self, *, directive: bool) -> TemplateSequence:
@@ -157,15 +165,25 @@ class _Reader:
         tokens: list[str] = []
         strings: list[list[Part]] = []
         open_brackets: list[str] = []
+        before = ""
         while self.position < len(self.text):
             if self.text[self.position] == '"':
                 self.position += 1
                 tokens.append(f'"#{len(strings)}"')
+                self.depth += 1
                 strings.append(self.template(quoted=True))
+                self.depth -= 1
+                before = '"'
                 continue
             if until and not open_brackets and self._at_end(until):
                 return Source(_joined(tokens), strings)
-            tokens.extend(self._token(open_brackets))
+            token = self._token(open_brackets, before)
+            tokens.append(token)
+            before = before if token in (" ", "\n") else token
+            if len(open_brackets) + self.depth > MAX_NESTING:
+                raise BeyondBounds(f"more than {MAX_NESTING} levels of nesting")
+            if len(tokens) > MAX_OPERATIONS:
+                raise BeyondBounds(f"an expression of more than {MAX_OPERATIONS:,} tokens")
         if (until and until != "\n") or open_brackets:
             raise EvaluationError("a bracket is not closed")
         return Source(_joined(tokens), strings)
@@ -173,7 +191,7 @@ class _Reader:
     def _at_end(self, until: str) -> bool:
         return self._take("~" + until) or self._take(until)
 
-    def _token(self, open_brackets: list[str]) -> Sequence[str]:
+    def _token(self, open_brackets: list[str], before: str) -> str:
         match = _TOKEN.match(self.text, self.position)
         if match is None:
             raise EvaluationError(f"{self.text[self.position]!r} is not part of an expression")
@@ -182,10 +200,10 @@ class _Reader:
         if kind == "heredoc":
             raise UnsupportedExpression("a heredoc inside an expression")
         if kind in ("space", "comment"):
-            return (" ",)
+            return " "
         if kind == "newline":
-            return ("\n",) if open_brackets and open_brackets[-1] == "{" else (" ",)
-        if token == "for" and open_brackets and self._opens(match.start()):
+            return "\n" if open_brackets and open_brackets[-1] == "{" else " "
+        if token == "for" and open_brackets and before in ("{", "["):
             open_brackets[-1] = "("
         if token in ("(", "[", "{"):
             open_brackets.append(token)
@@ -193,20 +211,20 @@ class _Reader:
             if not open_brackets:
                 raise EvaluationError(f"{token!r} closes nothing")
             open_brackets.pop()
-        return (token,)
-
-    def _opens(self, position: int) -> bool:
-        """Tell whether what stands at `position` is the first thing inside its bracket."""
-        return self.text[:position].rstrip().endswith(("{", "["))
+        return token
 
 
-def _with_literal(parts: list[Part], literal: list[str]) -> list[Part]:
-    return [*parts, normalised("".join(literal))] if literal else parts
+def _end_literal(parts: list[Part], literal: list[str]) -> list[Part]:
+    if literal:
+        parts.append(normalised("".join(literal)))
+        literal.clear()
+    return parts
 
 
 def _joined(tokens: Sequence[str]) -> str:
     """Join tokens so that hcl2 reads them: a minus stands apart, `!!a` becomes `!(!a)`."""
     solid = [token for token in tokens if token != " "]
+    _check_unary(solid)
     text: list[str] = []
     closing: dict[int, int] = {}
     for index, token in enumerate(solid):
@@ -217,6 +235,14 @@ def _joined(tokens: Sequence[str]) -> str:
         text.append(_spaced(solid, index))
         text.append(")" * closing.get(index, 0))
     return "".join(text).strip()
+
+
+def _check_unary(tokens: Sequence[str]) -> None:
+    run = 0
+    for token in tokens:
+        run = run + 1 if token in _UNARY else 0
+        if run > MAX_NESTING:
+            raise BeyondBounds(f"more than {MAX_NESTING} unary operators in a row")
 
 
 def _spaced(tokens: Sequence[str], index: int) -> str:

@@ -6,6 +6,7 @@ one, and what stands for all instances of a block is made once.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,10 +15,16 @@ from opsconsole.diagnostics import Path
 from opsconsole.language import remote_states
 from opsconsole.language.access import element
 from opsconsole.language.block_reading import block_address, definition_of
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.bounds import metered, size_of
+from opsconsole.language.failures import (
+    EvaluationError,
+    ExpressionFailure,
+    UnsupportedExpression,
+)
 from opsconsole.language.functions import Surroundings
 from opsconsole.language.instances import Instance
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
+from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.model import Block, Program, RemoteStateBlock
 from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
 from opsconsole.language.suggestions import did_you_mean
@@ -55,7 +62,8 @@ class World:
         self._sensitive = sensitive
         self._settings = surrounding_settings(program.root, workspace)
         self._locals: dict[str, Any] = {}
-        self._evaluating: list[str] = []
+        self._passing: dict[str, Any] = {}
+        self._depth = 0
         self._whole: dict[str, Any] = {}
         self._remote_states: dict[str, Any] = {}
         self._missed = 0
@@ -111,18 +119,46 @@ class World:
             raise EvaluationError(
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
-        if name in self._evaluating:
-            cycle = " → ".join([*self._evaluating[self._evaluating.index(name) :], name])
-            raise EvaluationError(f"local values refer to each other in a cycle: {cycle}")
-        self._evaluating.append(name)
-        missed = self._missed
+        if name in self._passing:
+            self._missed += 1
+            found = self._passing[name]
+        else:
+            found = self._settled(name)
+        if isinstance(found, ExpressionFailure):
+            raise found
+        return found
+
+    def _settled(self, name: str) -> Any:
+        """Return a local value, or why it has none; those that it refers to come first.
+
+        So a chain of them may be long. What fails, or rests on what is not known yet, is kept
+        only until the outermost of them is evaluated.
+        """
+        self._depth += 1
+        found: Any = None
         try:
-            value = evaluate_json(self._program.locals[name], ProgramScope(self))
+            done = ChainMap(self._locals, self._passing)
+            for item in in_order(name, self._program.locals, done):
+                missed = self._missed
+                found = self._evaluated_local(item)
+                lasting = missed == self._missed and not isinstance(found, ExpressionFailure)
+                (self._locals if lasting else self._passing)[item] = found
+        except LocalCycle as cycle:
+            raise EvaluationError(f"local values refer to each other in a cycle: {cycle}") from None
         finally:
-            self._evaluating.pop()
-        if missed == self._missed:
-            self._locals[name] = value
-        return value
+            self._depth -= 1
+            if not self._depth:
+                self._passing.clear()
+        return found
+
+    def _evaluated_local(self, name: str) -> Any:
+        try:
+            with metered():
+                value = evaluate_json(self._program.locals[name], ProgramScope(self))
+                size_of(value)
+                return value
+        except ExpressionFailure as failure:
+            return failure
 
     def _remote_state(self, reference: Reference) -> Any:
         name, rest = str(reference.steps[2]), reference.steps[3:]

@@ -11,7 +11,7 @@ from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.functions.text import character_count
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
 from opsconsole.language.numeric import Number, rounded
-from opsconsole.language.set_order import equal
+from opsconsole.language.set_order import equal, fingerprint
 from opsconsole.language.unification import unify
 from opsconsole.language.value_types import (
     BOOL,
@@ -112,11 +112,10 @@ def _index(items: Any, wanted: Any) -> Any:
 
 @Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
 def _distinct(items: ListValue) -> ListValue:
-    found: list[Any] = []
+    found: dict[str, Any] = {}
     for item in items:
-        if not any(equal(item, other) for other in found):
-            found.append(item)
-    return ListValue(found, items.element)
+        found.setdefault(fingerprint(item), item)
+    return ListValue(found.values(), items.element)
 
 
 @Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)
@@ -264,9 +263,11 @@ def _matchkeys(values: ListValue, keys: ListValue, wanted: ListValue) -> Any:
         return ListValue([], values.element)
     if holds_unknown(values) or holds_unknown(keys):
         return UNKNOWN
-    searched = convert(wanted, common)
+    if holds_unknown(wanted):
+        return UNKNOWN
+    searched = {fingerprint(item) for item in convert(wanted, common)}
     pairs = zip(values, convert(keys, common), strict=True)
-    chosen = [value for value, key in pairs if any(equal(key, item) for item in searched)]
+    chosen = [value for value, key in pairs if fingerprint(key) in searched]
     return ListValue(chosen, values.element)
 
 

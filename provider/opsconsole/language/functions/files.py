@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import os
 import posixpath
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
+from opsconsole.language.bounds import MAX_FILE, BeyondBounds
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.encoding import digest, digest64
 from opsconsole.language.functions.registry import (
@@ -20,11 +23,27 @@ from opsconsole.language.value_types import DYNAMIC, STRING
 
 
 def _content(surroundings: Surroundings, name: str) -> bytes:
-    path = surroundings.root / Path(name).expanduser()
+    path = _path(surroundings, name)
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise EvaluationError(f"cannot read {path}: {error.strerror or error}") from error
+        # Opened without waiting, as a pipe that nobody writes to would hold the run for ever.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not S_ISREG(found.st_mode):
+                raise EvaluationError(f"{path} is no regular file")
+            content = file.read(MAX_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise EvaluationError(f"cannot read {path}: {reason}") from error
+    if len(content) > MAX_FILE:
+        raise BeyondBounds(f"the file {path}, which has more than {MAX_FILE:,} bytes")
+    return content
+
+
+def _path(surroundings: Surroundings, name: str) -> Path:
+    try:
+        return surroundings.root / Path(name).expanduser()
+    except RuntimeError as error:
+        raise EvaluationError(f"{name}: {error}") from error
 
 
 def _text(surroundings: Surroundings, name: str) -> str:
@@ -46,10 +65,16 @@ def _filebase64(surroundings: Surroundings, name: str) -> str:
 
 @Signature("fileexists", (STRING,), surroundings=True)
 def _fileexists(surroundings: Surroundings, name: str) -> bool:
-    path = surroundings.root / Path(name).expanduser()
-    if path.exists() and not path.is_file():
+    path = _path(surroundings, name)
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"cannot look at {name!r}: {error}") from error
+    if not S_ISREG(found.st_mode):
         raise EvaluationError(f"{path} is no regular file")
-    return path.is_file()
+    return True
 
 
 @Signature("templatefile", (STRING, DYNAMIC), surroundings=True)

@@ -8,6 +8,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from opsconsole.language.bounds import MAX_WIDTH, BeyondBounds, check_length, count_text
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
@@ -69,13 +70,15 @@ def _formatlist(pattern: Any, *arguments: Any) -> Any:
             argument[round_] if isinstance(argument, list) else argument for argument in arguments
         ]
         results.append(UNKNOWN if any(map(holds_unknown, row)) else formatted(pattern, row))
+        if results[-1] is not UNKNOWN:
+            count_text(len(results[-1]))
     return ListValue(results, STRING)
 
 
 def formatted(pattern: str, arguments: Any) -> str:
     """Return `pattern` with its verbs replaced by `arguments`."""
     pieces: list[str] = []
-    position = following = highest = 0
+    position = following = highest = length = 0
     indexed = False
     while (start := pattern.find("%", position)) >= 0:
         pieces.append(pattern[position:start])
@@ -87,11 +90,13 @@ def formatted(pattern: str, arguments: Any) -> str:
             pieces.append("%")
             continue
         indexed = indexed or match["index"] is not None
-        following = int(match["index"]) if match["index"] else following + 1
+        following = int(match["index"][:9]) if match["index"] else following + 1
         highest = max(highest, following)
         if following > len(arguments):
             raise EvaluationError(f'there is no argument {following} for "{match[0]}"')
         pieces.append(_one(_verb(match), arguments[following - 1]))
+        length += len(pieces[-1])
+        check_length(length)
     if highest < len(arguments) and not indexed:
         raise EvaluationError(f"{len(arguments)} arguments are given, but {highest} are used")
     return "".join([*pieces, pattern[position:]])
@@ -102,10 +107,16 @@ def _verb(match: re.Match[str]) -> _Verb:
     return _Verb(
         raw=match[0],
         flags=match["flags"],
-        width=int(match["width"] or 0),
-        precision=None if precision is None else int(precision or 0),
+        width=_size(match["width"]),
+        precision=None if precision is None else _size(precision),
         mode=match["mode"],
     )
+
+
+def _size(digits: str | None) -> int:
+    if digits and (len(digits) > len(str(MAX_WIDTH)) or int(digits) > MAX_WIDTH):
+        raise BeyondBounds(f"a format wider than {MAX_WIDTH:,}")
+    return int(digits or 0)
 
 
 def _one(verb: _Verb, value: Any) -> str:

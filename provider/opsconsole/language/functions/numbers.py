@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
@@ -69,6 +70,8 @@ def _parseint(text: str, base: Number) -> Number:
     radix = whole(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")
+    if len(text) > MAX_EXPONENT:
+        raise BeyondBounds(f"a number of more than {MAX_EXPONENT} digits")
     digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
     value = 0
     for digit in digits:

@@ -1,158 +1,166 @@
-"""Functions on regular expressions, which are RE2's; Python's engine runs what both mean alike.
+"""Functions on regular expressions, which are RE2's: matching takes linear time.
 
-A pattern that the two would read differently is refused, never run.
+Texts are matched as UTF-8, so that a search can go on from where the last one ended at no cost.
+How empty matches and replacements are treated is Go's way, which Terraform's functions have.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from opsconsole.language.bounds import check_length, count_parts
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.value_types import STRING, ListValue, Type
 
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "blank": r"\t ",
-    "digit": "0-9",
-    "lower": "a-z",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t\n\v\f\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-}
-_PIECE = re.compile(
-    r"""(?P<posix>\[:(?P<class>[a-z]+):\])
-    |(?P<end>\\z)
-    |(?P<escape>\\(?:x\{[0-9A-Fa-f]{1,6}\}|.))
-    |(?P<named>\(\?P?<(?P<name>[A-Za-z_]\w*)>)
-    |(?P<group>\(\?[^:)]*[:)])
-    |(?P<possessive>[*+?}]\+)
-    |(?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
-)
-_SAFE_ESCAPES = frozenset("dDwWbBAntrfv") | frozenset(r".^$*+?()[]{}|\-/\"'!@#%&=~`,;:<> _")
-_EXPANSION = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))", re.ASCII)
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_MEMORY = 64 * 2**20
+"""Bytes that RE2 may use for one pattern: Go refuses patterns of about that size."""
 
 
-@lru_cache(maxsize=512)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern for Python's engine.
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern; `names` holds the numbers of its named groups."""
+
+    expression: Any
+    groups: int
+    names: dict[str, int]
+
+    def matches(self, text: bytes) -> Iterator[list[tuple[int, int]]]:
+        """Yield the spans of each match and its groups; (-1, -1) for a group without a part.
+
+        An empty match right after another match is none.
+        """
+        position, before = 0, -1
+        while position <= len(text):
+            found = self.expression.search(text, position)
+            if found is None:
+                return
+            start, end = found.span()
+            if end > start or start != before:
+                yield [found.span(group) for group in range(self.groups + 1)]
+            before = end
+            position = end if end > position else _after_character(text, position)
+
+
+def _after_character(text: bytes, position: int) -> int:
+    position += 1
+    while position < len(text) and text[position] & 0xC0 == 0x80:
+        position += 1
+    return position
+
+
+@lru_cache(maxsize=128)
+def compiled(pattern: str) -> Pattern:
+    """Return a pattern.
 
     Raises:
         EvaluationError: It is no regular expression.
-        UnsupportedExpression: Python's engine would not read it as RE2 does.
+        UnsupportedExpression: It needs more memory than a pattern may have.
     """
-    pieces: list[str] = []
-    in_class = False
-    for match in _PIECE.finditer(pattern):
-        text = match[0]
-        if match.lastgroup in ("posix", "class"):
-            pieces.append(_posix(match["class"], in_class=in_class))
-        elif match["end"]:
-            pieces.append(r"\Z")
-        elif match["escape"]:
-            pieces.append(_escape(text, in_class=in_class))
-        elif in_class:
-            in_class = text[-1] != "]" or pieces[-1] in ("[", "[^")
-            pieces.append(r"\[" if text == "[" else text)
-        elif text == "[":
-            in_class = True
-            pieces.append(text)
-        elif match["possessive"]:
-            raise EvaluationError(f"{text!r} repeats a repetition")
-        else:
-            pieces.append(_outside(match))
+    # Imported late: most programs use no regular expression.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
     try:
-        return re.compile("".join(pieces), re.ASCII)
-    except re.error as error:
-        raise EvaluationError(f"this is no regular expression: {error}") from error
+        expression = re2.compile(pattern, options)
+    except re2.error as error:
+        problem = _problem(error)
+        if "too large" in problem:
+            raise UnsupportedExpression("a regular expression as large as this one") from error
+        raise EvaluationError(f"this is no regular expression: {problem}") from error
+    names = dict(expression.groupindex)
+    if r"\C" in pattern.replace(r"\\", ""):
+        raise EvaluationError(r"this is no regular expression: it has the escape \C")
+    if not all(name.isascii() for name in names):
+        raise EvaluationError("this is no regular expression: a group's name is not plain")
+    return Pattern(expression, expression.groups, names)
 
 
-def _posix(name: str, *, in_class: bool) -> str:
-    if in_class and name not in _CLASSES:
-        raise EvaluationError(f"there is no character class [:{name}:]")
-    if not in_class:
-        raise UnsupportedExpression(f"the regular expression syntax [:{name}:] here")
-    return _CLASSES[name]
+def _problem(error: Exception) -> str:
+    text = error.args[0] if error.args else ""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
 
 
-def _escape(text: str, *, in_class: bool) -> str:
-    if text.startswith(r"\x{"):
-        return re.escape(chr(int(text[3:-1], 16)))
-    if text == r"\s":
-        return r"\t\n\f\r " if in_class else r"[\t\n\f\r ]"
-    if text == r"\S" and not in_class:
-        return r"[^\t\n\f\r ]"
-    if text[1] not in _SAFE_ESCAPES or (in_class and text[1] in "bBA"):
-        raise UnsupportedExpression(f"the regular expression escape {text}")
-    return re.escape(text[1]) if not text[1].isalnum() else text
-
-
-def _outside(match: re.Match[str]) -> str:
-    if match["named"]:
-        return f"(?P<{match['name']}>"
-    if match["group"]:
-        flags = re.fullmatch(r"\(\?([ims]*)[:)]", match[0])
-        if flags is None or ("i" in flags[1] and not match.string.isascii()):
-            raise UnsupportedExpression(f"the regular expression syntax {match[0]}")
-        if match[0].endswith(")") and match.start() > 0:
-            raise UnsupportedExpression(f"the flags {match[0]} inside a regular expression")
-        if "m" in flags[1]:
-            raise UnsupportedExpression("the multi-line flag of regular expressions")
-        return match[0]
-    return r"\Z" if match[0] == "$" else match[0]
-
-
-def _result(pattern: re.Pattern[str], found: re.Match[str]) -> Any:
-    if pattern.groupindex:
-        if len(pattern.groupindex) < pattern.groups:
+def _result(pattern: Pattern, text: bytes, spans: list[tuple[int, int]]) -> Any:
+    parts = [None if start < 0 else text[start:end].decode() for start, end in spans]
+    if pattern.names:
+        if len(pattern.names) < pattern.groups:
             raise EvaluationError("named and unnamed groups cannot be mixed")
-        return dict(sorted(found.groupdict().items()))
-    return list(found.groups()) if pattern.groups else found[0]
+        return {name: parts[pattern.names[name]] for name in sorted(pattern.names)}
+    return parts[1:] if pattern.groups else parts[0]
 
 
 @Signature("regex", (STRING, STRING))
 def _regex(pattern: str, text: str) -> Any:
     expression = compiled(pattern)
-    found = expression.search(text)
-    if found is None:
+    encoded = text.encode()
+    spans = next(expression.matches(encoded), None)
+    if spans is None:
         raise EvaluationError("the pattern did not match any part of the string")
-    return _result(expression, found)
+    return _result(expression, encoded, spans)
 
 
 @Signature("regexall", (STRING, STRING))
 def _regexall(pattern: str, text: str) -> ListValue:
     expression = compiled(pattern)
-    results = [_result(expression, found) for found in expression.finditer(text)]
-    element: Type
-    if expression.groupindex:
-        element = ("object", tuple((name, STRING) for name in sorted(expression.groupindex)))
+    encoded = text.encode()
+    results = []
+    for spans in expression.matches(encoded):
+        count_parts(1 + expression.groups)
+        results.append(_result(expression, encoded, spans))
+    element: Type = STRING
+    if expression.names:
+        element = ("object", tuple((name, STRING) for name in sorted(expression.names)))
     elif expression.groups:
         element = ("tuple", (STRING,) * expression.groups)
-    else:
-        element = STRING
     return ListValue(results, element)
 
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:
     """Return `text` with every match replaced; `$1` and `${name}` stand for groups."""
+    expression = compiled(pattern)
+    encoded = text.encode()
+    template = _template(replacement)
+    pieces: list[bytes] = []
+    last = length = 0
+    for spans in expression.matches(encoded):
+        start, end = spans[0]
+        added = [encoded[last:start], *_expanded(template, expression, encoded, spans)]
+        pieces += added
+        length += sum(map(len, added))
+        check_length(length)
+        last = end
+    pieces.append(encoded[last:])
+    return b"".join(pieces).decode()
 
-    def expanded(found: re.Match[str]) -> str:
-        return _EXPANSION.sub(lambda reference: _group(found, reference), replacement)
 
-    return compiled(pattern).sub(expanded, text)
+def _template(replacement: str) -> list[bytes | str]:
+    """Return the pieces of a replacement: bytes as they are, names and numbers of groups."""
+    pieces: list[bytes | str] = []
+    last = 0
+    for found in _REFERENCE.finditer(replacement):
+        pieces.append(replacement[last : found.start()].encode())
+        name = found[1] or found[2]
+        pieces.append(b"$" if name is None else name)
+        last = found.end()
+    return [*pieces, replacement[last:].encode()]
 
 
-def _group(found: re.Match[str], reference: re.Match[str]) -> str:
-    name = reference[1] or reference[2]
-    if name is None:
-        return "$"
-    try:
-        return found[int(name) if name.isdigit() else name] or ""
-    except IndexError:
-        return ""
+def _expanded(
+    template: list[bytes | str], pattern: Pattern, text: bytes, spans: list[tuple[int, int]]
+) -> Iterator[bytes]:
+    for piece in template:
+        if isinstance(piece, bytes):
+            yield piece
+            continue
+        numbered = piece.isascii() and piece.isdigit() and (piece == "0" or piece[0] != "0")
+        group = int(piece[:9]) if numbered else pattern.names.get(piece, -1)
+        if 0 <= group < len(spans) and spans[group][0] >= 0:
+            yield text[slice(*spans[group])]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
+from opsconsole.language.bounds import check_elements
 from opsconsole.language.conversion import convert, make_set
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import element_type, require_sequence
@@ -63,6 +65,7 @@ def _product(*parts: Any) -> Any:
         kind = element_type(part)
         kinds.append(kind)
         columns.append([convert(item, kind) for item in part])
+    check_elements(len(columns) * prod(map(len, columns)))
     rows = [list(row) for row in product(*columns)]
     element = ("tuple", tuple(kinds))
     if any(isinstance(part, SetValue) for part in parts):

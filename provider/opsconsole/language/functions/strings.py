@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Any
 
+from opsconsole.language.bounds import check_length
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
@@ -14,8 +14,9 @@ from opsconsole.language.numeric import Number
 from opsconsole.language.value_types import NUMBER, STRING, ListValue
 from opsconsole.values import UNKNOWN, holds_unknown
 
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_OUTER_SPACE = re.compile(rf"\A[{_SPACE}]+|[{_SPACE}]+\Z")
+_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 
 
 def _cased(text: str, case: str) -> str:
@@ -70,12 +71,14 @@ def _substr(text: str, offset: Number, length: Number) -> str:
 
 @Signature("chomp", (STRING,))
 def _chomp(text: str) -> str:
-    return re.sub(r"(?:\r\n?|\n)*\Z", "", text)
+    return text.rstrip("\r\n")
 
 
 @Signature("indent", (NUMBER, STRING))
 def _indent(spaces: Number, text: str) -> str:
-    return text.replace("\n", "\n" + " " * whole(spaces))
+    width = max(whole(spaces), 0)
+    check_length(len(text) + text.count("\n") * width)
+    return text.replace("\n", "\n" + " " * width)
 
 
 @Signature("trim", (STRING, STRING))
@@ -95,7 +98,7 @@ def _trimsuffix(text: str, suffix: str) -> str:
 
 @Signature("trimspace", (STRING,))
 def _trimspace(text: str) -> str:
-    return _OUTER_SPACE.sub("", text)
+    return text.strip(_SPACE)
 
 
 @Signature("startswith", (STRING, STRING))
@@ -127,6 +130,7 @@ def _join(separator: str, *lists: Any) -> Any:
     items = [item for part in lists for item in part]
     if None in items:
         raise EvaluationError("an element is null")
+    check_length(sum(map(len, items)) + len(separator) * max(len(items) - 1, 0))
     return separator.join(items)
 
 
@@ -136,4 +140,6 @@ def _replace(text: str, old: str, new: str) -> str:
 
     if len(old) > 1 and old.startswith("/") and old.endswith("/"):
         return replace_all(text, old[1:-1], new)
+    count = text.count(old) if old else len(text) + 1
+    check_length(len(text) + count * max(len(new) - len(old), 0))
     return text.replace(old, new)

@@ -1,0 +1,143 @@
+"""How much one expression may ask for, and the one error for what asks for more.
+
+Terraform has few such limits: it answers, or exhausts the machine. A program that exceeds one
+here can still be run by Terraform, so the error says that and `try` does not catch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import local
+from typing import Any, Final
+
+from opsconsole.language.failures import UnsupportedExpression
+from opsconsole.language.marks import Marked
+
+MAX_TEXT: Final = 16 * 2**20
+"""Characters in one string."""
+MAX_PARTS: Final = 2_000_000
+"""What one argument, output or local value may make in all: elements, and 16 characters each."""
+MAX_INSTANCES: Final = 200_000
+"""Instances of one block with `count` or `for_each`."""
+MAX_WIDTH: Final = 1_000_000
+"""Width and precision in a format; Go's own formats end here as well."""
+MAX_EXPONENT: Final = 4_000
+"""Numbers reach from 10^-4000 to 10^4000, and no text of one is longer."""
+MAX_FILE: Final = 16 * 2**20
+"""Bytes of a file that a function reads."""
+MAX_PROGRAM: Final = 512 * 2**20
+"""Bytes of a file of a program: 200,000 resources fit."""
+MAX_NESTING: Final = 100
+"""Brackets, unary operators, conditionals and quoted templates inside of each other."""
+MAX_OPERATIONS: Final = 20_000
+"""Tokens of one expression."""
+
+_CHARACTERS_PER_PART: Final = 16
+_SMALL: Final = frozenset((int, bool, type(None)))
+
+
+class BeyondBounds(UnsupportedExpression):
+    """The expression asks for more than a bound of this module allows."""
+
+
+class _Meter(local):
+    """What the evaluation of one value has made so far; one meter a thread.
+
+    `sizes` holds the sizes of collections by identity, with the collections themselves, so that
+    no identity is given to another one meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.parts = 0
+        self.depth = 0
+        self.sizes: dict[int, tuple[int, Any]] = {}
+
+
+_meter = _Meter()
+
+
+@contextmanager
+def metered() -> Iterator[None]:
+    """Count from nothing what is made inside, which is one argument, output or local value."""
+    outer = _meter.parts
+    _meter.parts = 0
+    _meter.depth += 1
+    try:
+        yield
+    finally:
+        _meter.parts = outer
+        _meter.depth -= 1
+        if not _meter.depth:
+            _meter.sizes.clear()
+
+
+def count_parts(parts: int) -> None:
+    """Count what was made.
+
+    Raises:
+        BeyondBounds: It is too much in all.
+    """
+    made = _meter.parts + parts
+    check_elements(made)
+    _meter.parts = made
+
+
+def count_text(characters: int) -> None:
+    """Count the characters of one text that is made; raises as `count_parts`."""
+    if characters >= _CHARACTERS_PER_PART:
+        check_length(characters)
+        count_parts(characters // _CHARACTERS_PER_PART)
+
+
+def count_value(value: Any) -> Any:
+    """Count the elements or characters of a value that was made, and return it."""
+    if isinstance(value, str):
+        count_text(len(value))
+    elif isinstance(value, list | dict) and value:
+        count_parts(len(value))
+        size_of(value)
+    return value
+
+
+def size_of(value: Any) -> int:
+    """Return how many parts a value has at all depths.
+
+    A part that stands in it several times counts each time, though memory holds it once: whoever
+    writes or compares the value goes over all of them.
+
+    Raises:
+        BeyondBounds: They are too many.
+    """
+    if isinstance(value, str):
+        return len(value) // _CHARACTERS_PER_PART
+    if isinstance(value, Marked):
+        return size_of(value.value)
+    if not isinstance(value, list | dict):
+        return 0
+    known = _meter.sizes.get(id(value))
+    if known is not None:
+        return known[0]
+    size = len(value)
+    for item in value.values() if isinstance(value, dict) else value:
+        if type(item) not in _SMALL:
+            size += size_of(item)
+    check_elements(size)
+    _meter.sizes[id(value)] = (size, value)
+    return size
+
+
+def check_length(characters: int) -> None:
+    """Refuse a text before it is made.
+
+    Raises:
+        BeyondBounds: It would be too long.
+    """
+    if characters > MAX_TEXT:
+        raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
+
+
+def check_elements(elements: int) -> None:
+    """Refuse a collection before it is made; raises as `count_parts`."""
+    if elements > MAX_PARTS:
+        raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
