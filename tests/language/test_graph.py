@@ -44,7 +44,7 @@ def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> Non
                         jump_host_ids="${local.deep}",
                         count="${length(opsconsole_host.counted.tags)}",
                         depends_on=["opsconsole_host.named", "data.opsconsole_specialty.s"],
-                        lifecycle={"replace_triggered_by": ["${opsconsole_host.trigger.name}"]},
+                        lifecycle={"replace_triggered_by": ["opsconsole_host.trigger.name"]},
                         knowledge="${[for h in opsconsole_host.looped.tags : h]}",
                     ),
                     **{

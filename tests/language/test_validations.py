@@ -79,7 +79,7 @@ def test_rules_pass_and_break_as_in_terraform(
     [
         ({"condition": "${var.site == null ? null : null}", "error_message": "m"}, "null"),
         ({"condition": "${var.site}", "error_message": "m"}, "cannot be evaluated"),
-        ({"condition": "${nothing(1)}", "error_message": "m"}, "nothing"),
+        ({"condition": "${nothing(var.site)}", "error_message": "m"}, "nothing"),
         (
             {"condition": "${data.opsconsole_specialty.s.id == var.site}", "error_message": "m"},
             "refers to data.opsconsole_specialty.s.id: not supported by the native engine",

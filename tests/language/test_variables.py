@@ -176,7 +176,7 @@ def test_values_that_do_not_fit_are_refused(
         ("v = var.x", "cannot refer to var.x"),
         ("v = [1", "a bracket is not closed"),
         ("v 1", "line 1: `name = value` is required"),
-        ("v = 1\nv = 2", "v stands twice"),
+        ("v = 1\nv = 2", "v is declared twice"),
     ],
 )
 def test_a_bad_tfvars_file_is_told(

@@ -11,8 +11,10 @@ from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
+from opsconsole.language.forms import check_name
 from opsconsole.language.model import Block, Json, Lifecycle, Origin
 from opsconsole.language.parsing import plain_reference
+from opsconsole.language.syntax import Quoted
 from opsconsole.language.unsupported import refused
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
@@ -51,6 +53,7 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
     """
     origin = origin_of(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
+    check_name(name, f"{file}: {address}")
     _check_type(mode, type_name, origin, address)
     for kind in _REFUSED:
         if kind in body:
@@ -64,9 +67,13 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
         name=name,
         arguments={key: value for key, value in body.items() if key not in _META},
         origin=origin,
-        provider=_provider(body.get("provider"), type_name, where),
-        depends_on=_blocks_named(body.get("depends_on"), where),
-        lifecycle=_lifecycle(body.get("lifecycle"), origin, address),
+        provider=(
+            provider_key(body["provider"], f"{where}.provider")
+            if "provider" in body
+            else type_name.partition("_")[0]
+        ),
+        depends_on=blocks_named(body.get("depends_on", []), where),
+        lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
         count=body.get("count"),
         for_each=body.get("for_each"),
         counted="count" in body,
@@ -105,26 +112,67 @@ def _check_type(mode: str, type_name: str, origin: Origin, address: str) -> None
     raise UserError(f'{_title(origin, address)}: there is no {kind} type "{type_name}".', hint)
 
 
-def unwrapped(text: str) -> str:
-    """Return what stands inside of `${…}`, if that is all of `text`."""
-    return text[2:-1].strip() if text.startswith("${") and text.endswith("}") else text
+def bare_text(value: Json, where: str) -> str:
+    """Return a text that Terraform reads as an expression by itself, so without `${…}`.
+
+    Raises:
+        UserError: It is no string, or a template.
+    """
+    text = literal_text(value, where)
+    if text.startswith("${"):
+        raise UserError(f"{where}: {text!r} is a template.", "Write it without ${ and }.")
+    return text
 
 
-def _provider(value: Json, type_name: str, where: str) -> str:
-    if value is None:
-        return type_name.partition("_")[0]
-    return unwrapped(literal_text(value, f"{where}.provider"))
+_PROVIDER: Final = re.compile(r"([\w-]+)(?:\.([\w-]+))?")
 
 
-def _blocks_named(value: Json, where: str) -> tuple[str, ...]:
-    """Return the addresses that `depends_on` lists, without keys and attributes."""
+def provider_key(value: Json, where: str) -> str:
+    """Return the provider configuration that a meta-argument names: `NAME` or `NAME.ALIAS`.
+
+    Raises:
+        UserError: It is none.
+    """
+    text = bare_text(value, where)
+    if not _PROVIDER.fullmatch(text):
+        raise UserError(f"{where}: {text!r} is not a provider configuration.")
+    return text
+
+
+def texts(value: Json, where: str) -> list[Json]:
+    """Return the items of a meta-argument that is a list.
+
+    Raises:
+        UserError: It is something else.
+    """
+    if not isinstance(value, list):
+        raise UserError(f"{where}: a list is required.", "Write [] for none.")
+    return value
+
+
+def blocks_named(value: Json, where: str) -> tuple[str, ...]:
+    """Return the addresses that `depends_on` lists, without keys.
+
+    Raises:
+        UserError: It is no list of references to blocks, variables or local values.
+    """
     found = []
-    for item in value or ():
-        reference = plain_reference(unwrapped(literal_text(item, f"{where}.depends_on")))
-        if reference is None:
+    for item in texts(value, f"{where}: depends_on"):
+        reference = plain_reference(bare_text(item, f"{where}: depends_on"))
+        address = None if reference is None else block_address(reference.steps)
+        if reference is None or address is None:
             raise UserError(f"{where}: depends_on: {item!r} is no reference.")
-        found.append(block_address(reference.steps) or reference.written())
+        rest = reference.steps[address.count(".") + 1 :]
+        keyed = len(rest) == 1 and isinstance(rest[0], int | Quoted)
+        if reference.steps[0] in _INSTANCE_NAMES or (rest and not keyed):
+            raise UserError(
+                f"{where}: depends_on: {item!r} names more than a block.", "Name the block."
+            )
+        found.append(address)
     return tuple(dict.fromkeys(found))
+
+
+_INSTANCE_NAMES: Final = frozenset(("each", "count", "self"))
 
 
 def block_address(steps: tuple[str | int, ...]) -> str | None:
@@ -134,7 +182,7 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
 
 
-def _lifecycle(value: Json, origin: Origin, address: str) -> Lifecycle:
+def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycle:
     if value is None:
         return _DEFAULT
     where = f"{_title(origin, address)}: lifecycle"
@@ -145,18 +193,20 @@ def _lifecycle(value: Json, origin: Origin, address: str) -> Lifecycle:
     unknown = [key for key in body if key not in _LIFECYCLE]
     if unknown:
         raise UserError(f'{where}: there is no argument "{unknown[0]}".')
-    before = body.get("create_before_destroy")
-    ignored, ignore_all = _ignored(body.get("ignore_changes"), where)
+    declared = [name for name in body if name != COMMENT]
+    if declared and mode == "data":
+        raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
+    ignored, ignore_all = _ignored(body.get("ignore_changes", []), where)
+    triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
     return Lifecycle(
-        prevent_destroy=flag(body.get("prevent_destroy") or False, f"{where}.prevent_destroy"),
-        create_before_destroy=None
-        if before is None
-        else flag(before, f"{where}.create_before_destroy"),
+        prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
+        create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
+        if "create_before_destroy" in body
+        else None,
         ignore_changes=ignored,
         ignore_all=ignore_all,
         replace_triggered_by=tuple(
-            unwrapped(literal_text(item, f"{where}.replace_triggered_by"))
-            for item in body.get("replace_triggered_by") or ()
+            bare_text(item, f"{where}: replace_triggered_by") for item in triggers
         ),
     )
 
@@ -165,11 +215,11 @@ _PATH: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\]|\[\"[^\"
 
 
 def _ignored(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
-    if value in ("all", ["all"], ["*"]):
+    if value == "all":
         return (), True
     paths: list[AttributePath] = []
-    for item in [value] if isinstance(value, str) else value or ():
-        text = unwrapped(literal_text(item, f"{where}.ignore_changes"))
+    for item in texts(value, f"{where}: ignore_changes"):
+        text = bare_text(item, f"{where}: ignore_changes")
         reference = plain_reference(text) if _PATH.fullmatch(text) else None
         if reference is None:
             raise UserError(f"{where}: ignore_changes: {item!r} names no attribute.")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.language.bounds import MAX_PROGRAM
+from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Origin
 from opsconsole.language.numeric import parse_number
 from opsconsole.language.unicode_form import normalised
@@ -16,31 +19,100 @@ COMMENT = "//"
 """The property that is no argument: comments, and the metadata of constructs."""
 
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Repeated(dict[str, Any]):
+    """An object of JSON with a name that stands there twice; `pairs` has both, the dict the last.
+
+    Terraform reads one as several blocks where the names are types or labels of blocks, and
+    refuses it everywhere else.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def twice(self) -> str:
+        """Return the first name that is declared twice."""
+        names = [name for name, _ in self.pairs]
+        return next(name for place, name in enumerate(names) if name in names[:place])
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file of a program.
+
+    Raises:
+        UserError: It cannot be read, is too large, or is no UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_PROGRAM + 1)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
+    if len(data) > MAX_PROGRAM:
+        raise UserError(f"{path}: it has more than {MAX_PROGRAM:,} bytes.", "Split the program.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: this is no UTF-8 text (byte {error.start}).") from error
+
+
 def read_json(path: Path) -> Any:
-    """Return what a JSON file says.
+    """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
 
     Raises:
         UserError: It cannot be read, or is no JSON; the message gives file, line and column.
     """
+    text = read_text(path)
     try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: this is no UTF-8 text (byte {error.start}).") from error
-    try:
-        return json.loads(text, parse_float=parse_number, parse_constant=_refuse)
+        found = json.loads(
+            text,
+            parse_float=parse_number,
+            parse_int=parse_number,
+            parse_constant=_refuse,
+            object_pairs_hook=_object,
+        )
+        return _without_surrogates(found) if _SURROGATE.search(text) else found
     except json.JSONDecodeError as error:
         raise UserError(
             f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
             "The file must hold Terraform's JSON syntax; synthesise it again.",
         ) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise UserError(f"{path}: it is nested too deeply.", "Use fewer levels.") from error
+    except ExpressionFailure as error:
+        raise UserError(f"{path}: {error}.", "Write a number with fewer digits.") from error
+    except ValueError as error:
         raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs) or _once([name for name, _ in pairs if name != COMMENT]):
+        return found
+    return Repeated(pairs)
+
+
+def _once(names: list[str]) -> bool:
+    return len(set(names)) == len(names)
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Replace halves of characters, which no text can hold, by the replacement character, as Go."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    pairs = value.pairs if isinstance(value, Repeated) else value.items()
+    return _object([(_LONE.sub("\ufffd", name), _without_surrogates(item)) for name, item in pairs])
 
 
 def bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
@@ -49,6 +121,13 @@ def bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: It is neither.
     """
+    for body in _objects(value, where):
+        if isinstance(body, Repeated):
+            raise UserError(f'{where}: "{body.twice()}" is declared twice.', "Keep one of them.")
+        yield body
+
+
+def _objects(value: Any, where: str) -> Iterator[dict[str, Any]]:
     for body in value if isinstance(value, list) else [value]:
         if body is None and value is None:
             return
@@ -69,12 +148,26 @@ def single(value: Any, where: str) -> dict[str, Any]:
     return found[0] if found else {}
 
 
-def labelled(value: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield label and content of what stands below a block's type."""
-    for body in bodies(value, where):
-        for label, content in body.items():
+def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield label and content of what stands below a block's type, a label as often as it stands.
+
+    Args:
+        required: Whether null is refused, which otherwise is no block.
+
+    Raises:
+        UserError: It is neither an object nor a list of them.
+    """
+    if value is None and required:
+        raise UserError(f"{where}: a label is required here, not null.")
+    for body in _objects(value, where):
+        for label, content in members(body):
             if label != COMMENT:
                 yield label, content
+
+
+def members(body: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Return names and values of an object, a name as often as it stands."""
+    return body.pairs if isinstance(body, Repeated) else body.items()
 
 
 def origin_of(body: dict[str, Any], file: str) -> Origin:

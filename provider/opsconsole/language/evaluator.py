@@ -37,6 +37,7 @@ from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
 from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
 from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.syntax import Reference
 from opsconsole.language.targets import (
     ImportTarget,
     Trigger,
@@ -167,16 +168,15 @@ class Evaluator:
         )
 
     def outputs(self) -> dict[str, OutputValue]:
-        """Return the outputs by name; ephemeral ones are left out.
+        """Return the outputs by name. Every local value is evaluated too, used or not.
 
         Raises:
             UserError: One cannot be evaluated, or holds a sensitive value without saying so.
         """
-        return {
-            name: self.output(name)
-            for name, output in self.program.outputs.items()
-            if not output.ephemeral
-        }
+        for name, value in self.program.locals.items():
+            title, reference = f"local.{name}", Reference(("local", name))
+            guarded(title, "", lambda _, item=reference: self._world.named(item), value)
+        return {name: self.output(name) for name in self.program.outputs}
 
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""

@@ -66,9 +66,7 @@ def explanation(
         stop = "" if str(error).endswith("?") else "."
         return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
     if isinstance(error, BeyondBounds):
-        return OnlyTerraform(
-            f"{where}: {written} asks for too much: {error}.", f"{where}: {error}"
-        )
+        return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
     return OnlyTerraform(
         f"{where}: {written} uses {error}, which the native engine has not.",
         f"{where}: {error}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
@@ -23,7 +24,10 @@ from opsconsole.language.syntax import Reference
 from opsconsole.language.templated import references_in
 from opsconsole.language.unsupported import OnlyTerraform
 
-_NEVER_BLOCKS = frozenset(("var", "local", "each", "count", "self", "path", "terraform", "module"))
+_SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+_NEVER_BLOCKS: Final = frozenset(
+    ("var", "local", "each", "count", "self", "path", "terraform", "module")
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ class _Finder:
         self._collect(block.for_each, title, "for_each", found)
         for text in block.lifecycle.replace_triggered_by:
             self._triggers(text, title, found)
-        found.update(dict.fromkeys(self._named(block.depends_on, title)))
+        named = (item for item in block.depends_on if item != block.address)
+        found.update(dict.fromkeys(self._named(named, title)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
         if block.address in found:
             raise UserError(
@@ -193,9 +198,11 @@ class _Finder:
 
     def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
         root = reference.steps[0]
-        if root == "local" and len(reference.steps) > 1:
+        if root in _NEVER_BLOCKS:
+            _check_setting(reference, where)
+        if root == "local":
             return self.of_local(str(reference.steps[1]), where)
-        if root == "var" and len(reference.steps) > 1:
+        if root == "var":
             name = str(reference.steps[1])
             if name not in self._program.variables:
                 raise UserError(
@@ -242,6 +249,7 @@ class _Finder:
                 if address.startswith("module."):
                     message = f"{title}: depends_on names {address}"
                     raise OnlyTerraform(f"{message}.", message)
+                self._targets(Reference(tuple(address.split("."))), f"{title}: depends_on")
                 continue
             if address.startswith(remote_states.PREFIX):
                 yield from self._of_remote_state(address, address, f"{title}: depends_on")
@@ -256,6 +264,20 @@ class _Finder:
             raise explanation(title, "replace_triggered_by", text, error) from error
         for reference in references:
             found.update(dict.fromkeys(self._targets(reference, where)))
+
+
+def _check_setting(reference: Reference, where: str) -> None:
+    """Refuse a root that is named alone, and what `path` and `terraform` do not have."""
+    root, *rest = reference.steps
+    if not rest:
+        raise UserError(
+            f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
+        )
+    known = _SETTINGS.get(str(root))
+    if known is not None and rest[0] not in known:
+        raise UserError(
+            f"{where}: there is no {reference.written()}.", did_you_mean(str(rest[0]), known)
+        )
 
 
 def _ordered(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

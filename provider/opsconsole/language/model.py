@@ -137,7 +137,6 @@ class Output:
     value: Json
     origin: Origin
     sensitive: bool = False
-    ephemeral: bool = False
     description: str = ""
     depends_on: tuple[str, ...] = ()
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
-from opsconsole.language.block_reading import read_block, unwrapped
-from opsconsole.language.constraints import ANY, parse_constraint
+from opsconsole.language.block_reading import (
+    bare_text,
+    blocks_named,
+    provider_key,
+    read_block,
+)
+from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.documents import (
     COMMENT,
     bodies,
@@ -22,6 +27,13 @@ from opsconsole.language.documents import (
     single,
 )
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.forms import (
+    check_arguments,
+    check_name,
+    check_required_provider,
+    check_variable_name,
+    check_versions,
+)
 from opsconsole.language.model import (
     BackendBlock,
     Block,
@@ -42,6 +54,17 @@ from opsconsole.language.value_types import PRIMITIVES
 from opsconsole.state.addresses import Address
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
+_VARIABLE: Final = (
+    "type",
+    "default",
+    "description",
+    "sensitive",
+    "ephemeral",
+    "nullable",
+    "validation",
+)
+_OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on")
+_IMPORT: Final = ("to", "id", "for_each", "provider")
 
 
 def read_program(files: list[Path], root: Path, stack: str = "") -> Program:
@@ -55,8 +78,8 @@ def read_program(files: list[Path], root: Path, stack: str = "") -> Program:
         document = read_json(path)
         if not isinstance(document, dict | list):
             raise UserError(f"{path}: an object is required.", "Synthesise it again.")
-        for body in bodies(document, str(path)):
-            reader.document(body, str(path))
+        for name, content in labelled(document, str(path)):
+            reader.member(name, content, str(path))
     return reader.program(root, stack)
 
 
@@ -77,6 +100,7 @@ class _Reader:
 
     def program(self, root: Path, stack: str) -> Program:
         """Return what was read."""
+        self._check_providers()
         return Program(
             root=root,
             blocks=self.blocks,
@@ -94,16 +118,23 @@ class _Reader:
             remote_states=self.remote_states,
         )
 
-    def document(self, body: dict[str, Any], file: str) -> None:
-        """Read one file's top level."""
-        for kind, content in body.items():
-            if kind == COMMENT:
-                continue
-            read = _KINDS.get(kind)
-            if read is None:
-                self._unknown_kind(kind, content, file)
-            else:
-                read(self, content, file)
+    def _check_providers(self) -> None:
+        """Refuse a resource whose provider is neither the usual one nor one that is required."""
+        for block in self.blocks.values():
+            name = block.provider.partition(".")[0]
+            if name not in (block.type_name.partition("_")[0], *self.required_providers):
+                raise UserError(
+                    f'{block.title}: there is no provider "{name}" in required_providers.',
+                    "Declare it there, or take out the argument `provider`.",
+                )
+
+    def member(self, kind: str, content: Json, file: str) -> None:
+        """Read one member of a file's top level."""
+        read = _KINDS.get(kind)
+        if read is None:
+            self._unknown_kind(kind, content, file)
+        else:
+            read(self, content, file)
 
     def _unknown_kind(self, kind: str, content: Json, file: str) -> None:
         if kind not in _UNSUPPORTED:
@@ -121,13 +152,25 @@ class _Reader:
                 elif kind == "cloud":
                     self._set_backend([("cloud", value)], where)
                 elif kind == "required_version":
-                    self.required_version = literal_text(value, f"{where}.required_version")
+                    if value is not None:
+                        self.required_version = literal_text(value, f"{where}.required_version")
+                        check_versions(self.required_version, f"{where}.required_version")
                 elif kind == "required_providers":
-                    for name, wanted in labelled(value, f"{where}.required_providers"):
-                        source = {"version": wanted} if isinstance(wanted, str) else wanted
-                        self.required_providers[name] = single(source, where)
-                elif kind not in (COMMENT, "experiments", "provider_meta"):
+                    self._required_providers(value, f"{where}.required_providers")
+                elif kind not in (COMMENT, "provider_meta"):
                     raise UserError(f'{where}: there is no argument "{kind}".')
+
+    def _required_providers(self, content: Json, where: str) -> None:
+        for body in bodies(content, where):
+            if self.required_providers:
+                raise UserError(f"{where}: it is declared twice.", "Keep one of them.")
+            for name, wanted in body.items():
+                if name != COMMENT:
+                    source = {"version": wanted} if isinstance(wanted, str) else wanted
+                    if not isinstance(source, dict):
+                        raise UserError(f"{where}: {name} must be an object.")
+                    check_required_provider(name, source, where)
+                    self.required_providers[name] = source
 
     def _set_backend(self, found: list[tuple[str, Json]], where: str) -> None:
         if len(found) != 1 or self.backend is not None:
@@ -137,13 +180,20 @@ class _Reader:
         self.backend = BackendBlock(kind, kept)
 
     def _provider(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: provider"):
-            for body in bodies(value, f"{file}: provider.{name}"):
-                where = f"{file}: provider.{name}"
-                alias = body.get("alias")
-                key = name if alias is None else f"{name}.{literal_text(alias, where)}"
+        for name, value in labelled(content, f"{file}: provider", required=True):
+            where = f"{file}: provider.{name}"
+            check_name(name, where)
+            for body in bodies(value, where):
+                key = name
+                if "alias" in body:
+                    alias = literal_text(body["alias"], f"{where}.alias")
+                    check_name(alias, f"{where}.alias")
+                    key = f"{name}.{alias}"
                 if key in self.providers:
-                    raise UserError(f"{where}: the configuration {key} stands twice.")
+                    raise UserError(
+                        f"{where}: the configuration {key} is declared twice.",
+                        "Give one of them an alias.",
+                    )
                 arguments = {
                     argument: item
                     for argument, item in body.items()
@@ -158,15 +208,18 @@ class _Reader:
         self._blocks("data", content, file)
 
     def _blocks(self, mode: str, content: Json, file: str) -> None:
-        for type_name, named in labelled(content, f"{file}: {mode}"):
-            for name, value in labelled(named, f"{file}: {type_name}"):
+        for type_name, named in labelled(content, f"{file}: {mode}", required=True):
+            for name, value in labelled(named, f"{file}: {type_name}", required=True):
                 for body in bodies(value, f"{file}: {type_name}.{name}"):
                     if mode == "data" and type_name == remote_states.TYPE:
                         self._remote_state(name, body, file)
                         continue
                     block = read_block(mode, type_name, name, body, file)
                     if block.address in self.blocks:
-                        raise UserError(f"{file}: {block.address} stands twice.")
+                        raise UserError(
+                            f"{file}: {block.address} is declared twice.",
+                            f"It is in {self.blocks[block.address].origin.file} already.",
+                        )
                     self.blocks[block.address] = block
 
     def _remote_state(self, name: str, body: Mapping[str, Json], file: str) -> None:
@@ -175,36 +228,43 @@ class _Reader:
         self.remote_states[name] = remote_states.read_block(name, body, file)
 
     def _variable(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: variable"):
+        for name, value in labelled(content, f"{file}: variable", required=True):
+            check_variable_name(name, f"{file}: variable")
             if name in self.variables:
-                raise UserError(f"{file}: the variable {name} stands twice.")
+                raise UserError(f"{file}: the variable {name} is declared twice.")
             self.variables[name] = _read_variable(name, value, file)
 
     def _locals(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: locals"):
+            check_name(name, f"{file}: locals")
             if name in self.locals:
-                raise UserError(f"{file}: the local value {name} stands twice.")
+                raise UserError(f"{file}: the local value {name} is declared twice.")
             self.locals[name] = value
 
     def _output(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: output"):
+        for name, value in labelled(content, f"{file}: output", required=True):
             where = f"{file}: output.{name}"
+            if value is None:
+                continue
+            check_name(name, f"{file}: output")
             body = single(value, where)
             if name in self.outputs:
-                raise UserError(f"{where} stands twice.")
+                raise UserError(f"{where} is declared twice.")
             origin = origin_of(body, file)
             if "precondition" in body:
                 raise refused("precondition", origin, f"output.{name}")
+            check_arguments(body, _OUTPUT, where)
             if "value" not in body:
                 raise UserError(f"{where}: it has no value.")
+            if flag(body.get("ephemeral", False), f"{where}.ephemeral"):
+                raise UserError(f"{where}: an output of the root cannot be ephemeral.")
             self.outputs[name] = Output(
                 name=name,
                 value=body["value"],
                 origin=origin,
-                sensitive=flag(body.get("sensitive") or False, f"{where}.sensitive"),
-                ephemeral=flag(body.get("ephemeral") or False, f"{where}.ephemeral"),
-                description=literal_text(body.get("description") or "", where),
-                depends_on=tuple(body.get("depends_on") or ()),
+                sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
+                description=_description(body, where),
+                depends_on=blocks_named(body.get("depends_on", []), where),
             )
 
     def _import(self, content: Json, file: str) -> None:
@@ -213,14 +273,22 @@ class _Reader:
             origin = origin_of(body, file)
             if "identity" in body:
                 raise refused("the identity of an import block", origin)
+            check_arguments(body, _IMPORT, where)
             if body.get("id") is None:
                 raise UserError(f"{where}: an id is required.")
+            target = bare_text(body.get("to"), f"{where}.to")
+            if target.startswith("data."):
+                raise UserError(f"{where}: {target} is a data source.", "Import resources only.")
+            if "for_each" not in body and any(item.to == target for item in self.imports):
+                raise UserError(f"{where}: {target} is imported twice.", "Keep one of them.")
             self.imports.append(
                 Import(
-                    to=literal_text(body.get("to"), f"{where}.to"),
+                    to=target,
                     id=body["id"],
                     origin=origin,
-                    provider=str(body.get("provider") or ""),
+                    provider=provider_key(body["provider"], f"{where}.provider")
+                    if "provider" in body
+                    else "",
                     for_each=body.get("for_each"),
                     repeated="for_each" in body,
                 )
@@ -230,6 +298,7 @@ class _Reader:
         where = f"{file}: moved"
         for body in bodies(content, where):
             origin = origin_of(body, file)
+            check_arguments(body, ("from", "to"), where)
             source = _address(body.get("from"), f"{where}.from", origin)
             target = _address(body.get("to"), f"{where}.to", origin)
             if (source.type, source.mode) != (target.type, target.mode):
@@ -242,9 +311,13 @@ class _Reader:
             origin = origin_of(body, file)
             if "provisioner" in body:
                 raise refused("provisioner blocks", origin)
+            check_arguments(body, ("from", "lifecycle"), where)
             lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
+            check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
             destroy = flag(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
             source = _address(body.get("from"), f"{where}.from", origin)
+            if source.mode == "data":
+                raise UserError(f"{where}: {source} is a data source.", "Name a resource.")
             if source.key is not None:
                 raise UserError(
                     f"{where}: {source} names an instance.", "A removed block takes all of them."
@@ -268,7 +341,7 @@ _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
 
 def _address(value: Json, where: str, origin: Origin) -> Address:
     try:
-        address = Address.parse(unwrapped(literal_text(value, where)))
+        address = Address.parse(bare_text(value, where))
     except UserError as error:
         raise UserError(f"{where}: {error.message}", error.remedy) from error
     if address.module:
@@ -276,13 +349,20 @@ def _address(value: Json, where: str, origin: Origin) -> Address:
     return address
 
 
+def _description(body: dict[str, Json], where: str) -> str:
+    value = body.get("description", "")
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    return literal_text(str(value) if plain else value, f"{where}.description")
+
+
 def _read_variable(name: str, value: Json, file: str) -> Variable:
     where = f"{file}: variable.{name}"
     body = single(value, where)
+    check_arguments(body, _VARIABLE, where)
     origin = origin_of(body, file)
-    wanted = body.get("type")
+    wanted = body.get("type", "any")
     try:
-        constraint = ANY if wanted is None else parse_constraint(literal_text(wanted, where))
+        constraint = parse_constraint(bare_text(wanted, f"{where}.type"))
     except (EvaluationError, UnsupportedExpression) as error:
         raise UserError(f"{where}.type: {error}.", "Write a type constraint.") from error
     return Variable(
@@ -291,11 +371,11 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
         origin=origin,
         default=body.get("default"),
         optional="default" in body,
-        sensitive=flag(body.get("sensitive") or False, f"{where}.sensitive"),
-        ephemeral=flag(body.get("ephemeral") or False, f"{where}.ephemeral"),
+        sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
+        ephemeral=flag(body.get("ephemeral", False), f"{where}.ephemeral"),
         nullable=flag(body.get("nullable", True), f"{where}.nullable"),
-        textual=wanted is None or constraint.type in PRIMITIVES,
-        description=literal_text(body.get("description") or "", where),
+        textual="type" not in body or constraint.type in PRIMITIVES,
+        description=_description(body, where),
         validations=tuple(
             _read_validation(rule, f"{where}.validation")
             for rule in bodies(body.get("validation"), f"{where}.validation")
@@ -304,6 +384,7 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
 
 
 def _read_validation(body: dict[str, Json], where: str) -> Validation:
+    check_arguments(body, ("condition", "error_message"), where)
     for name in ("condition", "error_message"):
         if name not in body:
             raise UserError(f"{where}: {name} is required.", "Declare it.")

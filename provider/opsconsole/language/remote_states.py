@@ -116,7 +116,10 @@ def _outputs(
 
 
 def _value(output: Output) -> Any:
-    return convert(_language(output.value), _type(output.type))
+    try:
+        return convert(_language(output.value), _type(output.type))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise EvaluationError(f"an output has the type {output.type!r}, which is none") from error
 
 
 def _language(value: Any) -> Any:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsconsole.diagnostics import Path
-from opsconsole.language.block_reading import unwrapped
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import unmark
 from opsconsole.language.nodes import GetAttribute, Index
@@ -53,7 +52,7 @@ def instance_address(text: str, scope: Scope) -> Address:
     Raises:
         EvaluationError: It is none.
     """
-    steps = _steps(parse_expression(unwrapped(text)), scope)
+    steps = _steps(parse_expression(text), scope)
     address, rest = _split(steps)
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
@@ -62,7 +61,7 @@ def instance_address(text: str, scope: Scope) -> Address:
 
 def trigger(text: str, scope: Scope) -> Trigger:
     """Return what `text` names; raises as `instance_address`."""
-    steps = _steps(parse_expression(unwrapped(text)), scope)
+    steps = _steps(parse_expression(text), scope)
     address, rest = _split(steps)
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")

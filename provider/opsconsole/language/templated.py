@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.language.conversion import convert
-from opsconsole.language.documents import COMMENT
+from opsconsole.language.documents import COMMENT, Repeated
 from opsconsole.language.failures import EvaluationError, ExpressionFailure
 from opsconsole.language.marks import NO_MARKS, mark, unmark
 from opsconsole.language.parsing import parse_template
@@ -44,6 +44,8 @@ def _template(text: str, scope: Scope) -> Any:
 
 
 def _object(value: dict[str, Any], scope: Scope) -> Any:
+    if isinstance(value, Repeated):
+        raise EvaluationError(f'the key "{value.twice()}" is declared twice')
     result: dict[str, Any] = {}
     marks = NO_MARKS
     unsettled = False
@@ -58,7 +60,7 @@ def _object(value: dict[str, Any], scope: Scope) -> Any:
             continue
         name = convert(key, STRING)
         if name in result:
-            raise EvaluationError(f'the key "{name}" stands twice')
+            raise EvaluationError(f'the key "{name}" is declared twice')
         result[name] = item
     return mark(UNKNOWN if unsettled else result, marks)
 

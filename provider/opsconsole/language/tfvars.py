@@ -27,7 +27,7 @@ def read_tfvars(path: Path) -> dict[str, Any]:
     try:
         for name, source in assignments(_without_heredocs(text)):
             if name in values:
-                raise UserError(f"{path}: {name} stands twice.")
+                raise UserError(f"{path}: {name} is declared twice.")
             values[name] = tree_of(source).evaluate(LITERALS)
     except (EvaluationError, UnsupportedExpression) as error:
         raise UserError(

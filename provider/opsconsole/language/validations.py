@@ -43,9 +43,13 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
 def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
     """Return what the rule says if the variable breaks it."""
     title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
-    for reference in guarded(
-        title, "validation", lambda raw: [*references_in(raw)], rule.condition
-    ):
+    references = guarded(title, "validation", lambda raw: [*references_in(raw)], rule.condition)
+    if not any(item.steps[:2] == ("var", variable.name) for item in references):
+        raise UserError(
+            f"{title}: the condition of its validation does not refer to var.{variable.name}.",
+            "Write a condition on the variable.",
+        )
+    for reference in references:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.written()}"
             raise refused(what, variable.origin, f"var.{variable.name}")

@@ -23,8 +23,8 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.functions import Surroundings
 from opsconsole.language.instances import Instance
-from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
 from opsconsole.language.local_values import LocalCycle, in_order
+from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
 from opsconsole.language.model import Block, Program, RemoteStateBlock
 from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
 from opsconsole.language.suggestions import did_you_mean

@@ -54,7 +54,7 @@ def _evaluated(
     if names is None:
         return evaluator.outputs()
     declared = evaluator.program.outputs
-    wanted = (name for name in names if name in declared and not declared[name].ephemeral)
+    wanted = (name for name in names if name in declared)
     return {name: evaluator.output(name) for name in wanted}
 
 

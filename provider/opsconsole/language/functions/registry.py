@@ -151,7 +151,7 @@ def call_registered(name: str, arguments: Sequence[Any], surroundings: Surroundi
     marks = union(found) if any(found) else NO_MARKS
     try:
         return mark(_called(function, plain, surroundings), marks)
-    except EvaluationError as error:
+    except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
 
 

@@ -88,18 +88,23 @@ def _problem(error: Exception) -> str:
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
 
 
+def _with_groups_of_one_kind(pattern: str) -> Pattern:
+    expression = compiled(pattern)
+    if 0 < len(expression.names) < expression.groups:
+        raise EvaluationError("named and unnamed groups cannot be mixed")
+    return expression
+
+
 def _result(pattern: Pattern, text: bytes, spans: list[tuple[int, int]]) -> Any:
     parts = [None if start < 0 else text[start:end].decode() for start, end in spans]
     if pattern.names:
-        if len(pattern.names) < pattern.groups:
-            raise EvaluationError("named and unnamed groups cannot be mixed")
         return {name: parts[pattern.names[name]] for name in sorted(pattern.names)}
     return parts[1:] if pattern.groups else parts[0]
 
 
 @Signature("regex", (STRING, STRING))
 def _regex(pattern: str, text: str) -> Any:
-    expression = compiled(pattern)
+    expression = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
     spans = next(expression.matches(encoded), None)
     if spans is None:
@@ -109,7 +114,7 @@ def _regex(pattern: str, text: str) -> Any:
 
 @Signature("regexall", (STRING, STRING))
 def _regexall(pattern: str, text: str) -> ListValue:
-    expression = compiled(pattern)
+    expression = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
     results = []
     for spans in expression.matches(encoded):

@@ -1,0 +1,100 @@
+"""Programs that Terraform refuses for their form are refused here, and no others."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import build_graph
+from opsconsole.language.sources import load_directory
+from opsconsole.language.variables import resolve_variables
+from program_forms import ACCEPTED, REFUSED, Program, hosts
+
+SAMPLE = 6
+
+
+def write(program: Program, directory: Path) -> Path:
+    """Write a program's files and return their directory."""
+    directory.mkdir(exist_ok=True)
+    for name, text in program.items():
+        (directory / name).write_text(text, "utf-8")
+    return directory
+
+
+def check(directory: Path) -> None:
+    """Do what a plan does with a program before it asks the console."""
+    program = load_directory(directory)
+    build_graph(program)
+    environment = {
+        f"TF_VAR_{name}": "1" for name, item in program.variables.items() if not item.optional
+    }
+    variables = resolve_variables(program, directory=directory, environment=environment)
+    evaluator = Evaluator(program, variables, lambda address: None)
+    for block in program.blocks.values():
+        for instance in evaluator.instances(block).values():
+            evaluator.config(instance)
+    for key in program.providers:
+        evaluator.provider_config(key)
+    evaluator.imports()
+    evaluator.outputs()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_terraform_refuses_for_its_form_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        check(write(REFUSED[name], tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_odd_forms_that_terraform_accepts_are_accepted(name: str, tmp_path: Path) -> None:
+    check(write(ACCEPTED[name], tmp_path))
+
+
+def test_an_unused_local_value_is_evaluated_as_well(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no function named"):
+        check(write({"main.tf.json": '{"locals": {"a": "${nope(1)}"}}'}, tmp_path))
+
+
+@pytest.mark.terraform
+@pytest.mark.parity
+def test_terraform_says_the_same_of_each(
+    terraform_binary: Path,
+    cli_environment: Callable[..., dict[str, str]],
+    tmp_path: Path,
+) -> None:
+    environment = cli_environment(None, OPSCONSOLE_BASE_URL="http://127.0.0.1:1")
+    prepared = write(hosts('"a":{"name":"x"}'), tmp_path / "prepared")
+
+    def run(directory: Path, *words: str) -> str:
+        return subprocess.run(
+            [terraform_binary, *words],
+            cwd=directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        ).stdout
+
+    run(prepared, "init")
+    (prepared / "main.tf.json").unlink()
+    everything = [*((name, False) for name in REFUSED), *((name, True) for name in ACCEPTED)]
+    seed = random.randrange(10**6)
+    chosen = random.Random(seed).sample(everything, SAMPLE)
+    for name, valid in everything if "OPSCONSOLE_TEST_EVERYTHING" in os.environ else chosen:
+        directory = tmp_path / "judged"
+        shutil.copytree(prepared, directory, symlinks=True)
+        write((ACCEPTED if valid else REFUSED)[name], directory)
+        told = json.loads(run(directory, "validate", "-json"))
+        assert told["valid"] is valid, (seed, name, told["diagnostics"])
+        shutil.rmtree(directory)
