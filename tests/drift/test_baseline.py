@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -287,3 +288,25 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
     assert ground.drift().code == 0
     ground.console.fault(path=f"/agents/{agent_id}/plugins", times=None, **fault)
     assert ground.drift().document["baseline"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),
+        ("version: 1\naccept:\n- {address: a, reason: b, reason: c}", '"reason" is declared twice'),
+        ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("version: true\naccept: []", "`version` is not 1"),
+        ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
+        ("version: 1\naccept: [{address: a, reason: b, expires: null}]", "no date"),
+        ("version: 1\naccept: [{address: a, reason: b, expires: '20261231'}]", "no date"),
+        ("version: 1\n#" + "x" * 2**20, "more than 1,048,576 bytes"),
+        (f"version: {'9' * 5000}\naccept: []", "is not YAML"),
+        ("version: 1\naccept: &a [*a]", "entry 1 is no mapping"),
+    ],
+)
+def test_what_would_mislead_or_grow_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_text(text)
+    with pytest.raises(UserError, match=re.escape(said)):
+        read_baseline(path)

@@ -67,7 +67,29 @@ def other_provider(state: dict[str, Any]) -> None:
     state["resources"][0]["type"] = "aws_instance"
 
 
-@pytest.mark.parametrize("spoil", [newer_version, newer_schema, other_provider])
+def output_of_a_number(state: dict[str, Any]) -> None:
+    state["outputs"] = {"x": 5}
+
+
+def numeric_id(state: dict[str, Any]) -> None:
+    state["resources"][0]["instances"][0]["attributes"]["id"] = 5
+
+
+def text_for_a_set(state: dict[str, Any]) -> None:
+    state["resources"][0]["instances"][0]["attributes"]["tags"] = "x"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        newer_version,
+        newer_schema,
+        other_provider,
+        output_of_a_number,
+        numeric_id,
+        text_for_a_set,
+    ],
+)
 def test_states(native: Any, spoil: Any) -> None:
     native.write(HOST)
     native.run("apply", "-auto-approve")

@@ -135,7 +135,7 @@ def test_what_is_declared_is_not_let_go_of(native: Any) -> None:
     ("blocks", "said"),
     [
         ([(f"{A}[1]", "hst_1")], f"names {A}[1], which the program does not declare"),
-        ([(f"{A}[0]", "hst_1"), (f"{A}[0]", "hst_2")], f"Two import blocks name {A}[0]"),
+        ([(f"{A}[0]", "hst_1"), (f"{A}[0]", "hst_2")], f"{A}[0] is imported twice"),
     ],
 )
 def test_an_import_is_refused_rather_than_destroyed(

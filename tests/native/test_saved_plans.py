@@ -232,3 +232,54 @@ def test_a_plan_with_errors_is_not_saved(native: Any) -> None:
     native.write({"opsconsole_specialty": {"none": {"key": "there-is-none"}}})
     native.run("plan", "-out=p", expect=1)
     assert not (native.folder / "p").exists()
+
+
+def spoil_name(plan: dict[str, Any]) -> None:
+    plan["files"] = {"../outside.tf.json": "{}"}
+
+
+def spoil_change(plan: dict[str, Any]) -> None:
+    plan["plan"]["changes"][0]["after"]["name"] = 5
+
+
+def spoil_list(plan: dict[str, Any]) -> None:
+    plan["plan"]["changes"] = 5
+
+
+def spoil_type(plan: dict[str, Any]) -> None:
+    plan["plan"]["changes"][0]["type_name"] = "aws_instance"
+
+
+def spoil_field(plan: dict[str, Any]) -> None:
+    plan["plan"]["changes"][0]["reason"] = {}
+
+
+def spoil_root(plan: dict[str, Any]) -> None:
+    plan["root"] = None
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_name, spoil_change, spoil_list, spoil_type, spoil_field, spoil_root]
+)
+def test_a_plan_of_another_shape_is_damaged(
+    native: Any, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    native.write(HOST)
+    native.run("plan", "-out=p")
+    plan = json.loads(content(native, "p"))
+    spoil(plan)
+    packed = zlib.compress(json.dumps(plan).encode())
+    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + packed)
+    for command in ("apply", "show"):
+        refused = native.run(command, "p", expect=1)
+        assert "is damaged" in refused.err
+        assert refused.err.count("Error:") == 1
+    assert not (native.folder.parent / "outside.tf.json").exists()
+
+
+def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
+    native.write(HOST)
+    packed = zlib.compressobj(9)
+    bomb = b"".join(packed.compress(b" " * 2**20) for _ in range(600)) + packed.flush()
+    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + bomb)
+    assert "is damaged" in native.run("show", "p", expect=1).err

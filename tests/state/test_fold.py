@@ -213,3 +213,20 @@ def test_where_writes_are_whole_a_moved_state_is_merged_and_not_mended(story: St
     story.change().write(end=False)
     data = moved_on(story, lambda state: state.remove(B))
     assert outcome(story.records, data, None) == DONE
+
+
+def test_a_journal_without_its_first_record_is_refused_and_kept(story: Story) -> None:
+    story.change()
+    with pytest.raises(UserError) as caught:
+        fold(story.records[1:], story.before, b"", "s")
+    assert "lost its first record" in str(caught.value)
+    assert all(address in str(caught.value) for address in (A, B, C))
+    assert caught.value.remedy
+
+
+def test_a_journal_without_its_first_record_names_only_some(story: Story) -> None:
+    for place in range(30):
+        story.state.put(f"opsconsole_host.h{place}", story.host(place))
+    story.records.append(Changed(tuple(story.pending)))
+    with pytest.raises(UserError, match=r"h19, …"):
+        fold(story.records[1:], story.before, b"", "s")

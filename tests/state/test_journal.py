@@ -252,3 +252,31 @@ async def test_a_failed_flush_fails_for_everyone(
     await journal.flush()
     assert journal.waiting_changes() == []
     journal.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["started", 1, "2", "x", false, "now"]',
+        '["started", "l", true, "x", false, "now"]',
+        '["changed", [["instance", 5, "x", "", "", null, ""]], []]',
+        '["changed", [["other", "a.b", "x", "", "", null, ""]], []]',
+        '["changed", [], [5]]',
+        '["intent", "i", "a.b", "POST", [], "now"]',
+        '["nothing"]',
+        "5",
+        "{}",
+        "[" * 9000 + "]" * 9000,
+    ],
+)
+def test_a_record_of_another_shape_is_one_error(text: str) -> None:
+    with pytest.raises(UserError, match="cannot be read at byte 0"):
+        decode_lines(encode_line(text, 0), "j")
+
+
+def test_damage_in_a_journal_that_was_put_in_place_whole_is_no_torn_end() -> None:
+    records = [Settled(f"i{place}", "done") for place in range(5)]
+    data = bytearray(encode_records(records))
+    data[data.index(b"i1")] ^= 1
+    with pytest.raises(UserError, match="good records behind it"):
+        decode_lines(bytes(data), "j")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
@@ -103,6 +103,7 @@ def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(
     assert changed == {**before, "attributes": {"id": "y"}}
 
 
+@settings(deadline=None)
 @given(UNKNOWN, UNKNOWN, UNKNOWN, st.sampled_from([None, 1, 4]))
 def test_a_state_in_another_layout_is_laid_out_as_terraform_does(
     top: Any, resource: Any, instance: Any, indent: int | None
@@ -401,3 +402,41 @@ def test_fields_that_are_missing_are_put_where_terraform_has_them(host: Host) ->
     state.raise_serial()
     fields = ["version", "serial", "lineage", "outputs", "resources"]
     assert list(json.loads(state.to_bytes())) == fields
+
+
+def spoiled(change: Callable[[dict[str, Any]], None]) -> bytes:
+    """Return a state with one host and one output, after `change`."""
+    state = State.new("l")
+    state.put("opsconsole_host.a", InstanceObject("p", {"id": "hst_1"}))
+    state.set_output("o", Output(1, "number"))
+    content = json.loads(state.to_bytes())
+    change(content)
+    return json.dumps(content, indent=2).encode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: s.update(outputs={"x": 5}),
+        lambda s: s.update(outputs=[1]),
+        lambda s: s.update(outputs="x"),
+        lambda s: s.update(version=True),
+        lambda s: s["resources"][0].update(name="../x y"),
+        lambda s: s["resources"][0].update(type=""),
+        lambda s: s["resources"][0]["instances"][0].update(attributes=[]),
+        lambda s: s["resources"][0]["instances"][0].update(attributes=5),
+        lambda s: s["resources"][0]["instances"][0].update(schema_version="0"),
+        lambda s: s["resources"][0]["instances"][0].update(dependencies=[5]),
+        lambda s: s["resources"][0]["instances"][0].update(private=5),
+        lambda s: s["resources"][0]["instances"][0].update(status=[]),
+        lambda s: s["resources"][0]["instances"][0].update(deposed=5),
+        lambda s: s["resources"][0]["instances"][0].update(sensitive_attributes={}),
+        lambda s: s["resources"].append(5),
+        lambda s: s["resources"][0]["instances"].append("x"),
+    ],
+)
+def test_a_state_of_another_shape_is_one_error(change: Callable[[dict[str, Any]], None]) -> None:
+    with pytest.raises(UserError) as caught:
+        State.parse(spoiled(change), "s.tfstate")
+    assert "s.tfstate" in str(caught.value)
+    assert caught.value.remedy or "Nothing was changed" in str(caught.value)

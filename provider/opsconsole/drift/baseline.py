@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -16,6 +17,8 @@ from opsconsole.errors import UserError
 
 FILE_NAME: Final = ".opsconsole-drift.yml"
 VERSION: Final = 1
+MAX_BYTES: Final = 2**20
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
 _BUCKETS = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
 _REMEDY = "docs/drift.md shows what an entry holds, docs/schemas has its JSON Schema."
@@ -154,11 +157,17 @@ def read_baseline(path: Path) -> Baseline:
         UserError: It cannot be read, or an entry is not of the documented form.
     """
     try:
-        document = yaml.safe_load(path.read_bytes())
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
+        document = yaml.load(data, _Loader)  # a subclass of the safe loader
     except OSError as problem:
         raise UserError(
             f"The baseline {path} cannot be read: {problem.strerror or problem}."
         ) from problem
+    except RecursionError as problem:
+        raise _wrong(path, "it is nested too deeply") from problem
     except (yaml.YAMLError, ValueError) as problem:
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
@@ -166,13 +175,31 @@ def read_baseline(path: Path) -> Baseline:
         return Baseline(source=str(path))
     if not isinstance(document, dict) or set(document) - {"version", "accept"}:
         raise _wrong(path, "it holds something else than `version` and `accept`")
-    if document.get("version") != VERSION:
+    if document.get("version") != VERSION or isinstance(document["version"], bool):
         raise _wrong(path, f"its `version` is not {VERSION}")
     accept = document.get("accept")
     if not isinstance(accept, list):
         raise _wrong(path, "`accept` is no list")
     entries = tuple(_entry(path, number, item) for number, item in enumerate(accept, 1))
     return Baseline(entries, str(path))
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without what would make a file mean something else than it shows.
+
+    A key that is there twice would silently lose its first value; merge keys can grow without
+    bound.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [item.value for item, _ in node.value if isinstance(item, yaml.ScalarNode)]
+        if "<<" in names:
+            raise yaml.YAMLError("merge keys (<<) are not read")
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f'line {line}: the key "{twice}" is declared twice')
+        return super().construct_mapping(node, deep)
 
 
 def _wrong(path: Path, why: str) -> UserError:
@@ -197,13 +224,11 @@ def _entry(path: Path, number: int, item: Any) -> Entry:
         raise _wrong(path, f"bucket of {where} is none of {', '.join(_BUCKETS)}")
     if texts["attribute"] and texts["bucket"] not in ("", Bucket.CHANGED.value):
         raise _wrong(path, f"{where} names an attribute and the bucket {texts['bucket']}")
-    return Entry(**texts, expires=_day(path, where, item.get("expires")))
+    return Entry(**texts, expires=_day(path, where, item["expires"]) if "expires" in item else None)
 
 
 def _day(path: Path, where: str, value: Any) -> date | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
+    if isinstance(value, str) and _DAY.fullmatch(value):
         try:
             return date.fromisoformat(value)
         except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ class Repeated(dict[str, Any]):
 
     def twice(self) -> str:
         """Return the first name that is declared twice."""
-        names = [name for name, _ in self.pairs]
-        return next(name for place, name in enumerate(names) if name in names[:place])
+        counts = Counter(name for name, _ in self.pairs)
+        return next(name for name, count in counts.items() if count > 1)
 
 
 def read_text(path: Path) -> str:
@@ -86,6 +87,19 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: {error}.", "Write a number with fewer digits.") from error
     except ValueError as error:
         raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
+
+
+def says_twice(text: str) -> bool:
+    """Tell whether an object of a JSON text has a name twice."""
+    found: list[Repeated] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            found.append(Repeated(pairs))
+        return {}
+
+    json.loads(text, object_pairs_hook=note)
+    return bool(found)
 
 
 def _refuse(name: str) -> Any:

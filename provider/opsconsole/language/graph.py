@@ -123,6 +123,7 @@ class _Finder:
         self._program = program
         self._locals: dict[str, tuple[str, ...]] = {}
         self._providers: dict[str, tuple[str, ...]] = {}
+        self._reading: list[str] = []
 
     def of_block(self, block: Block) -> tuple[str, ...]:
         """Return what a block depends on."""
@@ -227,13 +228,13 @@ class _Finder:
                 f"{where} refers to {written}, but there is no {address or written}.",
                 did_you_mean(name, self._program.remote_states),
             )
-        if block.name in self._open:
+        if block.name in self._reading:
             raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
-        self._open.append(block.name)
+        self._reading.append(block.name)
         try:
             return self.of(f"{remote_states.PREFIX}{name}", dict(block.arguments))
         finally:
-            self._open.pop()
+            self._reading.pop()
 
     def _block(self, address: str | None, written: str, where: str) -> str:
         if address is None or address not in self._program.blocks:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opsconsole.language.block_reading import unwrapped
 from opsconsole.language.documents import COMMENT
-from opsconsole.language.explaining import explanation
+from opsconsole.language.explaining import explanation, nested_too_deeply
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import TERRAFORM_ONLY
 from opsconsole.language.model import Json, Program
@@ -38,8 +37,10 @@ def check_support(program: Program) -> None:
             raise explanation(title, name, value, error) from error
         except EvaluationError:
             continue
+        except RecursionError as error:
+            raise nested_too_deeply(title, name) from error
     for block in program.imports:
-        target = unwrapped(block.to).partition("[")[0]
+        target = block.to.partition("[")[0]
         if target.count(".") == 1 and target not in program.blocks:
             raise refused("an import block whose resource is to be generated", block.origin, target)
 

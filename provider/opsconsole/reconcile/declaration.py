@@ -11,6 +11,7 @@ from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.shapes import has_shape
 from opsconsole.state.objects import InstanceObject
 from opsconsole.values import Attributes
 
@@ -162,16 +163,20 @@ def from_state(
     """Return the wire value of attributes as state writes them: sets sorted, every name present.
 
     Raises:
-        UserError: An entry of a nested attribute is of another shape.
+        UserError: An attribute is of another shape than its definition says.
     """
     value = definition.empty()
     for attribute in definition:
         found = attributes.get(attribute.name)
+        if not has_shape(found, attribute):
+            raise UserError(
+                f"The state holds {attribute.name} of {definition.type_name} in a shape that it "
+                "cannot have.",
+                "Nothing was changed. Restore the state from its backup, or from version control.",
+            )
         if attribute.kind is Kind.STRING_SET and isinstance(found, list):
             found = normalise_set(found)
         elif attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
-            if not all(isinstance(entry, dict) for entry in found):
-                raise UserError(f"The state holds {attribute.name} in a shape that it cannot have.")
             names = [nested.name for nested in attribute.attributes]
             found = [{name: entry.get(name) for name in names} for entry in found]
         value[attribute.name] = found

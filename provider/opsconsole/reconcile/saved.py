@@ -16,8 +16,10 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.errors import UserError
 from opsconsole.reconcile.changes import (
     Action,
@@ -28,9 +30,12 @@ from opsconsole.reconcile.changes import (
     Plan,
     Refreshed,
 )
-from opsconsole.resources import RESOURCES
+from opsconsole.reconcile.shapes import has_shape
+from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.values import UNKNOWN, Attributes, Value
 
+MAX_BYTES: Final = 512 * 2**20
+"""How large a plan may be, packed and unpacked."""
 _MAGIC = b"opsconsole plan 1\n"
 _UNKNOWN_KEY = "\0unknown"
 
@@ -124,7 +129,8 @@ def read_plan(path: Path) -> SavedPlan:
         UserError: it cannot be read, or is no plan of this release.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as problem:
         raise UserError(f"Cannot read the plan {path}: {problem.strerror}.") from problem
     if not data.startswith(_MAGIC):
@@ -133,8 +139,8 @@ def read_plan(path: Path) -> SavedPlan:
             "A plan file is written by `opsconsole plan -out FILE`; Terraform's are not read.",
         )
     try:
-        content = json.loads(zlib.decompress(data[len(_MAGIC) :]))
-        return SavedPlan(
+        content = json.loads(_unpacked(data[len(_MAGIC) :]))
+        saved = SavedPlan(
             _plan(content["plan"]),
             content["files"],
             content["root"],
@@ -143,8 +149,87 @@ def read_plan(path: Path) -> SavedPlan:
             content["digest"],
             content["state"],
         )
-    except (ValueError, KeyError, TypeError, zlib.error) as problem:
+        _check(saved)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
+    return saved
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return what was compressed, up to a bound: a few bytes may stand for gigabytes."""
+    packed = zlib.decompressobj()
+    try:
+        text = packed.decompress(data, MAX_BYTES)
+    except zlib.error as problem:
+        raise ValueError(str(problem)) from problem
+    if not packed.eof or packed.unused_data:
+        raise ValueError(f"it is cut off, or has more than {MAX_BYTES:,} bytes")
+    return text
+
+
+def _check(saved: SavedPlan) -> None:
+    """Refuse a plan with a part of another type than it is declared with.
+
+    Raises:
+        ValueError: There is one.
+    """
+    plan = saved.plan
+    for item in (saved, plan, *plan.changes, *plan.drift, *plan.outputs, *plan.refreshed):
+        _check_fields(item)
+    for read in plan.data:
+        _check_fields(read)
+        _check_shape(read.value, DATA_SOURCES[read.type_name])
+    for change in plan.changes:
+        values = (change.before, change.after, change.config)
+        kinds = DATA_SOURCES if change.address.startswith("data.") else RESOURCES
+        for value in values:
+            _check_shape(value, kinds[change.type_name])
+    for drift in plan.drift:
+        _check_shape(drift.before, RESOURCES[drift.type_name])
+        _check_shape(drift.after, RESOURCES[drift.type_name])
+    for name in saved.files:
+        if Path(name).name != name or not name.endswith(".tf.json"):
+            raise ValueError(f"{name!r} is no file of a program")
+
+
+def _check_fields(item: Any) -> None:
+    hints = _HINTS[type(item)]
+    for name, hint in hints.items():
+        if not _conforms(getattr(item, name), hint):
+            raise ValueError(f"{name} of {type(item).__name__} is of another type")
+
+
+def _check_shape(
+    value: Attributes | None, definition: ResourceDefinition | DataSourceDefinition
+) -> None:
+    if value is not None and not all(
+        item.name in value and has_shape(value[item.name], item) for item in definition
+    ):
+        raise ValueError(f"a value of {definition.type_name} is of another shape")
+
+
+def _conforms(value: Any, hint: Any) -> bool:
+    """Tell whether a value that was read fits a type of the plan's classes."""
+    if hint is Any or isinstance(hint, str):
+        return True
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_conforms(value, item) for item in inner)
+    if origin is tuple and inner[-1] is not ...:
+        return isinstance(value, tuple) and len(value) == len(inner)
+    if origin in (tuple, frozenset):
+        return isinstance(value, origin) and all(_conforms(item, inner[0]) for item in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, Mapping) and all(
+            isinstance(key, str) and _conforms(item, inner[1]) for key, item in value.items()
+        )
+    return isinstance(value, hint) and (hint is not int or not isinstance(value, bool))
+
+
+_HINTS: Final = {
+    kind: get_type_hints(kind)
+    for kind in (SavedPlan, Plan, Change, Drift, OutputChange, Refreshed, DataRead)
+}
 
 
 def _fields(plan: Plan) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.language.documents import says_twice
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.marks import EPHEMERAL, unmark_deep
 from opsconsole.language.model import Program
@@ -22,6 +23,7 @@ from opsconsole.language.wire import to_wire
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import SavedPlan, write_plan
+from opsconsole.state.layout import decode, render
 from opsconsole.values import UNKNOWN
 
 _CREDENTIALS = ("api_key", "session_cookie")
@@ -125,19 +127,23 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
 
 
 def _without_credentials(text: str) -> str:
-    """Return a file of a program without literal credentials in its provider blocks."""
-    document = json.loads(text)
-    providers = document.get("provider") if isinstance(document, dict) else None
-    if providers is None:
-        return text
-    for body in _bodies(providers):
-        for block in body.values():
-            for settings in _bodies(block):
-                for name in _CREDENTIALS:
-                    value = settings.get(name)
-                    if isinstance(value, str) and "${" not in value:
-                        del settings[name]
-    return json.dumps(document, ensure_ascii=False)
+    """Return a file of a program without literal credentials in its provider blocks.
+
+    A file in which an object says something twice is left as it is: writing it anew would drop
+    one of them.
+    """
+    document = decode(text)
+    found = False
+    for root in _bodies(document):
+        for body in _bodies(root.get("provider")):
+            for block in body.values():
+                for settings in _bodies(block):
+                    for name in _CREDENTIALS:
+                        value = settings.get(name)
+                        if isinstance(value, str) and "${" not in value:
+                            del settings[name]
+                            found = True
+    return render(document, 0) if found and not says_twice(text) else text
 
 
 def _bodies(value: Any) -> list[dict[str, Any]]:

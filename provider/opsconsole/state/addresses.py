@@ -17,8 +17,14 @@ InstanceKey = str | int | None
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _INDEX = re.compile(r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|(\$\$|%%)(?=\{)", re.DOTALL)
+_DIGITS = 18
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _PLAIN_KEY = re.compile(r"[\w ./:@+=,;-]*", re.ASCII)
+
+
+def is_name(text: str) -> bool:
+    """Tell whether `text` can be a type or a name in an address."""
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,10 @@ def _unescaped(match: re.Match[str]) -> str:
     if template:
         return str(template[0])
     if short or long:
-        return chr(int(short or long, 16))
+        code = int(short or long, 16)
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+            raise ValueError(f"no character {code:x}")
+        return chr(code)
     if simple not in _SIMPLE:
         raise ValueError(f"unknown escape \\{simple}")
     return _SIMPLE[simple]
@@ -144,6 +153,8 @@ class _Reader:
         self._place = match.end()
         number, quoted = match.groups()
         if number is not None:
+            if len(number) > _DIGITS:
+                raise self._error()
             return int(number)
         try:
             return _ESCAPE.sub(_unescaped, quoted)

@@ -26,7 +26,11 @@ from opsconsole.state.records import (
     Writing,
     Written,
     changes_of,
+    open_intents,
 )
+
+_NAMED = 20
+"""How many addresses an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,14 @@ def fold(records: Sequence[Record], data: bytes, backup: bytes | None, source: s
 
     Raises:
         UserError: The state is unreadable and the journal cannot mend it, it is another's
-            (lineage), or both sides changed one object.
+            (lineage), it has lost its first record, or both sides changed one object.
     """
-    started = next((record for record in records if isinstance(record, Started)), None)
-    if started is None or isinstance(records[-1], Ended):
+    started = records[0] if records else None
+    if started is None:
+        return Folded(State.parse(data, source))
+    if not isinstance(started, Started):
+        raise _without_beginning(records, source)
+    if isinstance(records[-1], Ended):
         return Folded(State.parse(data, source))
     torn = backup is not None and _is_torn(records)
     try:
@@ -161,4 +169,18 @@ def _vanished(source: str) -> UserError:
     return UserError(
         f"The state {source} is gone, but a journal with changes to it lies beside it.",
         "Restore the state from its backup, or remove the journal if both are not wanted.",
+    )
+
+
+def _without_beginning(records: Sequence[Record], source: str) -> UserError:
+    changed = dict.fromkeys(change.address for change in changes_of(records))
+    called = dict.fromkeys(intent.address for intent in open_intents(records))
+    named = [*changed, *(address for address in called if address not in changed)]
+    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+    return UserError(
+        f"The journal of {source} has lost its first record, which says to which state the other "
+        f"{len(records)} belong. They speak of {listed or 'no resource'}. Nothing was changed, and "
+        "the journal is kept.",
+        "Restore the journal. Without one, move it away and check these resources: bring those "
+        "that the console has and the state lacks into state by import.",
     )

@@ -100,8 +100,8 @@ def read_instance(text: str, provider: str) -> InstanceObject:
     Raises:
         UserError: A field has another type than state version 4 gives it.
     """
-    found = decode(text)
-    attributes = found.get("attributes", {})
+    found = _object(text, "an instance")
+    attributes = found.get("attributes") or {}
     dependencies = found.get("dependencies") or []
     if not isinstance(attributes, dict) or not isinstance(dependencies, list):
         raise UserError("The state holds an instance whose attributes are no object.")
@@ -173,9 +173,19 @@ def mark(text: str | None) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if text else ""
 
 
+def _object(text: str, what: str) -> dict[str, Any]:
+    try:
+        found = decode(text)
+    except ValueError as error:
+        raise UserError(f"The state holds {what} that is not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise UserError(f"The state holds {what} that is no object.")
+    return found
+
+
 def read_output(text: str) -> Output:
     """Decode an output's text."""
-    found = decode(text)
+    found = _object(text, "an output")
     return Output(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
 
 

@@ -7,11 +7,12 @@ planned; the decoded values are thrown away again, because the model keeps text.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.addresses import Address, InstanceKey
+from opsconsole.state.addresses import Address, InstanceKey, is_name
 from opsconsole.state.layout import (
     OtherLayout,
     decode,
@@ -101,12 +102,21 @@ def _parts(text: str, source: str) -> Parts:
         key, resource = _resource(item, source)
         if resources.setdefault(key, resource) is not resource:
             raise _invalid(source, f"{_named(key)} appears twice")
+    _check_outputs(found.get("outputs"), source)
     outputs_text = fields.get("outputs", "{}")
     outputs = {} if outputs_text == "null" else split_fields(outputs_text, 2)
     lineage, serial = found.get("lineage", ""), found.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
         raise _invalid(source, "its serial is no positive number, or its lineage no text")
     return Parts(fields, outputs, resources, lineage, serial)
+
+
+def _check_outputs(outputs: Any, source: str) -> None:
+    if not isinstance(outputs or {}, dict):
+        raise _invalid(source, "its outputs are no object")
+    for name, output in (outputs or {}).items():
+        if not isinstance(output, dict):
+            raise _invalid(source, f"its output {name!r} is no object")
 
 
 def _decoded(raw: str) -> Any:
@@ -125,7 +135,7 @@ def _check_version(fields: dict[str, Any], source: str) -> None:
         raise UserError(
             f"The state {source} is encrypted by OpenTofu, and only OpenTofu can read it."
         )
-    if not isinstance(version, int):
+    if not isinstance(version, int) or isinstance(version, bool):
         raise _unreadable(source, 'it has no "version", so it is not a state')
     if version < FORMAT_VERSION:
         raise UserError(
@@ -161,6 +171,8 @@ def _resource(text: str, source: str) -> tuple[ResourceKey, Resource]:
     if not all(isinstance(name, str) for name in (*names, provider)):
         raise _invalid(source, "a resource's type or name is no text")
     module, mode, type_name, name = names
+    if not is_name(type_name) or not is_name(name):
+        raise _invalid(source, f"{type_name!r}, {name!r} are no type and name of a resource")
     if mode not in ("managed", "data"):
         raise _invalid(source, f"{type_name}.{name} has the unknown mode {mode!r}")
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
@@ -173,7 +185,23 @@ def _resource(text: str, source: str) -> tuple[ResourceKey, Resource]:
     return key, resource
 
 
+_SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "attributes": (dict, type(None)),
+    "schema_version": (int,),
+    "private": (str, type(None)),
+    "dependencies": (list, type(None)),
+    "sensitive_attributes": (list, type(None)),
+    "status": (str,),
+    "deposed": (str, type(None)),
+}
+
+
 def _object_key(found: Any, owner: ResourceKey, source: str) -> ObjectKey:
+    for name, kinds in _SHAPES.items():
+        if name in found and not isinstance(found[name], kinds):
+            raise _invalid(source, f"{name} of an instance of {_named(owner)} has a wrong type")
+    if not all(isinstance(item, str) for item in found.get("dependencies") or ()):
+        raise _invalid(source, f"a dependency of {_named(owner)} is no text")
     key = found.get("index_key")
     if isinstance(key, float) and key.is_integer():
         key = int(key)

@@ -7,6 +7,7 @@ nothing that was written after a torn line can know it as durable.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -108,11 +109,38 @@ def decode_record(text: str) -> Record:
         name, *fields = json.loads(text)
         if name == "changed":
             changes, settles = fields
-            return Changed(tuple(Change(*change) for change in changes), tuple(settles))
-        record: Record = _KINDS[name](*fields)
-    except (TypeError, LookupError) as error:
+            record: Record = Changed(tuple(Change(*change) for change in changes), tuple(settles))
+        else:
+            record = _KINDS[name](*fields)
+    except (TypeError, LookupError, RecursionError) as error:
         raise ValueError("not a record of this version") from error
+    if not _well_formed(record):
+        raise ValueError("a record with a field of another type")
     return record
+
+
+_TYPES = {"str": str, "int": int, "bool": bool, "dict[str, Any]": dict}
+
+
+def _well_formed(record: Record) -> bool:
+    """Tell whether every field has the type that it is declared with."""
+    if isinstance(record, Changed):
+        return all(isinstance(item, str) for item in record.settles) and all(
+            map(_well_formed_change, record.changes)
+        )
+    return all(
+        type(getattr(record, item.name)) is _TYPES[str(item.type)]
+        for item in dataclasses.fields(record)
+    )
+
+
+def _well_formed_change(change: Change) -> bool:
+    texts = (change.address, change.provider, change.deposed, change.previous_mark)
+    return (
+        change.kind in ("instance", "output")
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(text, str | None) for text in (change.image, change.previous_id))
+    )
 
 
 def encode_line(text: str, durable: int) -> bytes:
@@ -122,8 +150,14 @@ def encode_line(text: str, durable: int) -> bytes:
 
 
 def encode_records(records: Iterable[Record]) -> bytes:
-    """Write a whole journal of these records."""
-    return b"".join(encode_line(encode_record(record), 0) for record in records)
+    """Write a whole journal of these records, to be put in place by one rename.
+
+    So each line knows that all before it are durable, and no damage passes for a torn end.
+    """
+    written = bytearray()
+    for record in records:
+        written += encode_line(encode_record(record), len(written))
+    return bytes(written)
 
 
 def _decode_line(line: bytes) -> tuple[int, str] | None:
@@ -156,7 +190,10 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
         try:
             records.append(decode_record(found[1]))
         except ValueError as error:
-            raise UserError(f"The journal {source} was written by a newer opsconsole.") from error
+            raise UserError(
+                f"The journal {source} cannot be read at byte {start}: {error}.",
+                "If a newer opsconsole wrote it, use that one. Nothing was changed.",
+            ) from error
         good = start + len(line) + 1
     for _, line in _lines(data[good:]):
         found = _decode_line(line)

@@ -340,3 +340,22 @@ def test_several_stacks_keep_their_resources_apart(
     both = replace(one, findings=(*one.findings, *other))
     titles = [row.title for section in drift_page.page_of(both).sections for row in section.rows]
     assert len(titles) == len(set(titles)) == len(both.findings)
+
+
+def test_characters_that_steer_a_terminal_are_escaped() -> None:
+    difference = Difference("name", "a\x1b[31m", "b\x07\u202e\nc")
+    finding = Finding(
+        "s",
+        "opsconsole_host.a",
+        "opsconsole_host",
+        Bucket.CHANGED,
+        "hst_1",
+        differences=(difference,),
+        values={"id": "hst_1", "name": "b\x9b2J", "jump_host_ids": []},
+        reason="told \x1b]0;title\x07",
+    )
+    values = {"id": "hst_1", "name": "x\x1b[2J", "jump_host_ids": []}
+    change = Change("opsconsole_host.a", "opsconsole_host", Action.CREATE, None, values)
+    for html in (drift_page.render(DriftReport((finding,), "")), plan_page.render(Plan((change,)))):
+        assert [letter for letter in html if not letter.isprintable() and letter != "\n"] == []
+        assert "\\u001b" in html

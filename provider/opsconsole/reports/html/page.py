@@ -18,6 +18,7 @@ from markupsafe import Markup
 from opsconsole import __version__
 from opsconsole.reports.html.layout import HEIGHT, WIDTH
 from opsconsole.reports.html.view import Page
+from opsconsole.reports.literals import printable
 
 GENERATOR: Final = f"opsconsole {__version__}"
 _TEMPLATES = "templates"
@@ -45,11 +46,17 @@ def write(page: Page) -> str:
     )
 
 
+def _safe(value: object) -> object:
+    """Return what a template writes, without characters that steer whatever shows it."""
+    return printable(value, "\n\t") if type(value) is str else value
+
+
 @cache
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("opsconsole.reports.html", _TEMPLATES),
         autoescape=True,
+        finalize=_safe,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
