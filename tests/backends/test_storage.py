@@ -13,6 +13,7 @@ from backend_places import Place
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.lock import LockInfo
+from patience import PATIENCE
 
 Make = Callable[[str], Place]
 
@@ -78,12 +79,12 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         with_state.write(text())
         with_state.unlock()
         with_state.close()
-    lockers, races = 8, 10
+    lockers, races = 6, 3
     storages = [place.storage() for _ in range(lockers)]
     start = threading.Barrier(lockers)
 
     def race(number: int) -> bool:
-        start.wait(30)
+        start.wait(PATIENCE)
         try:
             storages[number].lock(own(f"apply {number}"))
             won = True
@@ -92,10 +93,10 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         except BaseException:
             start.abort()
             raise
-        start.wait(120)
+        start.wait(PATIENCE)
         if won:
             storages[number].unlock()
-        start.wait(30)
+        start.wait(PATIENCE)
         return won
 
     with ThreadPoolExecutor(lockers) as pool:
