@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opsconsole.cli.arguments import plan_options
+from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
@@ -101,7 +101,9 @@ def columns(stream: object = None) -> int:
 
 def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
-    sys.stdout.write(plan_text.render(plan, colour=coloured(args), width=columns()))
+    sys.stdout.write(
+        plan_text.render(plan, colour=coloured(args), width=columns(), brief=stands_in(args))
+    )
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()

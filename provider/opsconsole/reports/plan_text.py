@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
-from opsconsole.reports import diagnostics_text
+from opsconsole.reports import diagnostics_text, plan_brief
 from opsconsole.reports.addresses import (
     kinds_of,
     label_attribute,
@@ -24,15 +24,20 @@ from opsconsole.reports.wording import LEGEND, heading, plan_summary, symbol
 RULE = "─" * 77
 
 
-def render(plan: Plan, *, colour: bool = False, width: int = 0) -> str:
+def render(plan: Plan, *, colour: bool = False, width: int = 0, brief: bool = False) -> str:
     """Return the whole plan as text, diagnostics last.
 
     Args:
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
+        brief: Whether a plan of many changes is shown in its short form.
     """
     pen = Pen(colour)
-    parts = [_drift(plan, pen), _changes(plan, pen), render_outputs(plan.outputs, colour=colour)]
+    parts = [
+        _drift(plan, pen),
+        _changes(plan, pen, brief),
+        render_outputs(plan.outputs, colour=colour),
+    ]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
@@ -77,7 +82,7 @@ def diff_of(change: Change | Drift) -> Diff:
     )
 
 
-def _changes(plan: Plan, pen: Pen) -> str:
+def _changes(plan: Plan, pen: Pen, brief: bool) -> str:
     shown = displayed(plan)
     if not shown:
         return ""
@@ -86,7 +91,12 @@ def _changes(plan: Plan, pen: Pen) -> str:
         f"{pen.sign(sign):>{_pad(pen, sign)}} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
-    bodies = (_block(change, blocks.get(change.address, ()), pen) for change in shown)
+    named: list[Change] = []
+    if brief and len(shown) > plan_brief.ABOVE:
+        named = [change for change in shown if plan_brief.is_named(change)]
+        shown = [change for change in shown if not plan_brief.is_named(change)]
+    bodies = [_block(change, blocks.get(change.address, ()), pen) for change in shown]
+    bodies += plan_brief.lines(named, blocks, pen)
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     failed = has_error(plan.diagnostics)
     opening = "Planning failed. Up to then, these actions were planned:" if failed else ""

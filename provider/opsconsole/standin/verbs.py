@@ -66,6 +66,13 @@ _WALK = {
 _PLANNING = {**_WALK, **_flags("pass", on_off="refresh refresh-only destroy", valued="replace")}
 _APPLYING = {**_flags("pass", on_off="auto-approve"), **_ELSEWHERE, **_BACKUP}
 _EDITING = {**_STATE, **_LOCKING, **_REMOTE, **_ELSEWHERE, **_BACKUP}
+_EDITING_SELF = {
+    **_flags("own", on_off="lock", valued="lock-timeout state"),
+    **_REMOTE,
+    **_ELSEWHERE,
+    **_BACKUP,
+    **_NO_COLOUR,
+}
 
 VERBS: Mapping[str, Verb] = {
     "version": Verb(
@@ -82,7 +89,7 @@ VERBS: Mapping[str, Verb] = {
             **_flags("own", on_off="backend force-copy input reconfigure migrate-state json lock"),
             **_flags("own", valued="backend-config lock-timeout"),
             **_flags("ignore", on_off="get upgrade no-color ignore-remote-version"),
-            **_flags("ignore", valued="plugin-dir lockfile test-directory"),
+            **_flags("ignore", valued="plugin-dir lockfile test-directory var var-file"),
             **_flags("a module is copied into the directory", valued="from-module"),
         },
         needs_backend=False,
@@ -150,6 +157,31 @@ VERBS: Mapping[str, Verb] = {
         flags={**_EDITING, **_flags("pass", on_off="dry-run")},
         operands=(1, -1),
     ),
+    "state mv": Verb(
+        "give instances another address",
+        "opsconsole.standin.state_verbs:move",
+        flags={**_EDITING_SELF, **_flags("own", on_off="dry-run")},
+        operands=(2, 2),
+    ),
+    "state pull": Verb("print the state", "opsconsole.standin.state_verbs:pull", flags=_REMOTE),
+    "state push": Verb(
+        "replace the state by a file",
+        "opsconsole.standin.state_verbs:push",
+        flags={**_EDITING_SELF, **_flags("own", on_off="force")},
+        operands=(1, 1),
+    ),
+    "taint": Verb(
+        "mark an instance, to be replaced by the next apply",
+        "opsconsole.standin.state_verbs:taint",
+        flags={**_EDITING_SELF, **_flags("own", on_off="allow-missing")},
+        operands=(1, 1),
+    ),
+    "untaint": Verb(
+        "take the mark of an instance away",
+        "opsconsole.standin.state_verbs:untaint",
+        flags={**_EDITING_SELF, **_flags("own", on_off="allow-missing")},
+        operands=(1, 1),
+    ),
     "import": Verb(
         "take what the console has into state",
         command=("import",),
@@ -181,6 +213,12 @@ VERBS: Mapping[str, Verb] = {
             "ignore", on_off="enable-plugin-cache no-color", valued="fs-mirror net-mirror platform"
         ),
         operands=(0, -1),
+        needs_backend=False,
+    ),
+    "providers": Verb(
+        "print the providers that the program requires",
+        "opsconsole.standin.nothing:providers",
+        flags={**_NO_COLOUR, **_TESTS},
         needs_backend=False,
     ),
     "providers schema": Verb(

@@ -1,0 +1,103 @@
+"""The verbs that look at state and mend it, as Terraform's do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+HOSTS = {
+    "resource": {
+        "opsconsole_host": {"web": {"name": "web"}, "many": {"count": 2, "name": "n${count.index}"}}
+    }
+}
+
+
+def applied(standin, console):
+    engine = standin(HOSTS, console, init=False)
+    engine.apply()
+    return engine
+
+
+def addresses(engine):
+    return engine.run("state", "list").out.split()
+
+
+def test_a_tainted_instance_is_replaced(standin, console_of) -> None:
+    engine = applied(standin, console_of("strict"))
+    engine.run("taint", "opsconsole_host.web")
+    assert engine.plan().actions == {"opsconsole_host.web": ["delete", "create"]}
+    engine.run("untaint", "opsconsole_host.web")
+    assert engine.plan().actions == {}
+    assert "is not tainted" in engine.run("untaint", "opsconsole_host.web", expect={1}).err
+    assert "is not in the state" in engine.run("taint", "opsconsole_host.no", expect={1}).err
+    engine.run("taint", "-allow-missing", "opsconsole_host.no")
+
+
+def test_instances_move(standin, console_of) -> None:
+    engine = applied(standin, console_of("strict"))
+    assert (
+        "Would move"
+        in engine.run("state", "mv", "-dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
+    )
+    engine.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate")
+    engine.run("state", "mv", "opsconsole_host.many", "opsconsole_host.few")
+    engine.run("state", "mv", "opsconsole_host.few[1]", "opsconsole_host.one")
+    assert addresses(engine) == [
+        "opsconsole_host.few[0]",
+        "opsconsole_host.gate",
+        "opsconsole_host.one",
+    ]
+    run = engine.run("state", "mv", "opsconsole_host.one", "opsconsole_agent.one", expect={1})
+    assert "are of different types" in run.err
+
+
+def test_a_state_is_pulled_and_pushed(standin, console_of) -> None:
+    engine = applied(standin, console_of("strict"))
+    pulled = engine.run("state", "pull").out
+    assert json.loads(pulled) == engine.state()
+    (engine.folder / "mine").write_text(pulled)
+    engine.run("state", "push", "mine")
+    engine.run("state", "rm", "opsconsole_host.web")
+    run = engine.run("state", "push", "mine", expect={1})
+    assert "it would replace a newer one" in run.err
+    pushed = subprocess.run(
+        [engine.program, "state", "push", "-force", "-"],
+        cwd=engine.folder,
+        env=engine.environment,
+        input=pulled,
+        text=True,
+        capture_output=True,
+    )
+    assert pushed.returncode == 0, pushed.stderr
+    assert "opsconsole_host.web" in addresses(engine)
+    other = json.loads(pulled) | {"lineage": "another"}
+    (engine.folder / "theirs").write_text(json.dumps(other))
+    assert "lineage" in engine.run("state", "push", "theirs", expect={1}).err
+
+
+def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
+    console = console_of("strict")
+    engine = standin(
+        {"resource": {"opsconsole_host": {"many": {"count": 12, "name": "n${count.index}"}}}},
+        console,
+        init=False,
+    )
+    engine.run("apply", "-auto-approve")
+    engine.write(
+        {"resource": {"opsconsole_host": {"many": {"count": 2, "name": "n${count.index}"}}}}
+    )
+    refused = engine.run("apply", "-auto-approve", expect={1})
+    assert "OPSCONSOLE_FORCE=1" in refused.text
+    assert len(console.rows("hosts")) == 12
+    engine.run("apply", "-auto-approve", OPSCONSOLE_FORCE="1")
+    assert len(console.rows("hosts")) == 2
+
+
+def test_a_plan_of_many_is_short(standin, console_of) -> None:
+    many = {"opsconsole_host": {"many": {"count": 60, "name": "n${count.index}"}}}
+    engine = standin({"resource": many}, console_of("strict"), init=False)
+    said = engine.run("plan").out
+    assert "60 opsconsole_host will be created" in said
+    assert "many[0], many[1]" in said
+    assert len(said.splitlines()) < 30
+    assert "Plan: 60 to add" in said
