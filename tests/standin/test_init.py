@@ -104,6 +104,20 @@ def test_a_state_without_backend_block_moves_into_the_first_one(standin, console
     assert "backend" not in noted(engine)
 
 
+def test_settings_on_the_command_line_are_noted_and_used(standin, console_of) -> None:
+    engine = standin(local(), console_of("strict"), init=False)
+    engine.run("init", "-backend-config=path=elsewhere")
+    engine.apply()
+    assert (engine.folder / "elsewhere").read_text() != ""
+    assert not (engine.folder / "terraform.tfstate").exists()
+    assert engine.plan().actions == {}
+    assert engine.run("state", "pull").out != ""
+    run = engine.run("init", "-backend-config=path=third", expect={1})
+    assert "Backend configuration changed" in run.err
+    run = engine.run("init", "-backend-config=nonsense=1", expect={1})
+    assert 'has no setting "nonsense"' in run.err
+
+
 def test_init_as_json_is_a_stream(standin) -> None:
     engine = standin(local("one"), init=False)
     kinds = [message["type"] for message in engine.run("init", "-json").messages]

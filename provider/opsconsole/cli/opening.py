@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
 from opsconsole.language.model import Program
 from opsconsole.language.sources import load_program
@@ -81,7 +82,11 @@ def open_backend(args: argparse.Namespace, program: Program, operation: str) -> 
         UserError: It needs a program that is not installed.
     """
     block = program.backend
-    settings = None if block is None else {block.type: block.settings}
+    settings: Mapping[str, Any] | None = None if block is None else {block.type: block.settings}
+    if block is not None and stands_in(args):
+        # What `init -backend-config` added stands in the note alone.
+        noted = _noted_backend(program.root) or {}
+        settings = noted if block.type in noted else settings
     return backend_for(program.root, settings, operation, locking(args), args.state)
 
 

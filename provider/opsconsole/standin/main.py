@@ -5,6 +5,7 @@ Clients call `version` several times at each start: only what a verb needs is im
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -22,11 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words after the program's name; those of this process by default.
     """
-    from opsconsole.cli.main import answered, debugging
     from opsconsole.standin.streams import take_streams
 
     take_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] and words[0].lstrip("-") in ("v", "version"):
+        with contextlib.suppress(UserError):
+            code = _run(words)
+            sys.stdout.flush()
+            return code
+    from opsconsole.cli.main import answered, debugging
+
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
     code = answered(lambda: _run(words), debug=debugging(), again=again)
     sys.stdout.flush()

@@ -35,6 +35,7 @@ def backend_of(given: Given, operation: str) -> Backend:
     args = argparse.Namespace(
         dir=here if has_program else None,
         stack=None,
+        standin=True,
         state=Path(given.text("state")) if given.text("state") else None,
         lock=given.on("lock", True),
         lock_timeout=arguments.seconds(given.text("lock-timeout", "0")),
