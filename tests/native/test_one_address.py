@@ -1,0 +1,115 @@
+"""One object of the console has one address, wherever a second one would come to be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+HOST = "opsconsole_host"
+
+
+def one_host(native: Any) -> str:
+    native.write({HOST: {"a": {"name": "a"}}})
+    native.run("apply", "-auto-approve")
+    found: str = native.attributes(f"{HOST}.a")["id"]
+    return found
+
+
+def both(native: Any, **blocks: Any) -> None:
+    native.write({HOST: {"a": {"name": "a"}, "b": {"name": "a"}}}, **blocks)
+
+
+def refused(text: str, host_id: str) -> None:
+    """Both addresses, the object and a way out are named."""
+    assert f"{HOST}.a" in text and f"{HOST}.b" in text
+    assert host_id in text
+    assert "opsconsole state rm" in text
+
+
+def test_an_import_of_what_another_address_holds(native: Any) -> None:
+    host_id = one_host(native)
+    both(native)
+    result = native.run("import", f"{HOST}.b", host_id, expect=1)
+    refused(result.err, host_id)
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+def test_an_import_block_of_what_another_address_holds(native: Any) -> None:
+    host_id = one_host(native)
+    both(native, **{"import": [{"to": f"{HOST}.b", "id": host_id}]})
+    result = native.run("apply", "-auto-approve", expect=1)
+    refused(result.text, host_id)
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+def test_two_import_blocks_of_one_object(native: Any) -> None:
+    host_id = one_host(native)
+    native.run("state", "rm", f"{HOST}.a")
+    blocks = [{"to": f"{HOST}.{name}", "id": host_id} for name in ("a", "b")]
+    both(native, **{"import": blocks})
+    result = native.run("plan", expect=1)
+    refused(result.text, host_id)
+
+
+def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native: Any) -> None:
+    host_id = one_host(native)
+    both(
+        native,
+        moved=[{"from": f"{HOST}.a", "to": f"{HOST}.b"}],
+        **{"import": [{"to": f"{HOST}.a", "id": host_id}]},
+    )
+    refused(native.run("plan", expect=1).text, host_id)
+
+
+def test_two_declarations_that_adopt_one_specialty(native: Any) -> None:
+    native.write(
+        {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}}
+    )
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
+    assert not native.state_file.exists() or native.addresses() == []
+
+
+def test_a_declaration_that_adopts_what_state_holds(native: Any) -> None:
+    native.write({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
+    native.run("apply", "-auto-approve")
+    native.write(
+        {"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}, "b": {"id": "blk_format"}}}
+    )
+    result = native.run("plan", expect=1)
+    assert "opsconsole_blacklisted_command.b" in result.text
+    assert "opsconsole_blacklisted_command.a" in result.text
+
+
+def test_an_adopted_host_that_state_holds(native: Any) -> None:
+    native.settings["on_existing_host"] = "adopt"
+    host_id = one_host(native)
+    both(native)
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert host_id in result.text and f"{HOST}.a in state" in result.text
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+def held_twice(native: Any) -> str:
+    """Write a state as older releases let it come to be."""
+    host_id = one_host(native)
+    state = native.state
+    again = json.loads(json.dumps(state["resources"][0])) | {"name": "b"}
+    state["resources"].append(again)
+    state["serial"] += 1
+    native.state_file.write_text(json.dumps(state))
+    return host_id
+
+
+def test_a_state_that_holds_it_twice_deletes_nothing(native: Any) -> None:
+    host_id = held_twice(native)
+    for words in (("apply", "-auto-approve"), ("destroy", "-auto-approve"), ("plan",)):
+        refused(native.run(*words, expect=1).text, host_id)
+    assert native.console.row("hosts", host_id) is not None
+
+
+def test_the_way_out_works(native: Any) -> None:
+    host_id = held_twice(native)
+    native.run("state", "rm", f"{HOST}.b")
+    assert native.actions() == {}
+    assert native.console.row("hosts", host_id) is not None
