@@ -42,6 +42,11 @@ def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
     unset = {"OPSCONSOLE_API_KEY": ""}
     return {
         "environment": ({}, {"OPSCONSOLE_API_KEY": SECRET}, SECRET),
+        "ephemeral-key": (
+            EPHEMERAL | {"provider": {"opsconsole": {"api_key": "${var.secret}"}}},
+            unset | {"TF_VAR_secret": SECRET},
+            SECRET,
+        ),
         "ephemeral-cookie": (
             EPHEMERAL | {"provider": {"opsconsole": {"session_cookie": "${var.secret}"}}},
             unset | {"TF_VAR_secret": f"console_session={COOKIE}"},

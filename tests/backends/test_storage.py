@@ -13,7 +13,6 @@ from backend_places import Place
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.lock import LockInfo
-from patience import PATIENCE
 
 Make = Callable[[str], Place]
 
@@ -79,12 +78,12 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         with_state.write(text())
         with_state.unlock()
         with_state.close()
-    lockers, races = 6, 3
+    lockers, races = 8, 10
     storages = [place.storage() for _ in range(lockers)]
     start = threading.Barrier(lockers)
 
     def race(number: int) -> bool:
-        start.wait(PATIENCE)
+        start.wait(30)
         try:
             storages[number].lock(own(f"apply {number}"))
             won = True
@@ -93,10 +92,10 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         except BaseException:
             start.abort()
             raise
-        start.wait(PATIENCE)
+        start.wait(120)
         if won:
             storages[number].unlock()
-        start.wait(PATIENCE)
+        start.wait(30)
         return won
 
     with ThreadPoolExecutor(lockers) as pool:

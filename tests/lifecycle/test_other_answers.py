@@ -262,3 +262,35 @@ async def test_what_is_gone_leaves_state_with_a_warning(
     [told] = gone.diagnostics
     assert "is deleted, or not visible to this key" in told.summary
     assert "removed from state" in told.detail
+
+
+async def test_crossed_ids_of_an_import_are_tied_by_what_reading_shows(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    console.fault(kind="ids_crossed", operation="host_import", holds='"dry_run":false')
+    hosts = steps_of("host")
+    made = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b", "c")))
+    ids = {row["name"]: row["id"] for row in console.rows("hosts")}
+    assert [item.state["id"] for item in made] == [ids["a"], ids["b"], ids["c"]]
+    assert not any(item.failed for item in made)
+
+
+async def test_a_host_of_another_name_is_not_the_imported_one(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    console.create("hosts", name="theirs")
+    console.fault(kind="other_object", operation="host_import", holds='"dry_run":false')
+    hosts = steps_of("host")
+    [mine] = await hosts.create_all(hosts.config(name="mine"))
+    assert mine.uncertain
+    assert is_sentinel(mine.state["id"])
+
+
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+async def test_where_hosts_cannot_be_read_the_verdict_ties_them(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    hosts = steps_of("host")
+    made = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b")))
+    ids = {row["name"]: row["id"] for row in console.rows("hosts")}
+    assert [item.state["id"] for item in made] == [ids["a"], ids["b"]]

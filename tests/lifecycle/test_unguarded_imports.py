@@ -32,7 +32,7 @@ async def test_a_second_dry_run_that_is_not_heeded_leaves_no_host_behind(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:
     hosts = steps_of("host")
-    made = console.create("hosts", name="made")
+    made = console.create("hosts", name="a")
     mixed = answer(("fine", None), ("taken", None), ("created", None), dry_run=True, created=2)
     alone = answer(("created", made["id"]), dry_run=False, created=1)
     for text in (mixed, alone):
@@ -55,7 +55,7 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
 ) -> None:
     hosts = steps_of("host")
     hosts.lifecycle = hosts.open()
-    made = console.create("hosts", name="made")
+    made = console.create("hosts", name="a")
     console.fault(
         method="POST",
         path=IMPORT,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +69,7 @@ def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(
 def test_without_proof_it_is_kept_apart(native: Any, crashed: Unresolved) -> None:
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
-    result = native.run("apply", "-auto-approve")
+    result = native.run("apply", "-auto-approve", expect=1)
     assert "Nobody knows whether opsconsole_host.a was created" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
     assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
@@ -97,7 +100,7 @@ def test_an_agent_is_left_alone_until_the_user_says_that_it_never_was(
     agent_on_b(native)
     native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
     crashed("opsconsole_agent.x", name="x")
-    native.run("apply", "-auto-approve")
+    native.run("apply", "-auto-approve", expect=1)
     assert native.console.rows("agents") == []
     assert "opsconsole_agent.x" not in native.actions()
     native.run("state", "rm", "opsconsole_agent.x")
@@ -148,3 +151,64 @@ def test_fold_names_what_is_unknown(native: Any, crashed: Unresolved) -> None:
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
     assert "opsconsole_host.a was created" in native.run("state", "fold").err
+
+
+def test_an_import_that_takes_effect_after_the_client_gave_up(native: Any) -> None:
+    """Nothing is claimed meanwhile; the run after it learns the ids."""
+    native.settings |= {"request_timeout": 1, "max_retries": 0}
+    native.write(HOSTS)
+    console = native.console
+    console.fault(kind="late_effect", delay=3.0, operation="host_import", holds='"dry_run":false')
+    native.run("apply", "-auto-approve", expect=1)
+    assert {native.attributes(address)["id"][:16] for address in native.addresses()} == {
+        "outcome-unknown/"
+    }
+    pause = threading.Event()
+    while console.traffic()["in_flight"]:
+        pause.wait(0.05)
+    settled = native.run("apply", "-auto-approve")
+    assert "was created by an earlier run" in settled.out
+    ids = {native.attributes(address)["id"] for address in native.addresses()}
+    assert ids == {row["id"] for row in console.rows("hosts")}
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_while_one_stands_no_run_is_complete(native: Any) -> None:
+    agent_on_b(native)
+    native.console.fault(kind="request_timeout_after", operation="agent_create")
+    native.run("apply", "-auto-approve", expect=1)
+    for _ in range(2):
+        planned = native.run("plan", "-detailed-exitcode", expect=2)
+        assert "No changes" not in planned.out
+        assert "The outcome of 1 creation is not known" in planned.out
+        again = native.run("apply", "-auto-approve", expect=1)
+        assert "Apply incomplete" in again.out
+        assert "opsconsole state rm 'opsconsole_agent.x'" in again.out
+        assert "terraform state rm" not in again.out
+    assert len(native.console.rows("agents")) == 1
+    [made] = native.console.rows("agents")
+    native.run("state", "rm", "opsconsole_agent.x")
+    native.run("import", "opsconsole_agent.x", made["id"])
+    native.run("apply", "-auto-approve")
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_a_host_that_never_came_is_created_once_it_cannot_come_any_more(native: Any) -> None:
+    native.settings |= {"max_retries": 0}
+    native.write({"opsconsole_host": {"b": {"name": "b"}}})
+    native.run("apply", "-auto-approve")
+    native.write(HOSTS)
+    held = '"dry_run":false'
+    native.console.fault(kind="internal_error", operation="host_import", holds=held)
+    native.run("apply", "-auto-approve", expect=1)
+    native.run("apply", "-auto-approve", expect=1)
+    assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    state = native.state
+    [item] = [item for item in state["resources"] if item["name"] == "a"]
+    private = json.loads(base64.b64decode(item["instances"][0]["private"]))
+    private["sent_at"] -= 100_000
+    item["instances"][0]["private"] = base64.b64encode(json.dumps(private).encode()).decode()
+    native.state_file.write_text(json.dumps(state))
+    created = native.run("apply", "-auto-approve")
+    assert "was not created by an earlier run" in created.out
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]

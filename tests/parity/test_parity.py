@@ -23,7 +23,7 @@ PROFILES = ("default", "sparse", "fickle", "bumping")
 
 @pytest.mark.terraform
 @pytest.mark.parity
-@pytest.mark.timeout(7200 if EVERYTHING else 900)
+@pytest.mark.timeout(7200 if EVERYTHING else 300)
 @pytest.mark.parametrize("profile", PROFILES if EVERYTHING else PROFILES[:2])
 def test_both_engines_agree(profile: str, terraform: Callable[..., Terraform]) -> None:
     @settings(

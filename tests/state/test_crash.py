@@ -98,7 +98,7 @@ def operations(crash: Crash) -> int:
     return int(said["calls"][0])
 
 
-EVERY = 1 if os.environ.get("OPSCONSOLE_CRASH_ALL") else 8
+EVERY = 1 if os.environ.get("OPSCONSOLE_CRASH_ALL") else 5
 """Every point with OPSCONSOLE_CRASH_ALL, a sample without."""
 
 

@@ -153,8 +153,15 @@ class OverRpc:
         }
         self._held: rpc_core.State = {}
 
-    def run(self, program: Declared, *, destroy: bool = False) -> Ran:
-        told = rpc_core.run(self.settings, program, self._held, destroy=destroy, folder=self.folder)
+    def run(self, program: Declared, *, destroy: bool = False, refresh: bool = True) -> Ran:
+        told = rpc_core.run(
+            self.settings,
+            program,
+            self._held,
+            destroy=destroy,
+            refresh=refresh,
+            folder=self.folder,
+        )
         self._held = told.state
         return Ran(1 if told.errors else 0, told.text, told.applied, bool(told.warnings))
 

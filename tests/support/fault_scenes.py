@@ -72,8 +72,11 @@ SCENES: dict[str, Scene] = {
     "extended_create": Scene(None, _EXTENDED, profile="extended"),
     "extended_change": Scene(
         _EXTENDED,
-        _changed(
-            _EXTENDED, agent__x={"main_engine": "engine-b"}, specialty__new={"name": "Changed"}
+        _without(
+            _changed(
+                _EXTENDED, agent__x={"main_engine": "engine-b"}, specialty__new={"name": "Changed"}
+            ),
+            "opsconsole_agent.y",
         ),
         profile="extended",
     ),
@@ -108,7 +111,7 @@ TARGETS: dict[str, Target] = {
     "host_get": Target("host_get", "extended_change"),
     "agent_get": Target("agent_get", "extended_change"),
     "agent_update": Target("agent_update", "extended_change"),
-    "agent_delete": Target("agent_delete", "extended_destroy"),
+    "agent_delete": Target("agent_delete", "extended_change"),
     "specialty_get": Target("specialty_get", "extended_change"),
     "specialty_create": Target("specialty_create", "extended_create"),
     "specialty_update": Target("specialty_update", "extended_change"),

@@ -8,14 +8,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from patience import until
 
 
 @contextmanager
@@ -40,20 +39,17 @@ def running_postgres() -> Iterator[str]:
         command = [timeout, "-s", "INT", "3600", server, "-D", f"{folder}/data", *options]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
         try:
-            until(lambda: _ready(process, folder / "data" / "postmaster.pid"), "PostgreSQL starts")
+            deadline = time.monotonic() + 120
+            while not (folder / ".s.PGSQL.5432").exists():
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
             yield f"host={folder} user=tf dbname=postgres sslmode=disable"
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=300)
     finally:
         shutil.rmtree(folder)
-
-
-def _ready(process: subprocess.Popen[bytes], notes: Path) -> bool:
-    """Tell whether the server takes connections: its socket is there before it does."""
-    assert process.poll() is None, "PostgreSQL has ended"
-    lines = notes.read_text().splitlines() if notes.exists() else []
-    return len(lines) >= 8 and lines[7].strip() == "ready"
 
 
 def _unprivileged() -> dict[str, Any]:

@@ -176,11 +176,34 @@ class Step:
 
 
 async def _planned(
-    work: Phase, told: Told, program: Program, state: State, *, destroy: bool
+    work: Phase, told: Told, program: Program, state: State, *, destroy: bool, refresh: bool
 ) -> list[Step]:
-    """Refresh, then plan, address by address; errors stop what depends on them."""
-    refreshed: State = {}
+    """Refresh, then plan, address by address; errors stop what depends on them.
+
+    Before it destroys, Terraform makes a plan like any other, unless there is nothing in state.
+    """
     order = [*program, *(address for address in state if address not in program)]
+    steps = (
+        await _normal(work, told, program, state, order)
+        if refresh and (state or not destroy)
+        else []
+    )
+    if destroy:
+        steps = []
+    if told.errors:
+        return steps
+    gone = [address for address in reversed(order) if destroy or address not in program]
+    for address in gone:
+        if address in state:
+            response, _, _ = await work.plan(address, state[address], None, state[address].private)
+            steps.append(Step(address, "delete", response.planned_private))
+    return steps
+
+
+async def _normal(
+    work: Phase, told: Told, program: Program, state: State, order: Sequence[str]
+) -> list[Step]:
+    refreshed: State = {}
     for address in sorted(state, key=order.index):
         found = await work.read(address, state[address])
         if found is not None:
@@ -212,16 +235,6 @@ async def _planned(
             continue
         values[address] = planned
         steps.append(Step(address, action, response.planned_private))
-    if not destroy:
-        gone = [address for address in reversed(order) if address not in program]
-    else:
-        steps, gone = [], list(reversed(order))
-    if told.errors:
-        return steps
-    for address in gone:
-        if address in state:
-            response, _, _ = await work.plan(address, state[address], None, state[address].private)
-            steps.append(Step(address, "delete", response.planned_private))
     return steps
 
 
@@ -303,11 +316,17 @@ async def _made(
 
 
 async def _run(
-    settings: Mapping[str, Any], program: Program, state: State, *, destroy: bool, apply: bool
+    settings: Mapping[str, Any],
+    program: Program,
+    state: State,
+    *,
+    destroy: bool,
+    apply: bool,
+    refresh: bool,
 ) -> Told:
     told = Told(dict(state))
     async with phase(settings, told) as work:
-        steps = await _planned(work, told, program, told.state, destroy=destroy)
+        steps = await _planned(work, told, program, told.state, destroy=destroy, refresh=refresh)
     told.planned = {step.address: step.action for step in steps if step.action != "no-op"}
     if told.errors or not apply:
         return told
@@ -327,11 +346,14 @@ def run(
     *,
     destroy: bool = False,
     apply: bool = True,
+    refresh: bool = True,
     folder: Path | None = None,
 ) -> Told:
     """Plan, and apply; return what came of it. A failed plan changes nothing, state included."""
     with contextlib.chdir(folder) if folder else contextlib.nullcontext():
-        told = asyncio.run(_run(settings, program, state, destroy=destroy, apply=apply))
+        told = asyncio.run(
+            _run(settings, program, state, destroy=destroy, apply=apply, refresh=refresh)
+        )
     if not told.applied and apply:
         told.state = dict(state)
     return told

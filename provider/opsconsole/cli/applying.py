@@ -128,7 +128,7 @@ class Talk:
             skipped=applied.skipped,
             outputs=outputs if applied.complete else {},
             diagnostics=[located(address, item) for address, item in applied.diagnostics],
-            interrupted=bool(applied.not_started),
+            incomplete=bool(applied.not_started or applied.unsettled),
             seconds=applied.seconds,
             colour=planning.coloured(self.args),
             width=planning.columns(),

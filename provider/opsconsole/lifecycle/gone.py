@@ -7,10 +7,17 @@ found gone. An error would forbid every destroy.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import PlanOutcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.values import UNKNOWN, Attributes
+
+_WAY_OUT = (
+    "\nIf it is to be destroyed with the rest and is gone already: `terraform destroy "
+    "-refresh=false` makes no plan like this one first."
+)
 
 
 def missing(name: str, how: str = "The console answers 404 for both.") -> Diagnostic:
@@ -34,9 +41,11 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
         key: What state held is known by.
         why: Why it cannot be adopted.
     """
-    gone = session.gone_adopted.get(str(key))
-    if gone is None or session.command != "terraform":
+    if session.command != "terraform":
         return PlanOutcome(planned, diagnostics=(why,))
+    gone = session.gone_adopted.get(str(key))
+    if gone is None:
+        return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + _WAY_OUT),))
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
     told = warning(
         why.summary,

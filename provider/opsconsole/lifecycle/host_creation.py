@@ -14,14 +14,21 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
-from opsconsole.lifecycle.host_matching import match_by_name
+from opsconsole.lifecycle.host_matching import match_by_name, tie_by_name
 from opsconsole.lifecycle.host_refusals import (
     created_all_the_same,
     not_created,
     shared_id,
     would_adopt,
 )
-from opsconsole.lifecycle.host_row import Row, created_as, import_row, read_back
+from opsconsole.lifecycle.host_row import (
+    OtherHost,
+    Row,
+    created_as,
+    import_row,
+    read_back,
+    taken,
+)
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome, Report
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict, all_created, came_to_be, verdicts
@@ -206,11 +213,11 @@ class HostCreation:
         for row, verdict in zip(rows, judged, strict=True):
             notes = told if row is rows[0] else ()
             if not verdict.matched:
-                await self._end(row, self._steps.lost(row.request, _UNMATCHED), notes)
+                await self._end(row, self._lost(row, _UNMATCHED), notes)
             elif not (verdict.created or passed):
                 await self._fail([row], (self._not_created(row, verdict), *notes))
             elif verdict.id is None:
-                await self._end(row, self._steps.lost(row.request, _NO_ID), notes)
+                await self._end(row, self._lost(row, _NO_ID), notes)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 await self._fail([row], (self._shared(row, verdict.id), *notes))
             else:
@@ -220,16 +227,40 @@ class HostCreation:
     async def _read_back(
         self, created: Mapping[Row, str], told: Mapping[Row, tuple[Diagnostic, ...]]
     ) -> None:
-        """Report hosts that were created, then read each and report it again."""
+        """Report hosts that were created, then read each and report it again.
+
+        What reading shows ties hosts to rows: an answer may hand the ids round.
+        """
         bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
         if bare:
             await self._report(bare, last=False)
 
+        others: dict[Row, OtherHost] = {}
+
         async def read_one(row: Row) -> None:
-            outcome = await read_back(self._steps, row, created[row])
-            await self._end(row, outcome, told.get(row, ()))
+            try:
+                outcome = await read_back(self._steps, row, created[row])
+            except OtherHost as problem:
+                others[row] = problem
+            else:
+                await self._end(row, outcome, told.get(row, ()))
 
         await each(list(created), read_one, self._session.limit)
+        await self._tie(others, told)
+
+    async def _tie(
+        self, others: Mapping[Row, OtherHost], told: Mapping[Row, tuple[Diagnostic, ...]]
+    ) -> None:
+        """Give rows whose ids were handed round the hosts that bear their names."""
+        tied = tie_by_name({row: problem.answer for row, problem in others.items()})
+        for row, problem in others.items():
+            answer = tied.get(row)
+            if answer is None:
+                outcome = self._lost(row, problem)
+            else:
+                self._session.held_hosts[answer["id"]] = self._holder(row)
+                outcome = taken(self._steps, row, answer["id"], answer)
+            await self._end(row, outcome, told.get(row, ()))
 
     async def _settle(self, rows: Sequence[Row], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
@@ -257,7 +288,7 @@ class HostCreation:
                 came_to_be(verdict, row.guard_word) or (bool(told) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
-                await self._end(row, self._steps.lost(row.request, problem))
+                await self._end(row, self._lost(row, problem))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 await self._fail([row], (self._shared(row, verdict.id),))
             else:
@@ -272,14 +303,20 @@ class HostCreation:
         """
         await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
 
+    def _lost(self, row: Row, problem: ConsoleError) -> Outcome:
+        return self._steps.lost(row.request, problem, row.guard_word or "")
+
     def _not_created(self, row: Row, verdict: Verdict) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
         return not_created(self._name(row), verdict, holder)
 
     def _holds(self, row: Row, host_id: str) -> bool:
         """Claim an id for a row; false where another row or resource of the run holds it."""
-        holder = row.request.address or f"{row.fields['name']} (row {row.number})"
+        holder = self._holder(row)
         return self._session.held_hosts.setdefault(host_id, holder) == holder
+
+    def _holder(self, row: Row) -> str:
+        return row.request.address or f"{row.fields['name']} (row {row.number})"
 
     def _shared(self, row: Row, host_id: str) -> Diagnostic:
         return shared_id(self._name(row), host_id, self._session.held_hosts.get(host_id, ""))

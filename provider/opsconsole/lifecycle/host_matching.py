@@ -1,11 +1,15 @@
-"""Matching created hosts to the rows of an import whose verdicts do not say which row is meant."""
+"""Matching created hosts to the rows of an import whose verdicts do not say, or say wrongly, which
+row is meant.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.created import plain_name, stranger
 from opsconsole.lifecycle.host_calls import look
 from opsconsole.lifecycle.host_row import Row
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -36,3 +40,23 @@ async def match_by_name(
         else by_name.get(row.fields["name"], verdict)
         for row, verdict in zip(rows, judged, strict=True)
     ]
+
+
+def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
+    """Return the host of each row whose name one of them bears, of rows that got others' ids.
+
+    Args:
+        answers: The host that was read under the id that each row got.
+    """
+    wanted = Counter(plain_name(row.fields["name"]) for row in answers)
+    shown = Counter(plain_name(str(answer.get("name"))) for answer in answers.values())
+    by_name = {plain_name(str(answer.get("name"))): answer for answer in answers.values()}
+    tied = {row: by_name.get(plain_name(row.fields["name"])) for row in answers}
+    return {
+        row: answer
+        for row, answer in tied.items()
+        if answer is not None
+        and wanted[plain_name(row.fields["name"])] == 1
+        and shown[plain_name(row.fields["name"])] == 1
+        and stranger(row.fields, answer) is None
+    }

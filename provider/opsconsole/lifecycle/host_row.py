@@ -9,8 +9,9 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest, Stopped
+from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
+from opsconsole.lifecycle.created import stranger
 from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.memory import Memory
@@ -67,6 +68,14 @@ def created_as(row: Row, host_id: str) -> Outcome:
     return Outcome(settle(HOST, row.planned, {"id": host_id}), private)
 
 
+class OtherHost(ConsoleError):
+    """Reading a host shows that it is not the one of a row; `answer` is what was read."""
+
+    def __init__(self, problem: ConsoleError, answer: Mapping[str, Any]) -> None:
+        super().__init__(problem.message, problem.remedy)
+        self.answer = answer
+
+
 async def read_back(
     steps: OneByOne, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
 ) -> Outcome:
@@ -74,13 +83,20 @@ async def read_back(
 
     Nothing is an error here: planned values go into state, unread ones are null, and a field that
     the console stored otherwise is a warning; the next refresh shows the difference.
+
+    Raises:
+        OtherHost: The host is not the one of this row.
     """
     bare = created_as(row, host_id)
     if not is_readable(steps.session):
         return bare.with_diagnostics(*told)
     try:
         answer = await look(steps.session, host_id)
+        if other := stranger(row.fields, answer):
+            raise OtherHost(other, answer)
         return taken(steps, row, host_id, answer, told)
+    except OtherHost:
+        raise
     except Stopped:
         return bare.with_diagnostics(*told)
     except Exception as problem:

@@ -14,7 +14,7 @@ from enum import Enum
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
-from opsconsole.lifecycle.host_row import Row, import_row, read_back
+from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
 from opsconsole.lifecycle.interface import ApplyRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
@@ -148,7 +148,7 @@ async def _fate(
 ) -> Found:
     if came:
         assert verdict.id is not None
-        return Found(Fate.CREATED, await read_back(steps, row, verdict.id))
+        return await _read(steps, row, verdict.id)
     new = verdict.matched and (verdict.created or (bool(said) and verdict.status == said))
     return Found(Fate.NEVER) if new and recognisable else _UNKNOWN
 
@@ -156,5 +156,13 @@ async def _fate(
 async def _imported(steps: OneByOne, row: Row, verdict: Verdict) -> Found:
     """Take a row as imported just now, by a console that ignored the dry run."""
     if verdict.created and verdict.id is not None:
-        return Found(Fate.CREATED, await read_back(steps, row, verdict.id))
+        return await _read(steps, row, verdict.id)
     return _UNKNOWN
+
+
+async def _read(steps: OneByOne, row: Row, host_id: str) -> Found:
+    try:
+        return Found(Fate.CREATED, await read_back(steps, row, host_id))
+    except OtherHost as problem:
+        steps.log(problem, f"settle the creation of {row.fields['name']}")
+        return _UNKNOWN

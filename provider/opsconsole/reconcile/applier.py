@@ -21,6 +21,7 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
+from opsconsole.reconcile.standing_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
 from opsconsole.state.addresses import Address
@@ -82,6 +83,8 @@ class Applier:
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             applied.diagnostics += self._unguarded()
+            applied.unsettled = self._plan.unsettled
+            applied.diagnostics += still_unknown(applied.unsettled)
             if applied.complete:
                 gone = self._plan.mode == "destroy" and not self._values_left()
                 keep_outputs(None if gone else self._evaluator, self._session.state, self._outputs)

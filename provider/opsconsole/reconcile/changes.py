@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from opsconsole.diagnostics import Diagnostic, Path
+from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.values import Attributes, Value
 
 
@@ -214,10 +215,23 @@ class Plan:
         )
 
     @property
+    def unsettled(self) -> tuple[str, ...]:
+        """Addresses of creations whose outcome stays unknown: no run is complete beside them."""
+        return tuple(
+            change.address
+            for change in self.changes
+            if change.before is not None
+            and is_sentinel(change.before.get("id"))
+            and not change.acts
+        )
+
+    @property
     def empty(self) -> bool:
-        """Whether applying would change nothing: no resource and no output."""
+        """Whether applying would change nothing, and everything declared is known to be there."""
         if self.mode == "refresh-only":
             return not self.drift
+        if self.unsettled:
+            return False
         return not any(
             change.acts and change.action is not Action.READ for change in self.changes
         ) and all(output.action is Action.NO_OP for output in self.outputs)

@@ -55,6 +55,7 @@ class Applied:
         failed: Steps that failed.
         skipped: Address of what was not tried to the address that failed.
         not_started: The steps that an interrupt left undone.
+        unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
         diagnostics: Everything that the user is told, each with the address that it speaks of.
         rerouted: Ids of hosts that the console rerouted.
         seconds: How long it took.
@@ -64,6 +65,7 @@ class Applied:
     failed: list[Step] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     not_started: list[Step] = field(default_factory=list)
+    unsettled: tuple[str, ...] = ()
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
     rerouted: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -71,7 +73,7 @@ class Applied:
     @property
     def complete(self) -> bool:
         """Whether everything was done that was planned."""
-        return not (self.failed or self.skipped or self.not_started)
+        return not (self.failed or self.skipped or self.not_started or self.unsettled)
 
 
 class Execution:

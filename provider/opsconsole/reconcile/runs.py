@@ -19,6 +19,7 @@ from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.preflight import with_preflight
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import OnStop, Providers
+from opsconsole.reconcile.standing_outcomes import settle_standing
 from opsconsole.reconcile.unknown_outcomes import settle_unknown
 from opsconsole.reconcile.walk import unsettled_warnings
 from opsconsole.state.writer import StateSession
@@ -57,6 +58,7 @@ async def make_plan(
         watch(planner)
     try:
         told = await settle_unknown(session, planner.providers)
+        told += await settle_standing(session, planner.providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await with_preflight(plan, planner.providers)
@@ -82,6 +84,7 @@ async def settle_all(
     on_stop(providers.stop)
     try:
         told = await settle_unknown(session, providers)
+        told += await settle_standing(session, providers)
     finally:
         await providers.close()
     unsettled = unsettled_warnings(read_prior(session.state).values())

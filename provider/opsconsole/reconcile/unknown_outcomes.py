@@ -14,8 +14,9 @@ from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.host import HostLifecycle
 from opsconsole.lifecycle.host_settling import Fate, Found, LostCreate
 from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.planning import settle
-from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel
+from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel, sent_now
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
@@ -77,10 +78,7 @@ async def _find_hosts(
     for provider, group in groups.items():
         steps = providers.of(key_of(provider)).resources[HOST.type_name]
         assert isinstance(steps, HostLifecycle)
-        lost = [
-            LostCreate(_planned(call), call.address, str(call.details.get("dry_run_said", "")))
-            for call in group
-        ]
+        lost = [LostCreate(_planned(call), call.address, _said(call)) for call in group]
         try:
             fates = await steps.find_lost(lost, _hosts_of(session, provider))
         except Stopped:
@@ -124,6 +122,10 @@ async def _find_attachments(
 def _planned(call: Intent) -> Attributes:
     planned = call.details.get("planned")
     return dict(planned) if isinstance(planned, dict) else {}
+
+
+def _said(call: Intent) -> str:
+    return str(call.details.get("dry_run_said", ""))
 
 
 def _hosts_of(session: StateSession, provider: str) -> list[Attributes]:
@@ -181,7 +183,8 @@ class _Settling:
         definition = RESOURCES[_type_name(call)]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
         state = settle(definition, _planned(call) | unknown, {"id": new_sentinel()})
-        self._put(call, Outcome(state), tainted=True)
+        private = Memory(extra=sent_now(_said(call))).encode()
+        self._put(call, Outcome(state, private), tainted=True)
 
     def _put(self, call: Intent, outcome: Outcome, *, tainted: bool = False) -> None:
         state = self.session.state

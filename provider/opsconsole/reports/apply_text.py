@@ -59,7 +59,7 @@ def render(
     skipped: Mapping[str, str] | None = None,
     outputs: Mapping[str, tuple[Value, bool]] | None = None,
     diagnostics: Iterable[Diagnostic] = (),
-    interrupted: bool = False,
+    incomplete: bool = False,
     seconds: float = 0.0,
     colour: bool = False,
     width: int = 0,
@@ -73,7 +73,7 @@ def render(
         skipped: Address to the address (or reason) that it waited for in vain.
         outputs: Name to value and whether it is sensitive.
         diagnostics: What went wrong, and warnings.
-        interrupted: Whether something was not begun.
+        incomplete: Whether something was not begun, or is not known.
         seconds: How long the run took; 0: nothing was run.
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
@@ -95,7 +95,7 @@ def render(
             for address, cause in left_out[:_LISTED]
         ]
         lines += _more(len(left_out))
-    complete = not (failures or left_out or interrupted)
+    complete = not (failures or left_out or incomplete)
     summary = apply_summary(done, operation, complete)
     lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
     if seconds:

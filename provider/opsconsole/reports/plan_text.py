@@ -19,7 +19,7 @@ from opsconsole.reports.attribute_diff import Diff
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
 from opsconsole.reports.literals import SENSITIVE, printable, scalar
 from opsconsole.reports.value_diff import Line, changed_value, whole
-from opsconsole.reports.wording import LEGEND, heading, plan_summary, symbol
+from opsconsole.reports.wording import LEGEND, heading, plan_summary, plural, symbol
 
 RULE = "─" * 77
 
@@ -40,8 +40,16 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, brief: bool = Fa
     ]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
+    elif plan.unsettled:
+        parts.append(_unsettled(plan, pen))
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
+
+
+def _unsettled(plan: Plan, pen: Pen) -> str:
+    what = plural(len(plan.unsettled), "creation")
+    said = f"The outcome of {what} is not known, so this is not complete whatever is applied."
+    return pen.paint(said, "bold", "yellow") + "\n"
 
 
 def displayed(plan: Plan) -> list[Change]:
