@@ -6,11 +6,13 @@ import asyncio
 import gzip
 import json
 import resource
+import traceback
 import zlib
 
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, UnexpectedAnswer
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.bodies import TooLong, Turn, WrongCoding, whole_body
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
@@ -203,3 +205,15 @@ async def test_an_unknown_host_name_of_a_proxy():
     assert 'The host name "no-such-proxy.invalid" of the proxy is unknown' in str(caught.value)
     assert "HTTPS_PROXY" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
+
+
+async def test_an_error_keeps_no_answer_in_memory(server, connect, answer):
+    _, console = connect()
+    server.will(answer(body={"name": "x" * BOUND}))
+    with pytest.raises(UnexpectedAnswer) as caught:
+        await console.create_agent({"name": "a"})
+    for frame, _ in traceback.walk_tb(caught.value.__traceback__):
+        if "opsconsole" in frame.f_code.co_filename and "tests" not in frame.f_code.co_filename:
+            for value in frame.f_locals.values():
+                assert not isinstance(value, Reply)
+                assert not isinstance(value, bytes | str) or len(value) < 1000

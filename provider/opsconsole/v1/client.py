@@ -161,37 +161,39 @@ class Client:
         tried = 0
         while True:
             reply: Reply | None = None
+            asked: float | None = None
             turn = Turn(self._shared_limiter().large_answers)
             try:
                 reply = await self._exchange(operation, url, content_type, content, turn)
+                asked = retry_after(reply.headers) if reply.status >= 400 else None
                 return self._shaped(operation, reply, shape)
-            except Unauthorized as problem:
-                self._breaker.refused(problem)
-                self._wake()
-                raise
-            except TooManyRequests as problem:
-                if reply is None or not self._is_worth_waiting(problem, reply):
-                    raise
-                continue
             except ConsoleError as problem:
-                tried += 1
-                failed = problem
+                # Its traceback, and this frame, would keep a large answer in memory.
+                failed = problem.with_traceback(None)
             finally:
+                reply = None
                 turn.end()
-            await self._wait_to_repeat(operation, failed, reply, tried, repeatable=safe)
+            if isinstance(failed, Unauthorized):
+                self._breaker.refused(failed)
+                self._wake()
+                raise failed
+            if not isinstance(failed, TooManyRequests):
+                tried += 1
+                await self._wait_to_repeat(operation, failed, asked, tried, repeatable=safe)
+            elif not self._is_worth_waiting(failed, asked or 0.0):
+                raise failed
 
     async def _wait_to_repeat(
         self,
         operation: Operation,
         failed: ConsoleError,
-        reply: Reply | None,
+        asked: float | None,
         tried: int,
         *,
         repeatable: bool,
     ) -> None:
         """Wait until a call is to be tried again; raise why it failed where it is not."""
         delay = self._breaker.next_delay(failed, tried, repeatable=repeatable)
-        asked = None if reply is None else retry_after(reply.headers)
         if delay is not None and asked is not None and asked > LONGEST_OBEYED:
             failed.remedy = f"The console asks to wait {asked:.0f} seconds, which is too long."
             delay = None
@@ -204,10 +206,9 @@ class Client:
             # It was sent, and whether it had an effect is not known.
             raise failed
 
-    def _is_worth_waiting(self, problem: TooManyRequests, reply: Reply) -> bool:
+    def _is_worth_waiting(self, problem: TooManyRequests, asked: float) -> bool:
         """Tell whether a call that got a 429 waits for its turn once more."""
         patience = self._settings.rate_limit_patience
-        asked = retry_after(reply.headers) or 0.0
         refused_for = self._shared_limiter().refused_for
         if asked > patience:
             problem.remedy = f"The console asks to wait {asked:.0f} seconds"

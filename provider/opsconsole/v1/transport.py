@@ -18,7 +18,6 @@ from typing import Any
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
-from multidict import CIMultiDict
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
 from opsconsole.v1.answers import Reply
@@ -42,7 +41,7 @@ class Transport:
     def __init__(self, settings: Settings, tls: ssl.SSLContext, headers: Mapping[str, str]) -> None:
         """Make no connection yet; `headers` go with every request."""
         self._settings = settings
-        self._headers = CIMultiDict(headers)
+        self._headers = dict(headers)
         self._most_bytes = settings.max_response_bytes
         connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
         self._extensions = {"timeout": {"connect": connect, "pool": connect}}
@@ -73,7 +72,7 @@ class Transport:
         """
         headers = self._headers
         if content is not None:
-            headers = CIMultiDict(headers, **{"Content-Type": content_type})
+            headers = {**headers, "Content-Type": content_type}
         request = _Request(method, url, headers, content, self._extensions)
         # Errors are raised outside of `except`: a lower library's error holds the request, and
         # the request holds the key.
@@ -187,13 +186,13 @@ class _Request(httpx.Request):
         self,
         method: str,
         url: str,
-        headers: CIMultiDict[str],
+        headers: dict[str, str],
         content: bytes | None,
         extensions: dict[str, Any],
     ) -> None:
         self.method = method
         self.url = url  # type: ignore[assignment]  # only its text is asked for
-        self.headers = headers  # type: ignore[assignment]  # aiohttp's own kind of headers
+        self.headers = headers  # type: ignore[assignment]  # aiohttp takes any mapping
         self.extensions = extensions
         if content is None or len(content) <= _SENT_AT_ONCE:
             self._content = content or b""
