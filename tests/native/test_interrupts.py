@@ -130,7 +130,7 @@ def on_a_terminal(native: Any, *words: str) -> tuple[int, str]:
 def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native: Any, fleet: Any) -> None:
     native.settings["import_chunk_size"] = 5
     native.write(fleet(45, agents=False))
-    native.console.fault(path="/hosts/batch$", delay=0.1, times=None)
+    native.console.fault(path="/hosts/batch$", delay=0.5, times=None)
     code, text = on_a_terminal(native, "apply", "-auto-approve")
     assert code == 0
     assert "Planning…" in text

@@ -10,11 +10,13 @@ import pytest
 
 from opsconsole.cli import progress_lines
 from opsconsole.cli.events import Events
+from opsconsole.cli.progress import RecentRate
 from opsconsole.cli.progress_lines import FEW, Lines
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.order import Leg, Step
+from opsconsole.v1.limiter import Waiting
 
 
 def step(name: str, leg: Leg = Leg.CREATE, **facts: Any) -> Step:
@@ -88,3 +90,49 @@ def test_programs_are_told_of_what_takes_long(
     events.skipped(step("b"), "opsconsole_host.a")
     kinds = [json.loads(line)["type"] for line in capsys.readouterr().out.splitlines()]
     assert kinds == ["apply_start", "apply_progress", "log"]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
+    clock = Clock()
+    recent = RecentRate(clock)
+    recent.add()
+    clock.now += 1.0
+    assert recent.left(701) is None, "one change, alone before hundreds that go together"
+    for _ in range(20):
+        recent.add()
+    assert recent.left(701) is None, "too early"
+    clock.now += 1.0
+    rate, left = recent.left(701) or (0.0, 0.0)
+    assert (rate, left) == (21 / 2, 680 / (21 / 2))
+
+
+def test_the_estimate_follows_the_recent_rate() -> None:
+    clock = Clock()
+    recent = RecentRate(clock)
+    for _ in range(100):
+        recent.add()
+        clock.now += 0.01
+    for _ in range(30):
+        clock.now += 1.0
+        recent.add()
+    found = recent.left(230)
+    assert found is not None
+    assert 0.9 <= found[0] <= 1.2, "the burst at the beginning is forgotten"
+    assert 80 <= found[1] <= 120
+
+
+def test_a_wait_that_the_console_asks_for_is_told() -> None:
+    written: list[str] = []
+    lines = Lines(written.append)
+    lines.tick()
+    lines.watch(lambda: Waiting(31, 12.4))
+    lines.tick()
+    assert written == ["Waiting: the console limits requests: next in 12 s, 31 requests held back"]

@@ -196,6 +196,7 @@ async def _applied(
     applier = Applier(space, plan, session, shown)
     interrupts.on_stop(applier.stop)
     interrupts.on_abandon(session.abandon)
+    shown.watch(lambda: applier.waiting)
     ticking = asyncio.ensure_future(_tick(shown))
     try:
         applied = await applier.run()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from opsconsole.cli.progress_lines import InFlight, action_of, id_after, id_before
+from opsconsole.cli.progress_lines import InFlight, action_of, held_back, id_after, id_before
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Message
+from opsconsole.v1.limiter import Waiting
 
 
 def tell(message: Message) -> None:
@@ -47,6 +49,11 @@ class Events:
 
     def __init__(self) -> None:
         self._in_flight = InFlight()
+        self._waiting: Callable[[], Waiting] = lambda: Waiting(0, 0.0)
+
+    def watch(self, waiting: Callable[[], Waiting]) -> None:
+        """Take what returns how long the console has the run wait."""
+        self._waiting = waiting
 
     def begun(self, steps: int) -> None:
         """Nothing is told."""
@@ -77,5 +84,8 @@ class Events:
 
     def tick(self) -> None:
         """Tell what has been under way for long."""
+        held = held_back(self._waiting())
+        if held:
+            tell(messages.log(f"Waiting: {held}", now()))
         for step, seconds in self._in_flight.long():
             tell(messages.apply_progress(step.change.address, action_of(step), seconds, now()))

@@ -64,7 +64,10 @@ def planned(
 
         async def work(interrupts: Interrupts) -> Plan:
             def watch(planner: Planner) -> None:
-                shown.watch(lambda: sum(planner.providers.calls.values()))
+                shown.watch(
+                    lambda: sum(planner.providers.calls.values()),
+                    lambda: planner.providers.waiting,
+                )
                 interrupts.on_stop(planner.providers.stop)
 
             return await make_plan(space, session, plan_options(args), watch)

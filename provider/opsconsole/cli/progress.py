@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from opsconsole.cli.progress_lines import FEW, Lines, Printer
+from opsconsole.cli.progress_lines import FEW, Lines, Printer, held_back
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.execution import Listener
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
+from opsconsole.v1.limiter import Waiting as HeldBack
 
 
 class Shown(Listener, Protocol):
@@ -25,6 +26,9 @@ class Shown(Listener, Protocol):
 
     def tick(self) -> None:
         """Say what has been under way for long."""
+
+    def watch(self, waiting: Callable[[], HeldBack]) -> None:
+        """Take what returns how long the console has the run wait."""
 
 
 class RecentRate:
@@ -80,6 +84,17 @@ class _Rate(ProgressColumn):
         return Text(f"{shown} · {messages.duration(left)} left", style="cyan")
 
 
+class _Held(ProgressColumn):
+    """How long the console's limit on requests holds the run back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+
+    def render(self, task: Task) -> Text:
+        return Text(held_back(self.waiting()), style="yellow")
+
+
 class Bar:
     """A bar on stderr with counts, rate and remaining time."""
 
@@ -89,6 +104,7 @@ class Bar:
         self._failed = 0
         self._few = False
         self._recent = RecentRate()
+        self._held = _Held()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
@@ -96,10 +112,16 @@ class Bar:
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
             _Rate(self._recent),
             TextColumn("{task.fields[failed]}"),
+            self._held,
             console=console,
             transient=True,
         )
         self._task = self._progress.add_task(title, total=None, start=False, failed="")
+
+    def watch(self, waiting: Callable[[], HeldBack]) -> None:
+        """Take what returns how long the console has the run wait."""
+        self._lines.watch(waiting)
+        self._held.waiting = waiting
 
     def begun(self, steps: int) -> None:
         """Show the bar."""
@@ -165,18 +187,22 @@ class Waiting:
     def __init__(self, text: str) -> None:
         self._text = text
         self._count: Callable[[], int] = lambda: 0
+        self._held: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
         self._since = time.monotonic()
 
-    def watch(self, count: Callable[[], int]) -> None:
-        """Take the function that returns how many requests were sent."""
+    def watch(self, count: Callable[[], int], held: Callable[[], HeldBack]) -> None:
+        """Take what returns how many requests were sent, and how long the console has one wait."""
         self._count = count
+        self._held = held
 
     def __rich__(self) -> Text:
         sent = self._count()
         seconds = time.monotonic() - self._since
         rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
         counted = f" {sent:,} requests{rate}" if sent else ""
-        return Text.assemble((self._text, "bold"), (counted, "cyan"))
+        held = held_back(self._held())
+        told = f" · {held}" if held else ""
+        return Text.assemble((self._text, "bold"), (counted, "cyan"), (told, "yellow"))
 
 
 @contextmanager

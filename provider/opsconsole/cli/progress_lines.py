@@ -12,6 +12,8 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.reports import messages
+from opsconsole.reports.wording import plural
+from opsconsole.v1.limiter import Waiting
 
 FEW = 40
 """Up to so many steps each has its own line, on a terminal too."""
@@ -47,6 +49,14 @@ def _id(value: object) -> str:
     return found if isinstance(found, str) else ""
 
 
+def held_back(waiting: Waiting) -> str:
+    """Return what is to be said of a wait that the console asks for; empty below a second."""
+    if waiting.seconds < 1:
+        return ""
+    count = plural(waiting.callers, "request")
+    return f"the console limits requests: next in {waiting.seconds:.0f} s, {count} held back"
+
+
 class InFlight:
     """The steps that are under way, and since when."""
 
@@ -73,6 +83,11 @@ class Lines:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._in_flight = InFlight()
+        self._waiting: Callable[[], Waiting] = lambda: Waiting(0, 0.0)
+
+    def watch(self, waiting: Callable[[], Waiting]) -> None:
+        """Take what returns how long the console has the run wait."""
+        self._waiting = waiting
 
     def begun(self, steps: int) -> None:
         """Nothing is said."""
@@ -111,6 +126,9 @@ class Lines:
 
     def tick(self) -> None:
         """Say what has been under way for long; of many, the first."""
+        held = held_back(self._waiting())
+        if held:
+            self._write(f"Waiting: {held}")
         going = self._in_flight.long()
         for step, seconds in going[:FEW]:
             at = datetime.now(UTC)

@@ -16,6 +16,7 @@ from opsconsole.lifecycle.specialty import SpecialtyLifecycle
 from opsconsole.resources import DATA_SOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
+from opsconsole.v1.limiter import Waiting
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -57,6 +58,11 @@ class Lifecycle:
     def calls(self) -> Mapping[str, int]:
         """How many requests were sent, by operation."""
         return self._client.calls
+
+    @property
+    def waiting(self) -> Waiting:
+        """What the console's limit on requests has this run wait for."""
+        return self._client.waiting
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""

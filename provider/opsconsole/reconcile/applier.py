@@ -27,6 +27,7 @@ from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
 from opsconsole.state.addresses import Address
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession
+from opsconsole.v1.limiter import Waiting
 from opsconsole.values import Attributes
 
 
@@ -96,6 +97,11 @@ class Applier:
                 self._session.record()
             finally:
                 await self._providers.close()
+
+    @property
+    def waiting(self) -> Waiting:
+        """What the consoles' limits on requests have the run wait for."""
+        return self._providers.waiting
 
     @property
     def calls(self) -> Mapping[str, int]:

@@ -12,6 +12,7 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.model import Program
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.v1.limiter import Waiting
 from opsconsole.v1.settings import Settings
 from opsconsole.values import holds_unknown
 
@@ -91,6 +92,12 @@ class Providers:
     def by_key(self) -> Mapping[str, Lifecycle]:
         """Return the lifecycles opened so far, by key."""
         return self._opened
+
+    @property
+    def waiting(self) -> Waiting:
+        """What the consoles' limits on requests have the run wait for: the longest wait."""
+        found = [lifecycle.waiting for lifecycle in self._opened.values()]
+        return max(found, key=lambda item: item.seconds, default=Waiting(0, 0.0))
 
     @property
     def calls(self) -> dict[str, int]:
