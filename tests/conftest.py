@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,14 @@ NEEDED_ALONG = {
 }
 
 
+FAULT_SEED = "OPSCONSOLE_FAULT_SEED"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose which tenth of the fault matrix runs, before workers are started: they must agree."""
+    os.environ.setdefault(FAULT_SEED, str(secrets.randbelow(100_000)))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or with CI=true fail, a test whose program is missing, before its fixtures are made."""
@@ -109,11 +118,12 @@ def require(program: str) -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say once for each reason how many tests were skipped: none goes without a word."""
+    """Say once for each reason how many tests were skipped, and which cells of the matrix ran."""
     skipped = terminalreporter.stats.get("skipped", ())
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were skipped: {reason}", yellow=True)
+    terminalreporter.write_line(f"fault matrix: {FAULT_SEED}={os.environ[FAULT_SEED]}")
 
 
 @pytest.fixture(scope="session")

@@ -275,15 +275,23 @@ async def test_crossed_ids_of_an_import_are_tied_by_what_reading_shows(
     assert not any(item.failed for item in made)
 
 
-async def test_a_host_of_another_name_is_not_the_imported_one(
-    console: Emulator, steps_of: Callable[..., Any]
+@pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])
+@pytest.mark.parametrize("told", ["existing", "none"])
+async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
+    console: Emulator, steps_of: Callable[..., Any], kind: str, told: str
 ) -> None:
+    """Where dry runs tell no ids either, it stays unknown; no other host is taken for it."""
+    console.switch(dry_run_ids=told)
     console.create("hosts", name="theirs")
-    console.fault(kind="other_object", operation="host_import", holds='"dry_run":false')
+    console.fault(kind=kind, operation="host_import", holds='"dry_run":false')
     hosts = steps_of("host")
     [mine] = await hosts.create_all(hosts.config(name="mine"))
-    assert mine.uncertain
-    assert is_sentinel(mine.state["id"])
+    [row] = [row for row in console.rows("hosts") if row["name"] == "mine"]
+    assert mine.uncertain is (told == "none")
+    if told == "none":
+        assert is_sentinel(mine.state["id"])
+    else:
+        assert mine.state["id"] == row["id"]
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)

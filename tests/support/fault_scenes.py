@@ -134,5 +134,8 @@ DRIFT_TARGETS: dict[str, Target] = {
 }
 """What `opsconsole drift` sends; the scene is what was applied before it."""
 
-IMPORT_TARGETS: dict[str, Target] = {"host_import": Target("host_import", "create")}
+IMPORT_TARGETS: dict[str, Target] = {
+    name: Target("host_import", "create", TARGETS[name].holds)
+    for name in ("host_dry_run", "host_import")
+}
 """What `opsconsole hosts import` sends."""

@@ -210,26 +210,30 @@ class HostCreation:
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged if verdict.id is not None)
         created: dict[Row, str] = {}
+        unknown: list[Row] = []
         for row, verdict in zip(rows, judged, strict=True):
             notes = told if row is rows[0] else ()
             if not verdict.matched:
-                await self._end(row, self._lost(row, _UNMATCHED), notes)
+                unknown.append(row)
             elif not (verdict.created or passed):
                 await self._fail([row], (self._not_created(row, verdict), *notes))
             elif verdict.id is None:
-                await self._end(row, self._lost(row, _NO_ID), notes)
+                unknown.append(row)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 await self._fail([row], (self._shared(row, verdict.id), *notes))
             else:
                 created[row] = verdict.id
-        await self._read_back(created, {rows[0]: told})
+        unknown += await self._read_back(created, {rows[0]: told})
+        if unknown:
+            await self._settle(unknown, _NOT_TOLD, {rows[0]: told})
 
     async def _read_back(
         self, created: Mapping[Row, str], told: Mapping[Row, tuple[Diagnostic, ...]]
-    ) -> None:
+    ) -> list[Row]:
         """Report hosts that were created, then read each and report it again.
 
-        What reading shows ties hosts to rows: an answer may hand the ids round.
+        What reading shows ties hosts to rows: an answer may hand the ids round. Returns the rows
+        of which no host that was read is the one.
         """
         bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
         if bare:
@@ -246,23 +250,27 @@ class HostCreation:
                 await self._end(row, outcome, told.get(row, ()))
 
         await each(list(created), read_one, self._session.limit)
-        await self._tie(others, told)
+        return await self._tie(others, told)
 
     async def _tie(
         self, others: Mapping[Row, OtherHost], told: Mapping[Row, tuple[Diagnostic, ...]]
-    ) -> None:
-        """Give rows whose ids were handed round the hosts that bear their names."""
+    ) -> list[Row]:
+        """Give rows whose ids were handed round the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
-        for row, problem in others.items():
-            answer = tied.get(row)
-            if answer is None:
-                outcome = self._lost(row, problem)
-            else:
-                self._session.held_hosts[answer["id"]] = self._holder(row)
-                outcome = taken(self._steps, row, answer["id"], answer)
+        for problem in others.values():
+            self._session.held_hosts.pop(problem.answer["id"], None)
+        for row, answer in tied.items():
+            self._session.held_hosts[answer["id"]] = self._holder(row)
+            outcome = taken(self._steps, row, answer["id"], answer)
             await self._end(row, outcome, told.get(row, ()))
+        return [row for row in others if row not in tied]
 
-    async def _settle(self, rows: Sequence[Row], problem: ConsoleError) -> None:
+    async def _settle(
+        self,
+        rows: Sequence[Row],
+        problem: ConsoleError,
+        notes: Mapping[Row, tuple[Diagnostic, ...]] | None = None,
+    ) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
 
         The dry run before the import said that the row did not exist: one of which it says
@@ -288,12 +296,13 @@ class HostCreation:
                 came_to_be(verdict, row.guard_word) or (bool(told) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
-                await self._end(row, self._lost(row, problem))
+                await self._end(row, self._lost(row, problem), (notes or {}).get(row, ()))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 await self._fail([row], (self._shared(row, verdict.id),))
             else:
                 created[row] = verdict.id
-        await self._read_back(created, dict.fromkeys(created, told))
+        for row in await self._read_back(created, dict.fromkeys(created, told)):
+            await self._end(row, self._lost(row, problem))
 
     async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
@@ -344,5 +353,6 @@ _KEPT = warning(
     "What was created is kept in state, and nothing more is sent in this run. This console's "
     "import cannot be guarded: ask its operator.",
 )
-_UNMATCHED = ConsoleError("The import answer lists its rows in a way that matches no row sent.")
-_NO_ID = ConsoleError("The import answer says that the host was created, but not its id.")
+_NOT_TOLD = ConsoleError(
+    "The import answer says that hosts were created, but not which of them this one is."
+)

@@ -1,0 +1,73 @@
+"""Every cell of the fault matrix: a run under the fault, then a clean one, and what is left then.
+
+`fault_table` says what must happen. All cells run with OPSCONSOLE_TEST_EVERYTHING=1 (`make
+faults`), else a tenth that OPSCONSOLE_FAULT_SEED chooses; the end of a test run prints it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from fault_ground import ALL_KINDS, Ground, Seen, play, play_drift, play_import
+from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
+from fault_table import COLUMNS, expected
+
+EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
+SEED = os.environ.get("OPSCONSOLE_FAULT_SEED", "0")
+SHARE = 10
+
+Cell = tuple[str, str, str]
+
+
+def targets_of(column: str) -> dict[str, Target]:
+    return {"drift": DRIFT_TARGETS, "import": IMPORT_TARGETS}.get(column, TARGETS)
+
+
+CELLS: list[Cell] = [
+    (column, target, kind)
+    for column in COLUMNS
+    for target in targets_of(column)
+    for kind in ALL_KINDS
+]
+
+
+def chosen() -> list[Cell]:
+    if EVERYTHING:
+        return CELLS
+    picked = random.Random(SEED).sample(range(len(CELLS)), len(CELLS) // SHARE)
+    return [CELLS[place] for place in sorted(picked)]
+
+
+@pytest.fixture(scope="session")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """The scenes, each made when it is first asked for."""
+    with ExitStack() as stack:
+        yield Ground(tmp_path_factory.mktemp("faults"), stack)
+
+
+def played(ground: Ground, column: str, name: str, kind: str) -> Seen:
+    target = targets_of(column)[name]
+    if column == "drift":
+        return play_drift(ground.scene("native", target.scene), target, kind)
+    if column == "import":
+        return play_import(ground.scene("native", target.scene), target, kind)
+    return play(ground.scene(column, target.scene), target, kind)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(("column", "name", "kind"), chosen(), ids="-".join)
+def test_a_cell(ground: Ground, column: str, name: str, kind: str) -> None:
+    seen = played(ground, column, name, kind)
+    told = f"\n{seen.first.text}\n----- then:\n{seen.second.text}"
+    assert not seen.wrong, "; ".join(seen.wrong) + told
+    assert (seen.word, seen.after) == expected(column, name, kind), told
+
+
+def test_every_cell_has_an_entry() -> None:
+    missing = [cell for cell in CELLS if expected(*cell) is None]
+    assert missing == []
