@@ -7,10 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import constructs, drift, flow, native, startup, terraform, transport
+from benchmarks import constructs, deploy, drift, flow, native, startup, terraform, transport
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
-SUBJECTS = ("startup", "terraform", "native", "drift", "transport", "flow", "constructs")
+SUBJECTS = (
+    *("startup", "terraform", "native", "deploy", "drift", "transport", "flow", "constructs"),
+)
 
 
 def main() -> None:
@@ -32,6 +34,7 @@ def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Se
         "startup": startup.section,
         "terraform": lambda: _terraform(options),
         "native": lambda: native.section(terraform.find_terraform(), full=options.full),
+        "deploy": lambda: deploy.section(terraform.find_terraform()),
         "drift": _drift,
         "transport": _transport,
         "flow": _flow,

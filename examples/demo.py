@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from demo_steps import fleet
@@ -44,6 +46,8 @@ def main() -> int:
             if terraform is None:
                 screen.say("Neither Terraform nor OpenTofu is here: the native engine does it all.")
                 _declare(screen, shell, Native(shell))
+                if cdktf is not None:
+                    _standing_in(screen, console, shell, cdktf)
                 _whole_way(screen, console, Native(shell))
             else:
                 engine = Cdktf(shell, cdktf) if cdktf else Terraform(shell, terraform)
@@ -51,7 +55,9 @@ def main() -> int:
                     screen.say("There is no cdktf command (npm brings it): Terraform runs alone.")
                 _declare(screen, shell, engine)
                 _install(screen, shell)
-                _whole_way(screen, console, engine)
+                took = _whole_way(screen, console, engine)
+                if cdktf is not None:
+                    _standing_in(screen, console, shell, cdktf, took)
                 _natively(screen, console, Native(shell))
     except Failure as failure:
         screen.failed(failure.command, failure.output)
@@ -83,15 +89,43 @@ def _install(screen: Screen, shell: Shell) -> None:
     screen.say("Terraform finds the provider on this machine now, and starts it as it needs it.")
 
 
-def _whole_way(screen: Screen, console: Emulator, engine: Engine) -> None:
+def _standing_in(
+    screen: Screen, console: Emulator, shell: Shell, cdktf: Path, by_terraform: float = 0.0
+) -> None:
+    """Show the cdktf command with the native engine in the place of Terraform."""
+    screen.step("cdktf deploy, carried out by the reconciler")
+    screen.say(
+        "[bold]export TERRAFORM_BINARY_NAME=opsconsole-terraform[/]: the same command, "
+        "and no Terraform."
+    )
+    environment = {**shell.environment, "TERRAFORM_BINARY_NAME": "opsconsole-terraform"}
+    engine = Cdktf(Shell(screen, shell.folder, environment), cdktf)
+    console.reset_log()
+    took = _timed(engine.deploy)
+    beside = f"; through Terraform it took {by_terraform:.1f} s" if by_terraform else ""
+    screen.say(f"It took {took:.1f} s{beside}. These were {fleet.requests(console)}.")
+    engine.destroy()
+
+
+def _timed(step: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    step()
+    return time.perf_counter() - started
+
+
+def _whole_way(screen: Screen, console: Emulator, engine: Engine) -> float:
+    """Show plan, deployment, drift, repair and end; return the seconds of the deployment."""
     screen.step("The plan")
     screen.outcome(engine.plan())
     screen.say("Nothing has happened yet: this is what [bold]would[/] be done.")
 
     screen.step("The deployment")
     console.reset_log()
-    screen.outcome(engine.deploy(), whole=False)
-    screen.say(f"It took {fleet.requests(console)}. The console holds now:")
+    started = time.perf_counter()
+    deployed = engine.deploy()
+    took = time.perf_counter() - started
+    screen.outcome(deployed, whole=False)
+    screen.say(f"It took {took:.1f} s and {fleet.requests(console)}. The console holds now:")
     screen.table(fleet.HEADINGS, fleet.hosts(console))
     screen.say("Planned again, there is nothing left to do:")
     screen.outcome(engine.plan())
@@ -105,6 +139,7 @@ def _whole_way(screen: Screen, console: Emulator, engine: Engine) -> None:
     screen.say("app-south is a new host with a new agent. The plan is empty again:")
     screen.outcome(engine.plan())
     _destroy(screen, console, engine)
+    return took
 
 
 def _natively(screen: Screen, console: Emulator, engine: Native) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
+CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
 SECONDS = 600
 
 NATIVE_REPAIR = (
@@ -80,6 +81,9 @@ def test_the_whole_way(tmp_path: Path) -> None:
         "No changes.",
         "$ cdktf destroy",
         "0 hosts are left",
+        "carried out by the reconciler",
+        "$ cdktf deploy",
+        "through Terraform it took",
         "The same without Terraform",
         *NATIVE_REPAIR,
     )
@@ -96,6 +100,7 @@ def test_without_terraform(tmp_path: Path) -> None:
         "Neither Terraform nor OpenTofu is here",
         "$ python examples/fleet/main.py",
         "It declares 6 agents",
+        *(("$ cdktf deploy", "$ cdktf destroy") if node and CDKTF.exists() else ()),
         "$ opsconsole plan",
         "Plan: 23 to add, 0 to change, 0 to destroy.",
         "web-north   10.1.0.10  jump-north       web-north  disk, logs",

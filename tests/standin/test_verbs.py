@@ -110,6 +110,15 @@ def test_a_missing_variable_is_told_in_the_words_that_clients_know(standin) -> N
     assert 'The root module input variable "v" is not set' in run.err
 
 
+def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of) -> None:
+    console = console_of("strict")
+    console.fault(method="POST", path="/agents$", status=400, times=None)
+    engine = standin(PROGRAM, console, init=False)
+    run = engine.run("apply", "-auto-approve", expect={1})
+    console.clear_faults()
+    assert run.text.splitlines()[-1] == "Failed: opsconsole_agent.a"
+
+
 def test_validate_finds_what_is_wrong_without_a_console(standin) -> None:
     right = standin({**PROGRAM, "variable": {"v": {}}})
     assert right.validate()["valid"] is True

@@ -50,11 +50,14 @@ def adopted_places(
 
 
 def held_twice(places: Mapping[Place, list[str]]) -> list[tuple[str, Diagnostic]]:
-    """Return an error, with its address, for each object that stands at several addresses."""
+    """Return an error, with its address, for each object that stands at several addresses.
+
+    One that was gone and is created again under its id stands twice at the same one.
+    """
     return [
-        (addresses[-1], _refused(type_name, object_id, addresses))
+        (addresses[-1], _refused(type_name, object_id, list(dict.fromkeys(addresses))))
         for (_, type_name, object_id), addresses in places.items()
-        if len(addresses) > 1
+        if len(set(addresses)) > 1
     ]
 
 

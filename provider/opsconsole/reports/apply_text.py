@@ -100,6 +100,10 @@ def render(
     lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
     if seconds:
         lines.append(f"The run ended in {took(seconds)}.")
+    if failures:
+        # Last: some clients show nothing but the end of what failed.
+        more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
+        lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])
     told = diagnostics_text.render(diagnostics, colour=colour, width=width)
     return "\n".join(part for part in (told, text, _outputs(outputs or {}, pen)) if part)

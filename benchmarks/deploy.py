@@ -1,0 +1,84 @@
+"""`cdktf deploy`, the whole command: by the stand-in, beside Terraform, in turns in one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.figures import Figure, Section, faster
+from benchmarks.processes import Cost, run
+from benchmarks.terraform import environment
+from opsconsole.cli.mirror import CONFIGURATION, install
+from opsconsole.emulator.running import spawn
+from opsconsole.jsii_node import jsii_environment
+
+HOSTS = 500
+ROUNDS = 3
+LEAST = 5
+ROOT = Path(__file__).resolve().parents[1]
+
+_PROGRAM = """\
+from cdktf import App, TerraformStack
+from opsconsole_cdktf import Host, OpsconsoleProvider
+
+app = App()
+stack = TerraformStack(app, "fleet")
+OpsconsoleProvider(stack, "opsconsole")
+for number in range({count}):
+    Host(stack, f"host-{{number}}", name=f"host-{{number}}", tags=["site:north", "role:web"])
+app.synth()
+"""
+_APP = {"language": "python", "sendCrashReports": "false", "projectId": "bench", "context": {}}
+
+
+def find_cdktf() -> Path | None:
+    """Return the cdktf command, if there is one."""
+    folder = ROOT / "node_modules" / ".bin"
+    found = shutil.which("cdktf", path=f"{folder}{os.pathsep}{os.environ.get('PATH', '')}")
+    return Path(found) if found else None
+
+
+def section(terraform: Path | None, hosts: int = HOSTS) -> Section:
+    """Measure both, if both are there."""
+    cdktf = find_cdktf()
+    title = f"`cdktf deploy` of {hosts:,} hosts, from the command's start to its end"
+    if cdktf is None or terraform is None:
+        return Section(title, [], "cdktf or Terraform is missing: nothing was measured.")
+    ours: list[float] = []
+    for _ in range(ROUNDS):
+        ours.append(_deployed(cdktf, "opsconsole-terraform", hosts).wall_seconds)
+    theirs = _deployed(cdktf, str(terraform), hosts).wall_seconds
+    figure: Figure = faster(
+        "by opsconsole-terraform, beside Terraform", statistics.median(ours), theirs, LEAST
+    )
+    return Section(title, [figure], "Half of ours is cdktf's own: its start, and synthesis.")
+
+
+def _deployed(cdktf: Path, terraform: str, hosts: int) -> Cost:
+    """Deploy to an empty console."""
+    with tempfile.TemporaryDirectory(prefix="opsconsole-bench-") as scratch, spawn() as console:
+        home = Path(scratch)
+        folder = home / "program"
+        folder.mkdir()
+        (folder / "main.py").write_text(_PROGRAM.format(count=hosts))
+        app = {**_APP, "app": f"{sys.executable} main.py"}
+        (folder / "cdktf.json").write_text(json.dumps(app))
+        install(home / "plugins")
+        variables = environment(
+            home,
+            home / "plugins" / CONFIGURATION,
+            OPSCONSOLE_BASE_URL=console.base_url,
+            OPSCONSOLE_API_KEY=console.api_key,
+            TERRAFORM_BINARY_NAME=terraform,
+            PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            CDKTF_HOME=str(home / ".cdktf"),
+            DISABLE_VERSION_CHECK="1",
+        )
+        variables |= jsii_environment(variables)
+        words = ("deploy", "--auto-approve", "--skip-provider-lock")
+        return run([cdktf, *words], folder, variables)
