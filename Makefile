@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash parity faults generate lock clean
+.PHONY: help setup test lint types imports pytest format demo bench crash parity faults fuzz generate lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,9 @@ faults: setup ## Run every cell of the fault matrix: each operation, each fault,
 
 parity: setup ## Compare thousands of random programs with Terraform
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity -n 2 $(TESTS)
+
+fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=60 each
+	@$(BIN)/python scripts/fuzz.py
 
 generate: setup ## Write the generated constructs and reference pages anew
 	@$(BIN)/python -m opsconsole.generate

@@ -295,7 +295,7 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
     [
         ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),
         ("version: 1\naccept:\n- {address: a, reason: b, reason: c}", '"reason" is declared twice'),
-        ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "is not as it should be"),
         ("version: true\naccept: []", "`version` is not 1"),
         ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
         ("version: 1\naccept: [{address: a, reason: b, expires: null}]", "no date"),

@@ -18,7 +18,6 @@ from opsconsole.language.sources import (
     load_directory,
     load_program,
     load_stack,
-    warnings_of,
 )
 from opsconsole.language.synthesis import app_environment, find_node, read_app
 from opsconsole.language.variables import resolve_variables
@@ -175,7 +174,7 @@ def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
     assert program.root == directory / "cdktf.out" / "stacks" / "two"
     with pytest.raises(UserError, match=r'no stack "tow"\. Did you mean "two"'):
         load_program(directory, "tow", run_app=False)
-    assert warnings_of(directory / "cdktf.out", "two") == [("two", "look here")]
+    assert program.warnings == (("two", "look here"),)
     files = load_program(directory, files=directory / "cdktf.out" / "stacks" / "one")
     assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}
 

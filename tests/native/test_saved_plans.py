@@ -283,3 +283,23 @@ def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
     bomb = b"".join(packed.compress(b" " * 2**20) for _ in range(600)) + packed.flush()
     (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + bomb)
     assert "is damaged" in native.run("show", "p", expect=1).err
+
+
+def test_the_time_of_the_plan_is_that_when_it_is_applied(native: Any) -> None:
+    knowledge = '${plantimestamp()} ${opsconsole_host.first.id == "" ? 1 : 2}'
+    native.write(
+        {
+            "opsconsole_host": {
+                "first": {"name": "first"},
+                "a": {"name": "a", "knowledge": knowledge},
+            }
+        },
+        output={"when": {"value": "${plantimestamp()}"}},
+    )
+    native.run("plan", "-out=p")
+    planned = json.loads(content(native, "p"))["plan"]["planned_at"]
+    native.run("apply", "p")
+    rows = {row["name"]: row for row in native.console.rows("hosts")}
+    stamp = native.state["outputs"]["when"]["value"]
+    assert rows["a"]["knowledge"] == f"{stamp} 2"
+    assert planned.startswith(stamp.removesuffix("Z"))

@@ -200,6 +200,7 @@ class Program:
         readings: What was read of these, so that each is read once.
         required_version: Terraform's version constraint, or empty.
         required_providers: Local name to what is required of it.
+        warnings: Construct path and text of what constructs remarked when they were synthesised.
     """
 
     root: Path
@@ -215,6 +216,7 @@ class Program:
     required_version: str = ""
     required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
+    warnings: tuple[tuple[str, str], ...] = ()
     remote_states: Mapping[str, RemoteStateBlock] = field(default_factory=dict)
     readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def load_stack(output: Path, stack: str | None = None) -> Program:
         raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
     _check_annotations(stack, stacks[stack])
     path = output / str(stacks[stack].get("synthesizedStackPath", ""))
-    return load_directory(path.parent, stack)
+    program = load_directory(path.parent, stack)
+    return replace(program, warnings=_warnings(stacks[stack]))
 
 
 def stacks_of(output: Path) -> list[str]:
@@ -95,7 +97,7 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
 def _check_annotations(stack: str, manifest: dict[str, Any]) -> None:
     errors = [
         f"  {item.get('constructPath')}: {item.get('message')}"
-        for item in manifest.get("annotations") or ()
+        for item in _annotations(manifest)
         if item.get("level") == "@cdktf/error"
     ]
     if errors:
@@ -105,13 +107,18 @@ def _check_annotations(stack: str, manifest: dict[str, Any]) -> None:
         )
 
 
-def warnings_of(output: Path, stack: str) -> list[tuple[str, str]]:
-    """Return construct path and text of the warnings that constructs of a stack report."""
-    return [
+def _warnings(manifest: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return construct path and text of the warnings and remarks of a stack's constructs."""
+    return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
-        for item in _stacks(output).get(stack, {}).get("annotations") or ()
-        if item.get("level") == "@cdktf/warn"
-    ]
+        for item in _annotations(manifest)
+        if item.get("level") in ("@cdktf/warn", "@cdktf/info")
+    )
+
+
+def _annotations(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    found = manifest.get("annotations")
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def load_directory(directory: Path, stack: str = "") -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.language.evaluator import Evaluator
@@ -48,6 +49,7 @@ class Applier:
             self._value,
             settled=True,
             workspace=workspace.name,
+            planned_at=datetime.fromisoformat(plan.planned_at) if plan.planned_at else None,
         )
         self._providers = Providers(
             workspace.program, self._evaluator, workspace.environ, workspace.make

@@ -182,6 +182,7 @@ class Plan:
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program declares no more.
         moved: Old and new address of each instance that has another one than in state.
+        planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
     """
 
     changes: tuple[Change, ...]
@@ -196,6 +197,7 @@ class Plan:
     data: tuple[DataRead, ...] = ()
     dropped: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
+    planned_at: str = ""
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something, in execution order."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from opsconsole.compare import changed_fields
-from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language import remote_states
 from opsconsole.language.evaluator import Evaluator
@@ -86,16 +87,21 @@ class Planner:
         self._workspace = workspace
         self._options = options
         self._values: dict[str, Attributes] = {}
+        self._planned_at = datetime.now(UTC)
         self.evaluator = Evaluator(
             workspace.program,
             workspace.variables,
             self._values.get,
             workspace=workspace.name,
+            planned_at=self._planned_at,
         )
         self.providers = Providers(
             workspace.program, self.evaluator, workspace.environ, workspace.make
         )
-        self._told: Told = []
+        self._told: Told = [
+            ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
+            for path, text in workspace.program.warnings
+        ]
         self._consoles: dict[str, str] = {}
         self._wanted_outputs: frozenset[str] | None = None
 
@@ -256,6 +262,7 @@ class Planner:
                 for item in known.values()
                 if item.previous_address
             ),
+            self._planned_at.isoformat(),
         )
 
 

@@ -15,6 +15,7 @@ import stat
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
@@ -282,6 +283,7 @@ def _plan(content: dict[str, Any]) -> Plan:
         ),
         dropped=tuple(content["dropped"]),
         moved=tuple((source, target) for source, target in content["moved"]),
+        planned_at=datetime.fromisoformat(content["planned_at"]).isoformat(),
     )
 
 

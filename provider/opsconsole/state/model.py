@@ -116,7 +116,11 @@ class State:
         """Set the object at `address`; unknown fields of the one that was there are kept."""
         address = _address(address)
         old = self._objects.text(address, deposed)
-        self._set(address, deposed, item.provider, write_instance(item, address.key, deposed, old))
+        try:
+            text = write_instance(item, address.key, deposed, old)
+        except RecursionError as error:
+            raise UserError(f"The attributes of {address} are nested too deeply.") from error
+        self._set(address, deposed, item.provider, text)
 
     def remove(self, address: Address | str, deposed: str = "") -> None:
         """Remove the object at `address`, if there is one."""

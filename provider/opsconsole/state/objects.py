@@ -15,6 +15,7 @@ from typing import Any, Literal
 from opsconsole.errors import UserError
 from opsconsole.state.addresses import InstanceKey
 from opsconsole.state.layout import (
+    OtherLayout,
     decode,
     join_fields,
     place,
@@ -151,7 +152,10 @@ def with_field(text: str, name: str, value: Any) -> str:
 
 
 def _with_fields(text: str, changes: dict[str, str | None]) -> str:
-    fields = split_fields(text, INSTANCE_INDENT)
+    try:
+        fields = split_fields(text, INSTANCE_INDENT)
+    except OtherLayout:
+        fields = split_fields(render(decode(text), INSTANCE_INDENT), INSTANCE_INDENT)
     for name, raw in changes.items():
         fields = place(fields, name, raw, _INSTANCE_ORDER)
     return join_fields(fields.items(), INSTANCE_INDENT)

@@ -79,6 +79,8 @@ def parse(data: bytes, source: str) -> Parts:
             return _parts(render(whole, 0), source)
     except OtherLayout as error:
         raise _unreadable(source, "its resources are not laid out as state version 4") from error
+    except RecursionError as error:
+        raise _unreadable(source, "it is nested too deeply") from error
     except ValueError as error:
         raise _unreadable(source, str(error)) from error
 

@@ -46,7 +46,13 @@ class ObjectCodec:
             if value.msgpack:
                 return self._decoded(msgpack.unpackb(value.msgpack, ext_hook=_unknown))
             return self._decoded(json.loads(value.json)) if value.json else None
-        except (TypeError, ValueError, AttributeError, msgpack.UnpackException) as problem:
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            msgpack.UnpackException,
+        ) as problem:
             raise CodecError(f"unreadable value: {problem}") from problem
 
     def decode_state(self, body: bytes) -> Attributes | None:
@@ -63,7 +69,7 @@ class ObjectCodec:
             if isinstance(raw, dict):
                 raw = {name: raw.get(name) for name in self._names}
             return self._decoded(raw)
-        except (TypeError, ValueError, AttributeError) as problem:
+        except (TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise CodecError(f"unreadable state: {problem}") from problem
 
     def _decoded(self, raw: Any) -> Attributes | None:
