@@ -45,7 +45,6 @@ class Graph:
     order: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
-    _dependants: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
         """Return everything that a block depends on, directly or not, sorted.
@@ -68,16 +67,6 @@ class Graph:
                 direct = self.direct[current]
                 known[current] = frozenset(direct).union(*(known[item] for item in direct))
         return known[address]
-
-    def dependants(self, address: str) -> tuple[str, ...]:
-        """Return the blocks that directly depend on a block, in order."""
-        if not self._dependants:
-            found: dict[str, list[str]] = {item: [] for item in self.order}
-            for item in self.order:
-                for dependency in self.direct[item]:
-                    found[dependency].append(item)
-            self._dependants.update({item: tuple(users) for item, users in found.items()})
-        return self._dependants[address]
 
 
 def build_graph(program: Program) -> Graph:
