@@ -139,18 +139,28 @@ class App:
         assert expect in (None, code), out.getvalue()
         return out.getvalue()
 
-    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """Start `opsconsole` as a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "opsconsole.cli.main", *words],
-            cwd=self.folder,
-            env={**os.environ, **self.console.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            **options,
-        )
+    @contextlib.contextmanager
+    def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Run `opsconsole` as a process of its own; `said` is what it wrote so far."""
+        with (self.folder / "output.txt").open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "opsconsole.cli.main", *words],
+                cwd=self.folder,
+                env={**os.environ, **self.console.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                yield process
+            finally:
+                process.kill()
+                process.wait(60)
+
+    @property
+    def said(self) -> str:
+        """What the last started process wrote."""
+        return (self.folder / "output.txt").read_text()
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def _server(
 ) -> Iterator[None]:
     """Run a server until the block ends; it ends by itself in any case."""
     process = subprocess.Popen(
-        ["timeout", "280", *words],
+        ["timeout", "3600", *words],
         env={**os.environ, **(own or {})},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

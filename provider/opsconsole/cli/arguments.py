@@ -39,6 +39,8 @@ _OWN = frozenset(
         "checksum",
         "environment",
         "force",
+        "journal-dir",
+        "unlocked-backend",
         "format",
         "html",
         "markdown",
@@ -96,6 +98,21 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     option(group, "stack", metavar="NAME", help="the stack, where the app has several")
     option(group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead")
     option(group, "state", metavar="PATH", type=Path, help="the state file, whatever the backend")
+    option(
+        group,
+        "backend-config",
+        metavar="NAME=VALUE|FILE",
+        action="append",
+        default=[],
+        help="a setting of the backend that the program leaves out; may be repeated",
+    )
+    option(
+        group,
+        "journal-dir",
+        metavar="DIR",
+        type=Path,
+        help="where the journal of a remote state lies (OPSCONSOLE_JOURNAL_DIR)",
+    )
 
 
 def add_locking(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +126,11 @@ def add_locking(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=0.0,
         help="how long to wait for another holder, such as 30s",
+    )
+    flag(
+        group,
+        "unlocked-backend",
+        "go on where the backend cannot be locked for the run (OPSCONSOLE_UNLOCKED_BACKEND)",
     )
 
 

@@ -21,6 +21,7 @@ from opsconsole.language.sources import load_directory, load_stack, stacks_of
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.synthesis import read_app, synthesise
 from opsconsole.language.variables import resolve_variables
+from opsconsole.state.backend import Backend, Unreadable
 from opsconsole.state.local import LocalBackend, workspace_of
 from opsconsole.state.opening import backend_for
 
@@ -113,12 +114,20 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     settings = None if block is None else {block.type: block.settings}
     return Stack(
         program.stack or program.root.name,
-        backend_for(program.root, settings, "drift"),
+        _backend_of(program, settings),
         program,
         _variables(args, program),
         workspace_of(program.root),
         args.program is not None,
     )
+
+
+def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
+    """Return the backend of a program; one that cannot be set up is told of when it is read."""
+    try:
+        return backend_for(program.root, settings, "drift", given={})
+    except UserError as problem:
+        return Unreadable(program.stack or program.root.name, problem)
 
 
 def _told_apart(stacks: Sequence[Stack]) -> list[Stack]:

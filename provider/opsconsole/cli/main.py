@@ -26,6 +26,8 @@ COMMANDS = {
     "output": ("opsconsole.cli.output", "print the outputs that state holds"),
     "import": ("opsconsole.cli.import_command", "take an object that the console has into state"),
     "state": ("opsconsole.cli.state_commands", "list, show, forget, or fold in what a crash left"),
+    "force-unlock": ("opsconsole.cli.force_unlock", "release the lock of a run that is gone"),
+    "workspace": ("opsconsole.cli.workspace", "list, show, make, select or delete workspaces"),
     "graph": ("opsconsole.cli.graph", "print what depends on what in the program"),
     "hosts": ("opsconsole.cli.hosts_import", "import hosts in bulk, beside any program"),
     "capabilities": (

@@ -6,12 +6,11 @@ A directory with a cdktf.json needs no argument: its app is run. Nothing is plan
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
@@ -20,9 +19,11 @@ from opsconsole.language.sources import load_program
 from opsconsole.language.synthesis import read_app
 from opsconsole.language.variables import resolve_variables
 from opsconsole.state.backend import Backend
-from opsconsole.state.local import data_directory
+from opsconsole.state.backends.configured import noted_backend, read_backend_config
+from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.opening import Locking, backend_for
+from opsconsole.state.remote import RemoteBackend
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
@@ -72,22 +73,72 @@ def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
     )
 
 
-def open_backend(args: argparse.Namespace, program: Program, operation: str) -> Backend:
+def open_backend(
+    args: argparse.Namespace, program: Program, operation: str, workspace: str | None = None
+) -> Backend:
     """Return the backend of a program's state.
 
     Args:
         operation: What this process does, for whoever waits for the lock.
+        workspace: Another workspace than the selected one.
 
     Raises:
-        UserError: It needs a program that is not installed.
+        UserError: It needs a program or a library that is not installed; it is not where it was;
+            or it cannot be locked for the run, and the user has not agreed to that.
     """
     block = program.backend
     settings: Mapping[str, Any] | None = None if block is None else {block.type: block.settings}
     if block is not None and stands_in(args):
-        # What `init -backend-config` added stands in the note alone.
-        noted = _noted_backend(program.root) or {}
-        settings = noted if block.type in noted else settings
-    return backend_for(program.root, settings, operation, locking(args), args.state)
+        # What `init -backend-config` says outranks the block, and stands in the note alone.
+        noted = noted_backend(program.root)
+        settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
+    return _opened(args, program.root, settings, operation, workspace)
+
+
+def _opened(
+    args: argparse.Namespace,
+    directory: Path,
+    settings: Mapping[str, Any] | None,
+    operation: str,
+    workspace: str | None,
+) -> Backend:
+    journals = getattr(args, "journal_dir", None) or os.environ.get("OPSCONSOLE_JOURNAL_DIR")
+    backend = backend_for(
+        directory,
+        settings,
+        operation,
+        locking(args),
+        args.state,
+        Path(journals) if journals else None,
+        workspace,
+        read_backend_config(getattr(args, "backend_config", [])),
+    )
+    _check_lockable(args, backend, operation)
+    return backend
+
+
+_WRITES: Final = frozenset(("apply", "destroy", "import", "state rm", "state fold"))
+
+
+def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
+    """Say that a backend cannot be locked for the run; to write there, the user must agree."""
+    if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
+        return
+    if isinstance(backend, StorageBackend):
+        if backend.storage.lockable:
+            return
+        why = f"The settings of {backend.name} name no lock."
+    elif isinstance(backend, RemoteBackend):
+        why = f"{backend.name} is reached through Terraform, which cannot hold its lock for a run."
+    else:
+        return
+    told = f"{why} Another run may write at the same time; its writes are never written over."
+    agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")
+    if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
+        raise UserError(
+            told, "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock."
+        )
+    sys.stderr.write(f"Warning: {told}\n")
 
 
 def locking(args: argparse.Namespace) -> Locking:
@@ -100,7 +151,17 @@ def _tell_wait(holder: LockInfo) -> None:
     sys.stderr.write(f"Waiting for the state lock, held by {holder}…\n")
 
 
-def state_backend(args: argparse.Namespace, operation: str) -> Backend:
+def place_of(args: argparse.Namespace) -> Path:
+    """Return the working directory of the program or the state that the command line names."""
+    here = Path.cwd()
+    if args.dir is not None or _synthesised(here) or (here / "cdktf.json").exists():
+        return open_program(args, run_app=False).root
+    return here
+
+
+def state_backend(
+    args: argparse.Namespace, operation: str, workspace: str | None = None
+) -> Backend:
     """Return the backend of a state, for commands that look at no program.
 
     `-state`, else what the program says that synthesis wrote before, else the place that
@@ -111,26 +172,16 @@ def state_backend(args: argparse.Namespace, operation: str) -> Backend:
     """
     here = Path.cwd()
     if args.state is not None:
-        return backend_for(here, None, operation, locking(args), args.state)
+        return _opened(args, here, None, operation, workspace)
     if args.dir is not None or _synthesised(here) or (here / "cdktf.json").exists():
-        return open_backend(args, open_program(args, run_app=False), operation)
+        return open_backend(args, open_program(args, run_app=False), operation, workspace)
     if _has_files(here):
-        return open_backend(args, open_program(args), operation)
-    noted = _noted_backend(here)
+        return open_backend(args, open_program(args), operation, workspace)
+    noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(
             f"There is neither a program nor a state in {here}.",
             "Go to the directory of the app, or name the state with -state=PATH.",
         )
-    return backend_for(here, noted, operation, locking(args))
-
-
-def _noted_backend(directory: Path) -> Mapping[str, Any] | None:
-    """Return the backend that `terraform init` set up in a directory."""
-    try:
-        noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
-        backend = noted["backend"]
-        return {str(backend["type"]): backend.get("config") or {}}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # Not initialised, or not by a Terraform that we know: then nothing is noted.
-        return None
+    settings = None if noted is None else {noted[0]: noted[1]}
+    return _opened(args, here, settings, operation, workspace)

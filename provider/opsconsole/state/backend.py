@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from opsconsole.errors import UserError
 
 
 class SnapshotMeta(NamedTuple):
@@ -82,3 +85,31 @@ class NoCompanions:
 
     def store_unresolved(self) -> None:
         """Do nothing: the list lies beside the state already."""
+
+
+class Unreadable(NoCompanions):
+    """Stands for a state whose backend cannot even be set up; whoever reads it is told why."""
+
+    def __init__(self, name: str, problem: UserError) -> None:
+        self.journal = self.unresolved = Path(os.curdir) / ".no-journal"
+        self.backup: Path | None = None
+        self.name = name
+        self._problem = problem
+
+    def open(self) -> None:
+        """Raise the problem."""
+        raise self._problem
+
+    def read(self) -> bytes:
+        """Raise the problem."""
+        raise self._problem
+
+    def back_up(self) -> None:
+        """Do nothing."""
+
+    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+        """Raise the problem."""
+        raise self._problem
+
+    def close(self) -> None:
+        """Do nothing."""

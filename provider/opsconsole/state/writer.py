@@ -57,6 +57,7 @@ class StateSession:
         self._journal: Journal | None = None
         self._pending: list[Change] = []
         self._intents: dict[str, Intent] = {}
+        self._unsent: set[str] = set()
         self._since_write = 0
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
@@ -94,6 +95,7 @@ class StateSession:
         """
         intent = Intent(uuid.uuid4().hex[:12], address, call, dict(details), now())
         self._intents[intent.id] = intent
+        self._unsent.add(intent.id)
         self._started().append(intent)
         return intent.id
 
@@ -122,9 +124,18 @@ class StateSession:
             UserError: The journal cannot be written: make no further call.
         """
         self.record()
-        self._pacer.check()
-        if self._journal is not None:
-            await self._journal.flush()
+        noted = set(self._unsent)
+        try:
+            self._pacer.check()
+            if self._journal is not None:
+                await self._journal.flush()
+        except UserError:
+            # Their calls wait for this flush, so they are not made: nobody has to ask later.
+            for intent in list(self._unsent):
+                self.settle(intent, "not sent")
+            self._unsent.clear()
+            raise
+        self._unsent -= noted
 
     def is_due(self) -> bool:
         """Tell whether it is time to write state (`Cadence`)."""

@@ -212,7 +212,8 @@ class AzurermStorage:
         with self._talking("delete"):
             for which in Companion:
                 self._delete(self._beside(which))
-            self._delete(self._key)
+            self._delete(self._key, **({"lease": self._info.id} if self._info else {}))
+            self._info = None  # the lease is gone with the blob
 
     def close(self) -> None:
         """Close the connections."""
@@ -284,9 +285,9 @@ class AzurermStorage:
             noted = None
         return noted or LockInfo(who="someone who has not yet written a name")
 
-    def _delete(self, name: str) -> None:
+    def _delete(self, name: str, **lease: str) -> None:
         try:
-            self._blob(name).delete_blob(delete_snapshots="include")
+            self._blob(name).delete_blob(delete_snapshots="include", **lease)
         except ResourceNotFoundError:
             return
 

@@ -1,0 +1,145 @@
+"""`opsconsole workspace list|show|new|select|delete`: Terraform's workspaces, without Terraform."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli import arguments, opening
+from opsconsole.errors import UserError
+from opsconsole.state.backends.storage_backend import StorageBackend
+from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, data_directory, workspace_of
+from opsconsole.state.model import State
+from opsconsole.state.opening import open_state, read_state
+
+_NAME = re.compile(r"[A-Za-z0-9_.~-]+")
+_ANY = "any"
+"""Stands for a workspace where only the place beside it is asked for."""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = subparsers.add_parser(
+        "workspace",
+        help="list, show, make, select or delete workspaces",
+        description="Workspaces are Terraform's: each has a state of its own in one backend.",
+        epilog=arguments.DASHES,
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
+    for name, run, meaning in (
+        ("list", _list, "print all workspaces; * marks the selected one"),
+        ("show", _show, "print the selected workspace"),
+        ("new", _new, "make a workspace and select it"),
+        ("select", _select, "select a workspace"),
+        ("delete", _delete, "delete a workspace whose state is empty"),
+    ):
+        verb = verbs.add_parser(name, help=meaning)
+        if name in ("new", "select", "delete"):
+            verb.add_argument("name", metavar="NAME")
+        if name == "delete":
+            arguments.flag(verb, "force", "delete it even if its state holds something")
+        arguments.add_place(verb)
+        arguments.add_locking(verb)
+        verb.set_defaults(run=run)
+
+
+def _list(args: argparse.Namespace) -> int:
+    place = opening.place_of(args)
+    selected = workspace_of(place)
+    names = {*_names(args), selected} - {DEFAULT_WORKSPACE}
+    for name in (DEFAULT_WORKSPACE, *sorted(names)):
+        sys.stdout.write(f"{'*' if name == selected else ' '} {name}\n")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    sys.stdout.write(f"{workspace_of(opening.place_of(args))}\n")
+    return 0
+
+
+def _new(args: argparse.Namespace) -> int:
+    name, place = _checked(args.name), opening.place_of(args)
+    if name in _names(args):
+        raise UserError(f'There is a workspace "{name}" already.', "Select it.")
+    backend = opening.state_backend(args, "workspace new", workspace=name)
+    with open_state(backend) as session:
+        # An empty state is what makes it listed.
+        session.state.changed = True
+    _note(place, name)
+    sys.stdout.write(f'Made and selected the workspace "{name}".\n')
+    return 0
+
+
+def _select(args: argparse.Namespace) -> int:
+    name, place = _checked(args.name), opening.place_of(args)
+    if name not in _names(args):
+        raise UserError(f'There is no workspace "{name}".', f"`opsconsole workspace new {name}`")
+    _note(place, name)
+    sys.stdout.write(f'Selected the workspace "{name}".\n')
+    return 0
+
+
+def _delete(args: argparse.Namespace) -> int:
+    name, place = _checked(args.name), opening.place_of(args)
+    if name == DEFAULT_WORKSPACE:
+        raise UserError("The workspace default cannot be deleted.")
+    if name == workspace_of(place):
+        raise UserError(f'The workspace "{name}" is selected.', "Select another one first.")
+    if name not in _names(args):
+        raise UserError(f'There is no workspace "{name}".')
+    backend = opening.state_backend(args, "workspace delete", workspace=name)
+    state: State = read_state(backend)
+    if not state.empty and not args.force:
+        raise UserError(
+            f'The workspace "{name}" holds {len(state)} objects.',
+            "Destroy them first; -force forgets them, and the console keeps them.",
+        )
+    if isinstance(backend, StorageBackend):
+        backend.open()
+        try:
+            backend.storage.delete()
+        finally:
+            backend.close()
+    elif isinstance(backend, LocalBackend):
+        backend.path.unlink()
+        for file in backend.path.parent.glob(f"{backend.path.name}.*"):
+            file.unlink()
+        backend.path.parent.rmdir()
+    sys.stdout.write(f'Deleted the workspace "{name}".\n')
+    return 0
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    """Return all workspaces, `default` first."""
+    backend = opening.state_backend(args, "workspace list", workspace=_ANY)
+    if isinstance(backend, StorageBackend):
+        try:
+            return backend.storage.workspaces()
+        finally:
+            backend.storage.close()
+    if not isinstance(backend, LocalBackend):
+        raise UserError(
+            f"{backend.name} is reached through Terraform.", "Use `terraform workspace` there."
+        )
+    found = backend.path.parent.parent.glob("*/")
+    return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            f'"{name}" is no name of a workspace.', "Use letters, digits, -, _, . and ~."
+        )
+    if os.environ.get("TF_WORKSPACE"):
+        raise UserError("TF_WORKSPACE names the workspace.", "Unset it to select one here.")
+    return name
+
+
+def _note(place: Path, name: str) -> None:
+    notes = data_directory(place)
+    notes.mkdir(parents=True, exist_ok=True)
+    (notes / "environment").write_text(name)

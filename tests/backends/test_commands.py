@@ -1,0 +1,296 @@
+"""The commands on remote states: locks, workspaces, settings from outside, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_places import Place
+from opsconsole.state.backends.storage import LockHeld, Storage
+from opsconsole.state.lock import LockInfo
+from opsconsole.state.model import State
+
+Make = Callable[[str], Place]
+HOST = {"opsconsole_host": {"h": {"name": "web"}}}
+
+
+def hosts(count: int) -> dict[str, Any]:
+    """Return hosts with one agent each."""
+    return {
+        "opsconsole_host": {"h": {"count": count, "name": "h${count.index}"}},
+        "opsconsole_agent": {
+            "a": {
+                "count": count,
+                "name": "a${count.index}",
+                "host_id": "${opsconsole_host.h[count.index].id}",
+                "specialty_id": "spc_linux",
+            }
+        },
+    }
+
+
+def test_a_whole_life_without_terraform(
+    place: Place, app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    app.write("only", place, resource=HOST)
+    app.run("apply", "-auto-approve")
+    assert "No changes." in app.run("plan", "-detailed-exitcode")
+    assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    app.run("drift", "--program")
+    app.run("destroy", "-auto-approve")
+    assert list(app.folder.rglob("*.tfstate*")) == []
+    assert list(app.folder.rglob("*opsconsole-journal*")) == []
+
+
+def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
+    app.write("only", place, resource=HOST)
+    gone = place.storage()
+    gone.lock(LockInfo.own("apply", ""))
+    told = app.run("plan", expect=1)
+    assert "is locked by" in told
+    assert "opsconsole apply" in told
+    with pytest.raises(LockHeld) as held:
+        place.storage().lock(LockInfo.own("x", ""))
+    assert held.value.holder is not None
+    lock_id = held.value.holder.id
+    assert "is not that of the lock" in app.run("force-unlock", "-force", "12", expect=1)
+    app.run("force-unlock", "-force", lock_id)
+    app.run("apply", "-auto-approve")
+    gone.close()
+
+
+def test_workspaces(place: Place, app: Any) -> None:
+    app.write("only", place, resource=HOST)
+    if not place.has_workspaces:
+        assert "has no workspaces" in app.run("workspace", "new", "blue", expect=1)
+        return
+    _workspaces(app)
+
+
+def test_workspaces_of_a_local_state(app: Any) -> None:
+    app.write("only", Path("terraform.tfstate"), resource=HOST)
+    _workspaces(app)
+
+
+def _workspaces(app: Any) -> None:
+    app.run("apply", "-auto-approve")
+    app.run("workspace", "new", "blue")
+    assert app.run("workspace", "show") == "blue\n"
+    assert app.run("workspace", "list") == "  default\n* blue\n"
+    assert app.run("state", "list") == ""
+    assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
+    assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
+    app.run("workspace", "select", "default")
+    assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    app.run("workspace", "delete", "blue")
+    assert app.run("workspace", "list") == "* default\n"
+
+
+def test_a_backend_without_a_lock_wants_consent(app: Any, make_place: Make) -> None:
+    place = make_place("http")
+    block = {name: item for name, item in place.block.items() if "lock_address" not in name}
+    app.write("only", Place("http", block, place.steal), resource=HOST)
+    told = app.run("plan")
+    assert told.index("name no lock") < told.index("opsconsole_host.h")
+    assert "--unlocked-backend" in app.run("apply", "-auto-approve", expect=1)
+    assert app.console.rows("hosts") == []
+    app.run("apply", "-auto-approve", "--unlocked-backend")
+
+
+def test_a_backend_that_only_terraform_speaks_to_wants_consent(
+    app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "terraform"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TERRAFORM_BINARY_NAME", str(program))
+    app.write("only", Place("consul", {"path": "x"}, lambda: None), resource=HOST)
+    told = app.run("apply", "-auto-approve", expect=1)
+    assert "cannot hold its lock for a run" in told
+    assert "--unlocked-backend" in told
+
+
+def test_settings_come_from_outside(app: Any, make_place: Make, tmp_path: Path) -> None:
+    place = make_place("pg")
+    app.write("only", Place("pg", {}, place.steal), resource=HOST)
+    file = tmp_path / "backend.hcl"
+    file.write_text(f'# where\nconn_str = "{place.block["conn_str"]}"\n')
+    schema = f"-backend-config=schema_name={place.block['schema_name']}"
+    app.run("apply", "-auto-approve", f"-backend-config={file}", schema)
+    storage = place.storage()
+    assert storage.read()
+    storage.close()
+    assert "neither NAME=VALUE nor a file" in app.run("plan", "-backend-config=nowhere", expect=1)
+
+
+def test_a_backend_that_changed_is_refused(app: Any, make_place: Make) -> None:
+    place = make_place("pg")
+    app.write("only", place, resource=HOST)
+    notes = app.folder / "cdktf.out/stacks/only/.terraform"
+    notes.mkdir()
+    for kind, config, said in (
+        ("s3", {"bucket": "b"}, "changed from s3 to pg"),
+        ("pg", {"schema_name": "old"}, "`schema_name` was 'old'"),
+    ):
+        noted = {"version": 3, "backend": {"type": kind, "config": config}}
+        (notes / "terraform.tfstate").write_text(json.dumps(noted))
+        told = app.run("plan", expect=1)
+        assert said in told
+        assert "init -migrate-state" in told
+    config = {"schema_name": place.block["schema_name"], "conn_str": place.block["conn_str"]}
+    noted = {"version": 3, "backend": {"type": "pg", "config": config}}
+    (notes / "terraform.tfstate").write_text(json.dumps(noted))
+    app.write("only", Place("pg", {}, place.steal), resource=HOST)
+    app.run("apply", "-auto-approve")
+
+
+FIVE = ("http", "pg", "s3-file", "gcs", "azurerm")
+
+
+@pytest.mark.parametrize("kind", FIVE)
+def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
+    kind: str, app: Any, make_place: Make
+) -> None:
+    place = make_place(kind)
+    app.write("only", place, resource=hosts(200))
+    app.console.fault(method="POST", path="/agents$", delay=1.5, times=None)
+    storage = place.storage()
+    with app.started("apply", "-auto-approve"):
+        until(lambda: len(app.console.rows("hosts")) == 200)
+        until(lambda: held(storage, "opsconsole_host") == 200)
+        until(lambda: len(app.console.rows("agents")) > 20)
+    app.console.clear_faults()
+    shutil.rmtree(app.folder / "cdktf.out")
+    app.write("only", place, resource=hosts(200))
+    if kind == "pg":
+        until(lambda: storage.holder() is None)
+    else:
+        found = storage.holder()
+        assert found is not None
+        app.run("force-unlock", "-force", found.id)
+    storage.close()
+    told = app.run("apply", "-auto-approve", expect=None)
+    assert len(app.console.rows("hosts")) == 200
+    names = [row["name"] for row in app.console.rows("agents")]
+    if place.keeps_companions:
+        # The agents in flight cannot be told by this console: the run names them, none is doubled.
+        assert len(names) == len(set(names))
+        assert len(names) == 200 or "obody knows" in told, told[-2000:]
+
+
+@pytest.mark.parametrize("kind", FIVE)
+def test_a_run_whose_lock_is_taken_away_stops(kind: str, app: Any, make_place: Make) -> None:
+    place = make_place(kind)
+    app.write("only", place, resource=hosts(200))
+    app.console.fault(method="POST", path="/agents$", delay=2, times=None)
+    with app.started("apply", "-auto-approve") as process:
+        until(lambda: len(app.console.rows("agents")) >= 1)
+        place.steal()
+        storage = place.storage()
+        storage.lock(LockInfo.own("apply by another", ""))
+        storage.read()
+        process.wait(120)
+    assert process.returncode == 1, app.said
+    assert "This run has lost the lock" in app.said
+    assert "opsconsole-journal" in app.said
+    assert len(app.console.rows("agents")) < 200
+    storage.check_lock()
+    storage.unlock()
+    storage.close()
+    app.console.clear_faults()
+    told = app.run("apply", "-auto-approve", expect=None)
+    names = [row["name"] for row in app.console.rows("agents")]
+    assert len(names) == len(set(names))
+    assert len(names) == 200 or "obody knows" in told, told[-2000:]
+
+
+def held(storage: Storage, type_name: str) -> int:
+    """Return how many objects of a type are in the stored state."""
+    state = State.parse(storage.read())
+    return sum(address.type == type_name for address in state.addresses())
+
+
+def test_the_journal_lies_where_a_pipeline_keeps_it(
+    app: Any, make_place: Make, tmp_path: Path
+) -> None:
+    place = make_place("http")
+    app.write("only", place, resource=hosts(3))
+    journals = tmp_path / "journals"
+    app.console.fault(method="POST", path="/agents$", delay=20, times=None)
+    with app.started("apply", "-auto-approve", f"--journal-dir={journals}"):
+        until(lambda: any(journals.glob("only.http.default.*.opsconsole-journal")))
+        until(lambda: len(app.console.rows("hosts")) == 3)
+        time.sleep(1)
+    app.console.clear_faults()
+    place.steal()
+    app.run("plan", f"--journal-dir={journals}", expect=None)
+    assert len(app.run("state", "list", f"--journal-dir={journals}").split()) >= 3
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait until something is true; a minute is far more than it takes."""
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_nothing_of_the_backends_is_imported_for_a_local_state(app: Any) -> None:
+    app.write("only", Path("terraform.tfstate"), resource=HOST)
+    program = (
+        "import sys, opsconsole\nfrom opsconsole.cli.main import main\n"
+        "assert main(['plan']) == 0\n"
+        "names = ('psycopg', 'boto3', 'botocore', 'azure', 'google.cloud', 'google.auth')\n"
+        "found = [name for name in sys.modules if name.startswith(names)]\n"
+        "assert found == [], found\n"
+        "own = [name for name in sys.modules if name.startswith('opsconsole.state.backends.')]\n"
+        "kinds = {'http', 'pg', 's3', 'gcs', 'azurerm'}\n"
+        "assert not kinds & {name.rpartition('.')[2] for name in own}, own\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=app.folder,
+        env={**os.environ, **app.console.environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "block"),
+    [
+        ("pg", "psycopg", {}),
+        ("s3", "boto3", {"bucket": "b", "key": "k"}),
+        ("gcs", "google.cloud.storage", {"bucket": "b"}),
+        (
+            "azurerm",
+            "azure.storage.blob",
+            {"storage_account_name": "a", "container_name": "c", "key": "k"},
+        ),
+    ],
+)
+def test_a_missing_library_names_its_extra(
+    kind: str, missing: str, block: dict[str, Any], app: Any
+) -> None:
+    app.write("only", Place(kind, block, lambda: None), resource=HOST)
+    program = (
+        f"import sys\nsys.modules['{missing}'] = None\n"
+        "from opsconsole.cli.main import main\nsys.exit(main(['plan']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=app.folder, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert f"pip install 'opsconsole[{kind}]'" in done.stderr
+    assert "Traceback" not in done.stderr
