@@ -11,6 +11,7 @@ from typing import Any
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import has_error
+from opsconsole.language.model import Program
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
 from opsconsole.state.opening import open_state
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         if objection is not None:
             warned = (*plan.diagnostics, planning.softened(objection))
             plan = replace(plan, diagnostics=warned)
-        _show(args, plan, program.stack)
+        _show(args, plan, program)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
             save_plan(args.out, space, plan, args.state)
@@ -65,12 +66,12 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(args, plan, failed)
 
 
-def _show(args: argparse.Namespace, plan: Plan, title: str) -> None:
-    planning.write_reports(args, plan, title)
+def _show(args: argparse.Namespace, plan: Plan, program: Program) -> None:
+    planning.write_reports(args, plan, program.stack)
     if args.json and arguments.stands_in(args):
         events.tell_plan(plan)
     elif args.json:
-        sys.stdout.write(planning.as_json(plan))
+        sys.stdout.write(planning.as_json(plan, program))
         planning.show_diagnostics(args, plan.diagnostics)
     else:
         planning.show(args, plan)

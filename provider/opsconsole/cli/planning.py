@@ -142,12 +142,12 @@ def _write(path: Path, text: str) -> None:
         raise UserError(f"Cannot write {path}: {problem.strerror}.") from problem
 
 
-def as_json(plan: Plan) -> str:
-    """Return the plan in Terraform's JSON format."""
+def as_json(plan: Plan, program: Program) -> str:
+    """Return the plan of a program in Terraform's JSON format."""
     from opsconsole.reports import plan_json
 
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return plan_json.render(plan, timestamp=at)
+    return plan_json.render(plan, timestamp=at, program=program)
 
 
 def softened(objection: Diagnostic) -> Diagnostic:

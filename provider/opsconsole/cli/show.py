@@ -9,6 +9,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.reconcile.saved import read_plan
+from opsconsole.reconcile.saving import program_of
 from opsconsole.state.opening import read_state
 
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)
     if args.json:
-        sys.stdout.write(planning.as_json(saved.plan))
+        sys.stdout.write(planning.as_json(saved.plan, program_of(saved)))
     else:
         planning.show(args, saved.plan)
     return 0

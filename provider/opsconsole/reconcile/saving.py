@@ -64,6 +64,22 @@ def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | N
     write_plan(path, saved)
 
 
+def program_of(saved: SavedPlan) -> Program:
+    """Return the program of a saved plan.
+
+    Raises:
+        UserError: It cannot be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
+        return _read(saved, Path(folder))
+
+
+def _read(saved: SavedPlan, place: Path) -> Program:
+    for name, text in saved.files.items():
+        (place / name).write_text(text, "utf-8")
+    return read_program([place / name for name in saved.files], Path(saved.root), saved.stack)
+
+
 def reopen(
     saved: SavedPlan, arguments: Sequence[tuple[str, str]], environ: Mapping[str, str]
 ) -> tuple[Program, dict[str, Any]]:
@@ -86,13 +102,9 @@ def reopen(
             )
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
         place = Path(folder)
-        for name, text in saved.files.items():
-            (place / name).write_text(text, "utf-8")
+        program = _read(saved, place)
         values = place / _VALUES
         values.write_text(json.dumps(dict(saved.variables)), "utf-8")
-        program = read_program(
-            [place / name for name in saved.files], Path(saved.root), saved.stack
-        )
         variables = resolve_variables(
             program,
             directory=Path(saved.root),

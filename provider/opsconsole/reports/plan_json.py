@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from opsconsole.diagnostics import has_error
+from opsconsole.language.model import Program
 from opsconsole.reconcile.changes import (
     Action,
     Change,
@@ -22,6 +23,7 @@ from opsconsole.reconcile.changes import (
 )
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reports.addresses import kinds_of, natural, parsed, sensitive_of
+from opsconsole.reports.configuration_json import configuration
 from opsconsole.reports.json_values import after_unknown, known, sensitive, type_of
 from opsconsole.reports.modules import module_tree
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
@@ -34,19 +36,30 @@ PROVIDER_NAME: Final = "registry.terraform.io/opsconsole/opsconsole"
 SCHEMA_VERSION: Final = 0
 
 
-def render(plan: Plan, *, timestamp: str = "", provider_name: str = PROVIDER_NAME) -> str:
+def render(
+    plan: Plan,
+    *,
+    timestamp: str = "",
+    provider_name: str = PROVIDER_NAME,
+    program: Program | None = None,
+) -> str:
     """Return the plan as one line of JSON.
 
     Args:
         timestamp: When it was made, RFC 3339; left out where empty.
         provider_name: The provider's full source address.
+        program: What it was made from, for the expressions in `configuration`.
     """
-    whole = document(plan, timestamp=timestamp, provider_name=provider_name)
+    whole = document(plan, timestamp=timestamp, provider_name=provider_name, program=program)
     return json.dumps(whole, separators=(",", ":")) + "\n"
 
 
 def document(
-    plan: Plan, *, timestamp: str = "", provider_name: str = PROVIDER_NAME
+    plan: Plan,
+    *,
+    timestamp: str = "",
+    provider_name: str = PROVIDER_NAME,
+    program: Program | None = None,
 ) -> dict[str, Any]:
     """Return the plan as the JSON value that `render` prints."""
     changes = sorted(plan.changes, key=_order)
@@ -66,7 +79,10 @@ def document(
     prior = _prior_state(changes, outputs, sorted(plan.data, key=_order), provider_name)
     if prior:
         found["prior_state"] = prior
-    found["configuration"] = _configuration(changes, provider_name)
+    if program is not None:
+        found["configuration"] = configuration(program, provider_name)
+    else:
+        found["configuration"] = _configuration(changes, provider_name)
     if timestamp:
         found["timestamp"] = timestamp
     errored = has_error(plan.diagnostics)
