@@ -51,6 +51,7 @@ PROGRAM = {
     },
     "output": {
         "o": {"value": "${opsconsole_host.web.id}", "description": "One."},
+        "q": {"value": '${opsconsole_host.each["a"].tags}'},
         "p": {"value": {"a": 1, "b": "${opsconsole_host.many[*].id}"}, "sensitive": True},
     },
 }

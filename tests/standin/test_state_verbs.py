@@ -101,3 +101,20 @@ def test_a_plan_of_many_is_short(standin, console_of) -> None:
     assert "many[0], many[1]" in said
     assert len(said.splitlines()) < 30
     assert "Plan: 60 to add" in said
+
+
+def test_workspaces_have_states_of_their_own(standin, console_of) -> None:
+    engine = applied(standin, console_of("strict"))
+    engine.run("workspace", "new", "other")
+    assert engine.run("workspace", "show").out == "other\n"
+    assert addresses(engine) == []
+    engine.run("workspace", "select", "default")
+    assert "opsconsole_host.web" in addresses(engine)
+    engine.run("workspace", "delete", "other")
+    assert engine.run("workspace", "list").out == "* default\n"
+
+
+def test_a_local_lock_ends_with_its_process(standin, console_of) -> None:
+    engine = applied(standin, console_of("strict"))
+    run = engine.run("force-unlock", "-force", "some-id", expect={1})
+    assert run.err.startswith("Error: ")

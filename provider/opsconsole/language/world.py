@@ -196,7 +196,9 @@ class World:
         if not steps:
             return self._all(block, instances)
         key, *rest = steps
-        instance = instances.get(key) if type(key) is (int if block.counted else str) else None
+        # `e["a"]` is a Quoted text; True is no index, though Python takes it for one.
+        fitting = type(key) is int if block.counted else isinstance(key, str)
+        instance = instances.get(key) if fitting else None
         if instance is None and (found := _as_key(block, key)) is not None:
             instance = instances.get(found)
         if instance is None:

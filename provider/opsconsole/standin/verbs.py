@@ -170,6 +170,27 @@ VERBS: Mapping[str, Verb] = {
         flags={**_EDITING_SELF, **_flags("own", on_off="force")},
         operands=(1, 1),
     ),
+    **{
+        f"workspace {name}": Verb(
+            f"{name} {what}",
+            command=("workspace", name),
+            flags=flags,
+            operands=(count, count),
+        )
+        for name, what, flags, count in (
+            ("list", "the workspaces", {}, 0),
+            ("show", "the selected workspace", {}, 0),
+            ("new", "workspace, made and selected", _LOCKING, 1),
+            ("select", "a workspace", {}, 1),
+            ("delete", "a workspace", {**_LOCKING, **_flags("pass", on_off="force")}, 1),
+        )
+    },
+    "force-unlock": Verb(
+        "release the lock of a run that is gone",
+        command=("force-unlock",),
+        flags=_flags("pass", on_off="force"),
+        operands=(1, 1),
+    ),
     "taint": Verb(
         "mark an instance, to be replaced by the next apply",
         "opsconsole.standin.state_verbs:taint",
