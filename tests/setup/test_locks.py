@@ -64,6 +64,19 @@ def test_no_npm_package_names_a_place_and_each_has_a_hash() -> None:
     assert [name for name, entry in packages() if not entry.get("integrity")] == []
 
 
+NAMESPACES = {
+    "azure.core": "azure-core",
+    "azure.identity": "azure-identity",
+    "azure.storage": "azure-storage-blob",
+    "google.api_core": "google-api-core",
+    "google.auth": "google-auth",
+    "google.cloud": "google-cloud-storage",
+    "google.oauth2": "google-auth",
+    "google.protobuf": "protobuf",
+}
+"""Modules of packages that many distributions share: the distribution that each comes from."""
+
+
 def imported(folder: str) -> set[str]:
     """The distributions that the modules in `folder` import, wherever in the module."""
     trees = (ast.parse(path.read_text()) for path in (ROOT / folder).rglob("*.py"))
@@ -75,7 +88,8 @@ def imported(folder: str) -> set[str]:
             modules.add(node.module or "")
     providers = packages_distributions()
     roots = {
-        "protobuf" if name.startswith("google.protobuf") else name.partition(".")[0]
+        next((NAMESPACES[start] for start in NAMESPACES if name.startswith(start)), None)
+        or name.partition(".")[0]
         for name in modules
     }
     return {
@@ -95,6 +109,8 @@ def test_what_is_imported_is_asked_for_by_name(folder: str, groups: str) -> None
     asked = [*SHIPPED, *development]
     names = {canonicalize_name(Requirement(text).name) for text in asked}
     own = {"opsconsole", "opsconsole-cdktf", "opsconsole-cdktn"} | {
-        canonicalize_name(path.stem) for path in (ROOT / "tests").rglob("*.py")
+        canonicalize_name(path.stem)
+        for path in (ROOT / "tests").rglob("*")
+        if path.suffix == ".py" or path.is_dir()
     }
     assert imported(folder) - names - own == set()

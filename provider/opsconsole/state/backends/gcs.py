@@ -37,6 +37,7 @@ try:
         from google.auth import impersonated_credentials
         from google.auth.exceptions import GoogleAuthError
         from google.cloud import storage
+        from google.cloud.storage.retry import DEFAULT_RETRY
         from google.oauth2 import credentials, service_account
         from requests.exceptions import RequestException
 except ImportError as error:
@@ -44,6 +45,7 @@ except ImportError as error:
 
 _SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
 _TIMEOUT = (15, 600)
+_RETRY = DEFAULT_RETRY.with_timeout(30.0)
 
 
 class GcsStorage:
@@ -175,7 +177,7 @@ class GcsStorage:
         """Return the bytes and the generation of an object; nothing and 0 where there is none."""
         blob = self._blob(name, secret)
         try:
-            data = blob.download_as_bytes(timeout=_TIMEOUT)
+            data = blob.download_as_bytes(timeout=_TIMEOUT, retry=_RETRY)
         except exceptions.NotFound as error:
             if "bucket" in str(error).lower() and not self._has_bucket():
                 raise
@@ -198,6 +200,7 @@ class GcsStorage:
             content_type="application/json",
             if_generation_match=before,
             timeout=_TIMEOUT,
+            retry=_RETRY,
             checksum="auto",
         )
         return int(blob.generation)
