@@ -38,16 +38,6 @@ class Schedule:
         """Return the steps that are not over, in order."""
         return [self.steps[number] for number in sorted(self._open)]
 
-    def followers(self, number: int) -> Iterator[int]:
-        """Yield the steps that wait for a step, directly or through a gate."""
-        pending = list(self._followers.get(number, ()))
-        while pending:
-            node = pending.pop()
-            if isinstance(node, int):
-                yield node
-            else:
-                pending.extend(self._followers.get(node, ()))
-
     def step(self, number: int) -> Step:
         """Return a step by its number."""
         return self.steps[number]
