@@ -46,7 +46,7 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(
 ) -> None:
     engine = project(declared(), console)
     engine.apply()
-    console.fault(method="DELETE", path="/hosts/", delay=1.2, times=None)
+    console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
 
     plan = foresee(engine, "-destroy")
     assert any("cannot be created again" in item["summary"] for item in plan.run.warnings)

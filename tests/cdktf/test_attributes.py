@@ -28,6 +28,8 @@ def _example(attribute: Attribute) -> Any:
         return one if attribute.kind is Kind.OBJECT else [one]
     if attribute.allowed:
         return attribute.allowed[-1]
+    if attribute.minimum is not None:
+        return max(attribute.minimum, _EXAMPLES[attribute.kind])
     return "2m" if attribute.name == "delete" else _EXAMPLES[attribute.kind]
 
 
