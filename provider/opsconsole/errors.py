@@ -22,6 +22,7 @@ OpsconsoleError
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +83,16 @@ class Problem:
     def __str__(self) -> str:
         request = f", request id {self.request_id}" if self.request_id else ""
         code = self.code or "none"
-        return f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
+        told = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
+        return f"{told}; details: {_shortened(self.details)}" if self.details else told
+
+
+_MOST_DETAILS = 500
+
+
+def _shortened(details: Mapping[str, Any]) -> str:
+    text = json.dumps(details, ensure_ascii=False, default=str)
+    return text if len(text) <= _MOST_DETAILS else f"{text[:_MOST_DETAILS]}…"
 
 
 _REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}

@@ -86,7 +86,7 @@ def test_one_resource_is_forbidden(path: str, address: str, ground: Any) -> None
     found = ground.drift()
     assert found.code == 1
     assert found.bucket(address) == "unchecked"
-    assert "this key may not read it" in found.of(address)["reason"]
+    assert "does not allow this key the call that reads it" in found.of(address)["reason"]
     assert found.drifted == set()
     assert address in found.told
     assert ground.drift("--min-coverage", "50").code == 0

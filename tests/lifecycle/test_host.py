@@ -242,8 +242,28 @@ async def test_a_refused_empty_update_turns_reading_off_with_one_warning(
 
     assert [item.seen for item in read] == [Seen.UNCHECKED] * 5
     assert [item.state for item in read] == [item.state for item in created]
-    assert sum(len(item.diagnostics) for item in read) == 1
-    assert console.traffic()["total"] == 1
+    told = [item.summary for outcome in read for item in outcome.diagnostics]
+    assert len([text for text in told if text.startswith("Hosts cannot be read")]) == 1
+    # Two different hosts must refuse: one refusal may be that host's own.
+    assert console.traffic()["total"] == 2
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_one_refused_empty_update_leaves_that_host_unchecked_and_no_other(
+    steps_of: Callable[..., Any],
+    console: Emulator,
+    one_run: Callable[..., Lifecycle],
+    first: bool,
+) -> None:
+    hosts = steps_of("host")
+    created = await hosts.create_all(*(hosts.config(name=f"h{n}") for n in range(4)))
+    steps = one_run(max_concurrency=1).resources["opsconsole_host"]
+    console.fault(kind="bad_request", operation="host_update", skip=0 if first else 2)
+    read = await steps.read([ReadRequest(item.state, item.private) for item in created])
+    unchecked = [item for item in read if item.seen is Seen.UNCHECKED]
+    assert len(unchecked) == 1
+    assert "was not checked" in unchecked[0].diagnostics[0].summary
+    assert console.request_counts()["host_update"] == 8
 
 
 async def test_deletion_that_is_not_confirmed_keeps_state(

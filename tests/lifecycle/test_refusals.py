@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import PlanRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
@@ -41,3 +43,42 @@ async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(
         f'The host "a" ({one.state["id"]}) was not checked'
     ]
     assert shown.seen is Seen.PRESENT
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("FORBIDDEN", "is not allowed to do this"),
+        ("ORG_ACCESS_DENIED", "has no access to this org"),
+        ("LICENSE_CAP_REACHED", "a cap of its license"),
+        ("LICENSE_EXPIRED", "license has expired"),
+        ("SOMETHING_ELSE", ""),
+    ],
+)
+async def test_each_documented_403_has_its_own_sentence(
+    steps_of: Callable[..., Any], console: Emulator, code: str, said: str
+) -> None:
+    rows = steps_of("blacklisted_command")
+    adopted = await rows.create(id="blk_format")
+    console.fault(operation="blacklist_update", status=403, code=code)
+    refused = await rows.change(adopted, id="blk_format", pattern="other")
+    text = refused.diagnostics[0].summary + refused.diagnostics[0].detail
+    assert code in text
+    assert said in text
+    assert ("may not write its scope" in text) is (code in ("FORBIDDEN", "ORG_ACCESS_DENIED"))
+
+
+async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
+    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Any]
+) -> None:
+    lifecycle = one_run()
+    specialties, agents = steps_of("specialty"), steps_of("agent")
+    specialties.lifecycle = agents.lifecycle = lifecycle
+    host = console.create("hosts", name="web")
+    agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
+    kept = await specialties.create(key="network")
+    details = {"agent_id": agent.state["id"], "more": None}
+    console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
+    refused = await specialties.delete(kept)
+    assert '"more": null' in refused.diagnostics[0].detail
+    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].detail

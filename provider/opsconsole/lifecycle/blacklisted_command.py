@@ -29,6 +29,9 @@ from opsconsole.lifecycle.planning import propose_creation, settle, unsettle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 
+_OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
+"""The documented codes of a 403 that speak of access, not of a license."""
+
 _WRITTEN = ("pattern", "description", "org_id")
 
 
@@ -156,6 +159,8 @@ class BlacklistedCommandLifecycle(OneByOne):
         try:
             answer = await self.session.console.update_blacklisted_command(row_id, changes)
         except Forbidden as problem:
+            if problem.problem.code not in _OF_ACCESS:
+                raise
             kept = request.prior
             doing = self.name(row)
             return Outcome(kept, request.private, (_scope_refused(problem, doing, row, planned),))

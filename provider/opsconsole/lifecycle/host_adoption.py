@@ -63,7 +63,7 @@ async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tupl
     except BadRequest as problem:
         if session.console.has("host_get"):
             raise
-        return {}, reading_refused(session, problem)
+        return {}, reading_refused(session, host_id, problem)
 
 
 def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:

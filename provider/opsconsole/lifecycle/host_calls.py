@@ -20,6 +20,10 @@ UPDATABLE = tuple(a.name for a in HOST.settable if a.change is Change.UPDATE)
 """The attributes that a partial update carries."""
 
 
+_REFUSALS = 2
+"""Hosts whose empty update must be refused before reading by it counts as impossible."""
+
+
 async def look(session: Session, host_id: str) -> Mapping[str, Any]:
     """Read one host: by `host_get`, or by an empty update, which changes nothing.
 
@@ -29,6 +33,7 @@ async def look(session: Session, host_id: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = await session.console.get_host(host_id)
         return found
     answer: Mapping[str, Any] = await session.console.update_host(host_id, {})
+    session.host_read_accepted = True
     return answer
 
 
@@ -39,15 +44,19 @@ def is_readable(session: Session) -> bool:
     return session.settings.host_read == "empty_update" and not session.host_reading_refused
 
 
-def reading_refused(session: Session, problem: BadRequest) -> tuple[Diagnostic, ...]:
-    """Turn host reading off for the process, as the console refused an empty update.
+def reading_refused(session: Session, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
+    """Note that the console refused an empty update of a host.
 
-    Returns the one warning of it, the first time.
+    One refusal may be that host's own. The second of another host, while no empty update was
+    accepted, turns host reading off for the process. Returns the one warning of that, the first
+    time.
     """
-    first = not session.host_reading_refused
-    session.host_reading_refused = True
-    if not first:
+    session.unreadable_hosts.add(host_id)
+    if session.host_reading_refused or session.host_read_accepted:
         return ()
+    if len(session.unreadable_hosts) < _REFUSALS:
+        return ()
+    session.host_reading_refused = True
     return (
         warning(
             "Hosts cannot be read: the console refuses an empty update",

@@ -101,7 +101,9 @@ async def read_back(
         return bare.with_diagnostics(*told)
     except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = list(reading_refused(steps.session, problem))
+            found = list(reading_refused(steps.session, host_id, problem))
+            if not steps.session.host_reading_refused:
+                found = _not_read_back(steps, bare.state or {}, problem)
         else:
             found = _not_read_back(steps, bare.state or {}, problem)
         return bare.with_diagnostics(*told, *found)

@@ -96,7 +96,7 @@ class ApplyRequest:
     address: str = ""
 
 
-NOT_PERMITTED = "this key may not read it"
+NOT_PERMITTED = "the console does not allow this key the call that reads it"
 """The beginning of the reason why a resource is UNCHECKED that the console refused with 403."""
 
 

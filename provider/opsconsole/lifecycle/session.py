@@ -115,7 +115,9 @@ class Session:
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         held_hosts: Host id to the name of the resource that holds it.
-        host_reading_refused: Whether the console refused the empty update.
+        host_reading_refused: Whether the console refuses the empty update of hosts altogether.
+        host_read_accepted: Whether it has accepted one.
+        unreadable_hosts: Ids of hosts whose empty update it refused.
         dry_run_heeded: Whether an answer has shown that the console imports nothing in a dry run.
         dry_run_ignored: Whether the console imported what was sent as a dry run.
         first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
@@ -137,6 +139,8 @@ class Session:
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
     held_hosts: dict[str, str] = field(default_factory=dict)
     host_reading_refused: bool = False
+    host_read_accepted: bool = False
+    unreadable_hosts: set[str] = field(default_factory=set)
     dry_run_heeded: bool = False
     dry_run_ignored: bool = False
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -264,6 +264,12 @@ class SpecialtyLifecycle(OneByOne):
             for agent in self.session.agents.values()
             if agent.specialty_id == prior["id"] and agent.id not in self.session.gone_agents
         )
+        named = sorted(
+            str(agent)
+            for agent in self.session.agents.values()
+            if agent.id in _texts(problem.problem.details)
+        )
+        carriers = named or carriers
         who = (
             "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, or "
             "give them another specialty, first."
@@ -282,6 +288,15 @@ class SpecialtyLifecycle(OneByOne):
         if isinstance(found, Diagnostic):
             return Outcome(None, diagnostics=(found,))
         return Outcome(self.definition.empty() | {"id": found["id"]})
+
+
+def _texts(details: Mapping[str, Any]) -> set[str]:
+    """Return the texts that an error's details hold, one by one or in a list."""
+    found: set[str] = set()
+    for value in details.values():
+        listed = value if isinstance(value, list) else [value]
+        found.update(item for item in listed if isinstance(item, str))
+    return found
 
 
 def _abandoned(name: str) -> Diagnostic:

@@ -49,6 +49,15 @@ _REMEDIES: Mapping[int, str] = {
     429: "The console asks for fewer requests.",
 }
 
+_REMEDIES_BY_CODE: Mapping[str, str] = {
+    "FORBIDDEN": "The key is valid and is not allowed to do this.",
+    "ORG_ACCESS_DENIED": "The key is valid and has no access to this org.",
+    "LICENSE_CAP_REACHED": "The console refuses this because of a cap of its license, not because "
+    "of the key.",
+    "LICENSE_EXPIRED": "The console's license has expired; the key is not the reason.",
+}
+"""Of a 403, by the documented codes. Any other code is quoted and not explained."""
+
 _PAGE_REMEDY = (
     "This is a web page, of a proxy, a login or another service: check base_url and the "
     "proxy settings."
@@ -97,6 +106,8 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
         problem = Problem(status=status, message=_described(reply, redact))
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, ApiError)
     remedy = _REMEDIES.get(status) or (_PAGE_REMEDY if _is_page(reply) else "")
+    if status == 403:
+        remedy = remedy or _REMEDIES_BY_CODE.get(problem.code, "")
     return kind(problem, str(operation), remedy)
 
 
