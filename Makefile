@@ -37,7 +37,7 @@ demo: setup ## Show the whole way on an emulated console: plan, deploy, drift, r
 bench: setup ## Print the table of measurements
 	@$(BIN)/python -m benchmarks
 
-crash: setup ## Kill an apply at every request and every write, and check that nothing is lost
+crash: setup ## Kill or interrupt commands at every request and write; nothing may be lost
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m crash -n 2 $(TESTS)
 
 faults: setup ## Run every cell of the fault matrix: each operation, each fault, both engines

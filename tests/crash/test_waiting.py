@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crash_scene import Scene
+from crash_story import STORIES
 from engines import Terraform
 from opsconsole.state.lock import LockInfo, info_file
 
@@ -17,7 +18,7 @@ from opsconsole.state.lock import LockInfo, info_file
 @pytest.fixture
 def scene(terraform: Callable[..., Terraform], tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as cleanup:
-        scene = Scene(terraform({}), tmp_path, cleanup)
+        scene = Scene(terraform({}), tmp_path, cleanup, STORIES["apply"])
         scene.console.fault(method="POST", path="/agents$", delay=8)
         yield scene
 

@@ -1,10 +1,13 @@
-"""A story in two programs, whose second one is applied by a run that is killed on its way.
+"""Stories: a folder and a console as they are before a command, and what they are after it.
 
-The second program makes, adopts, changes, replaces and removes something of every kind.
+The command is killed or interrupted on its way. The apply makes, adopts, changes, replaces and
+removes something of every kind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 Program = dict[str, Any]
@@ -113,3 +116,73 @@ AGENTS = {
     **{f"fresh-agent-{n}": {"plg_metrics"} for n in range(FRESH)},
 }
 """The agents that the console has in the end, and the plugins attached to each."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """One command in its surroundings. The console also has a host and an agent of nobody.
+
+    Attributes:
+        words: The command.
+        before: Makes the program that is applied before.
+        program: Makes the program that is there when the command runs.
+        hosts: The managed hosts that the console has in the end.
+        agents: The managed agents that the console has in the end, each with its plugins.
+        adopts: The host of nobody is in state in the end.
+    """
+
+    words: tuple[str, ...]
+    before: Callable[[], Program]
+    program: Callable[[], Program]
+    hosts: Set[str] = frozenset()
+    agents: Mapping[str, Set[str]] = field(default_factory=dict)
+    adopts: bool = False
+
+    @property
+    def destroys(self) -> bool:
+        """Whether the command removes everything."""
+        return self.words[0] == "destroy"
+
+
+def _small() -> Program:
+    """Return the program of what is destroyed, imported or compared."""
+    return {
+        "resource": {
+            "opsconsole_host": {
+                "one": {"name": "one", "is_jump_host": True},
+                "two": {"name": "two", "jump_host_ids": [_host("one")]},
+            },
+            "opsconsole_agent": {
+                "one": _agent("one-agent", "one", plugin_ids=["plg_logs"]),
+                "two": _agent("two-agent", "two", "${opsconsole_specialty.database.id}"),
+            },
+            "opsconsole_agent_plugin": {"two": _attached("two", "plg_disk")},
+            "opsconsole_specialty": {"database": {"key": "database"}},
+        }
+    }
+
+
+def _with_nobodys() -> Program:
+    """Return the small program, and a declaration of the host of nobody."""
+    program = _small()
+    program["resource"]["opsconsole_host"]["nobodys"] = {"name": NOBODYS}
+    return program
+
+
+NOBODYS = "nobodys"
+NOBODYS_ID = "hst_nobodys"
+_SMALL = {"hosts": {"one", "two"}, "agents": {"one-agent": {"plg_logs"}, "two-agent": {"plg_disk"}}}
+
+STORIES: dict[str, Story] = {
+    "apply": Story(("apply", "-auto-approve", "-force", "-no-color"), first, second, HOSTS, AGENTS),
+    "destroy": Story(("destroy", "-auto-approve", "-no-color"), _small, _small),
+    "import": Story(
+        ("import", "-no-color", "opsconsole_host.nobodys", NOBODYS_ID),
+        _small,
+        _with_nobodys,
+        {*_SMALL["hosts"], NOBODYS},
+        _SMALL["agents"],
+        adopts=True,
+    ),
+    "drift": Story(("drift",), _small, _small, **_SMALL),
+}

@@ -1,8 +1,8 @@
-"""Run `opsconsole` and kill it with SIGKILL at one of the things that it does outside of itself.
+"""Run `opsconsole`, and kill or interrupt it at one of the things that it does outside of itself.
 
-`python killed_run.py POINT WORDS…`: the run dies at the point of that number; 0 lets it live, and
-the last line on stderr then says how many points there were. A point is before a request, after
-its answer, before a file operation, or halfway through a write.
+`python killed_run.py POINT WHAT WORDS…`: WHAT happens at the point of that number; at 0 it never
+does, and the last line on stderr then says how many points there were. A point is before a request,
+after its answer, before a file operation, or halfway through a write.
 """
 
 from __future__ import annotations
@@ -23,12 +23,26 @@ from opsconsole.v1.transport import Reply, Transport
 _OPERATIONS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")
 
 
-class Points:
-    """Counts what happens, and ends this process when the time has come."""
+KILL = "kill"
+WHAT = {
+    KILL: ((0, signal.SIGKILL),),
+    "interrupt": ((0, signal.SIGINT),),
+    "interrupt-twice": ((0, signal.SIGINT), (0, signal.SIGINT)),
+    "interrupt-again": ((0, signal.SIGINT), (1, signal.SIGINT)),
+    "terminate": ((0, signal.SIGTERM),),
+}
+"""The signals that the process sends itself, each with how many points later it does."""
+TWICE = ("interrupt-twice", "interrupt-again")
 
-    def __init__(self, last: int) -> None:
+
+class Points:
+    """Counts what happens, and sends this process its signals when the time has come."""
+
+    def __init__(self, point: int, what: str) -> None:
         self.passed = 0
-        self._last = last
+        self._signals: dict[int, list[int]] = {}
+        for later, number in WHAT[what] if point else ():
+            self._signals.setdefault(point + later, []).append(number)
         self._lock = threading.Lock()
 
     def reached(self, name: str, before_the_end: Callable[[], object] | None = None) -> None:
@@ -39,12 +53,16 @@ class Points:
         """
         with self._lock:
             self.passed += 1
-            if self.passed != self._last:
-                return
-            if before_the_end is not None:
-                before_the_end()
-            os.write(2, f"killed at {name}\n".encode())
-            os.kill(os.getpid(), signal.SIGKILL)
+            due = self._signals.pop(self.passed, [])
+            if due:
+                os.write(2, f"at {name}\n".encode())
+            if signal.SIGKILL in due:
+                if before_the_end is not None:
+                    before_the_end()
+                # With the lock held: no other thread does anything more.
+                os.kill(os.getpid(), signal.SIGKILL)
+        for number in due:
+            os.kill(os.getpid(), number)
 
 
 def watch_files(points: Points) -> None:
@@ -97,9 +115,9 @@ def write_often() -> None:
 
 if __name__ == "__main__":
     write_often()
-    watched = Points(int(sys.argv[1]))
+    watched = Points(int(sys.argv[1]), sys.argv[2])
     watch_files(watched)
     watch_requests(watched)
-    code = main(sys.argv[2:])
+    code = main(sys.argv[3:])
     sys.stderr.write(f"{watched.passed}\n")
     sys.exit(code)
