@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash parity faults fuzz generate lock clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults fuzz generate lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -39,6 +39,9 @@ bench: setup ## Print the table of measurements
 
 crash: setup ## Kill or interrupt commands at every request and write; nothing may be lost
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m crash -n 2 $(TESTS)
+
+backends: setup ## Test every promise of a remote state on every backend and kind of lock
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/backends
 
 faults: setup ## Run every cell of the fault matrix: each operation, each fault, both engines
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m faults -n 2 tests/faults

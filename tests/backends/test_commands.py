@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from backend_places import Place
+from backend_places import Place, on
 from opsconsole.state.backends.storage import LockHeld, Storage
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
@@ -38,6 +38,7 @@ def hosts(count: int) -> dict[str, Any]:
     }
 
 
+@on("http", "s3-both")
 def test_a_whole_life_without_terraform(
     place: Place, app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_whole_life_without_terraform(
     assert list(app.folder.rglob("*opsconsole-journal*")) == []
 
 
+@on("gcs", "azurerm")
 def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     app.write("only", place, resource=HOST)
     gone = place.storage()
@@ -69,6 +71,7 @@ def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     gone.close()
 
 
+@on("http", "pg")
 def test_workspaces(place: Place, app: Any) -> None:
     app.write("only", place, resource=HOST)
     if not place.has_workspaces:
@@ -154,10 +157,7 @@ def test_a_backend_that_changed_is_refused(app: Any, make_place: Make) -> None:
     app.run("apply", "-auto-approve")
 
 
-FIVE = ("http", "pg", "s3-file", "gcs", "azurerm")
-
-
-@pytest.mark.parametrize("kind", FIVE)
+@on("s3-file")
 def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
     kind: str, app: Any, make_place: Make
 ) -> None:
@@ -188,7 +188,7 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
         assert len(names) == 200 or "obody knows" in told, told[-2000:]
 
 
-@pytest.mark.parametrize("kind", FIVE)
+@on("pg")
 def test_a_run_whose_lock_is_taken_away_stops(kind: str, app: Any, make_place: Make) -> None:
     place = make_place(kind)
     app.write("only", place, resource=hosts(200))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_places import Place
+from backend_places import Place, on
 
 REFERENCE = "cross-stack-reference-input-first"
 OUTPUT = "cross-stack-output-opsconsole_hosthid"
@@ -42,6 +42,7 @@ def second(app: Any, place: Place | Path, own: Path, **blocks: Any) -> None:
     app.write("second", own, data={"terraform_remote_state": {REFERENCE: data}}, **blocks)
 
 
+@on("http", "gcs")
 def test_every_backend_is_read(place: Place, app: Any, tmp_path: Path) -> None:
     first(app, place)
     second(app, place, tmp_path / "second.tfstate")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_places import Place
+from backend_places import Place, on
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.cadence import Cadence
@@ -40,6 +40,7 @@ def stored(place: Place) -> State:
         storage.close()
 
 
+@on("http", "pg")
 async def test_a_change_is_stored_without_anything_else_happening(
     place: Place, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ async def test_a_change_is_stored_without_anything_else_happening(
     assert len(stored(place)) == 2
 
 
+@on("http", "pg")
 async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_path: Path) -> None:
     if not place.keeps_companions:
         return
@@ -90,6 +92,7 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         gone.close()
 
 
+@on("http", "pg")
 async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
     place: Place, tmp_path: Path
 ) -> None:
@@ -117,6 +120,7 @@ async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
             assert f"opsconsole_host.{name}" in again.state
 
 
+@on("http", "pg")
 async def test_what_went_wrong_in_the_background_stops_the_run(
     place: Place, tmp_path: Path
 ) -> None:
@@ -134,6 +138,7 @@ async def test_what_went_wrong_in_the_background_stops_the_run(
         session.close()
 
 
+@on("http", "pg")
 def test_a_lock_that_is_held_names_its_holder_and_the_way_out(place: Place, tmp_path: Path) -> None:
     with opened(place, tmp_path / "one"), pytest.raises(LockHeld) as held:
         opened(place, tmp_path / "two")

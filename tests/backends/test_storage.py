@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from backend_places import Place
+from backend_places import EVERYTHING, FIVE, Place, on
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.lock import LockInfo
@@ -26,6 +26,7 @@ def own(operation: str = "apply") -> LockInfo:
     return LockInfo.own(operation, "")
 
 
+@on(*FIVE)
 def test_what_is_written_is_read_by_another(place: Place) -> None:
     first, second = place.storage(), place.storage()
     assert first.read() == b""
@@ -40,6 +41,7 @@ def test_what_is_written_is_read_by_another(place: Place) -> None:
         storage.close()
 
 
+@on(*FIVE)
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_lock_excludes_and_names_its_holder(place: Place, stored: bool) -> None:
     first, second = place.storage(), place.storage()
@@ -69,6 +71,7 @@ def test_a_lock_excludes_and_names_its_holder(place: Place, stored: bool) -> Non
         storage.close()
 
 
+@on(*FIVE)
 @pytest.mark.parametrize("stored", [False, True])
 def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
     if stored:
@@ -78,7 +81,7 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         with_state.write(text())
         with_state.unlock()
         with_state.close()
-    lockers, races = 8, 10
+    lockers, races = (8, 20) if EVERYTHING else (4, 3)
     storages = [place.storage() for _ in range(lockers)]
     start = threading.Barrier(lockers)
 
@@ -105,6 +108,7 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
         storage.close()
 
 
+@on(*FIVE)
 def test_a_lock_that_was_taken_away_ends_the_writing(place: Place) -> None:
     first, second = place.storage(), place.storage()
     first.lock(own())
@@ -124,6 +128,7 @@ def test_a_lock_that_was_taken_away_ends_the_writing(place: Place) -> None:
     second.close()
 
 
+@on(*FIVE)
 def test_a_lock_that_another_took_over_is_not_released(place: Place) -> None:
     first, second = place.storage(), place.storage()
     first.lock(own())
@@ -143,6 +148,7 @@ def test_a_lock_that_another_took_over_is_not_released(place: Place) -> None:
     second.close()
 
 
+@on(*FIVE)
 def test_what_was_written_without_a_lock_is_not_written_over(place: Place) -> None:
     first, second = place.storage(), place.storage()
     first.lock(own())
@@ -172,6 +178,7 @@ def test_what_was_written_without_a_lock_is_not_written_over(place: Place) -> No
         storage.close()
 
 
+@on(*FIVE)
 def test_a_lock_is_released_by_force_with_its_id_alone(place: Place) -> None:
     gone, after = place.storage(), place.storage()
     with pytest.raises(UserError, match="is not locked"):
@@ -193,6 +200,7 @@ def test_a_lock_is_released_by_force_with_its_id_alone(place: Place) -> None:
         storage.close()
 
 
+@on(*FIVE)
 def test_companions_stand_beside_the_state_and_go(place: Place) -> None:
     first, second = place.storage(), place.storage()
     if not place.keeps_companions:
@@ -213,6 +221,7 @@ def test_companions_stand_beside_the_state_and_go(place: Place) -> None:
         storage.close()
 
 
+@on(*FIVE)
 def test_workspaces_hold_states_of_their_own(place: Place) -> None:
     if not place.has_workspaces:
         with pytest.raises(UserError, match="has no workspaces"):

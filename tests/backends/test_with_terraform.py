@@ -10,7 +10,7 @@ from subprocess import Popen
 
 import pytest
 
-from backend_places import Place
+from backend_places import Place, on
 from engines import Terraform
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import LockHeld
@@ -51,6 +51,7 @@ def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
     assert process.returncode == 0, said + errors
 
 
+@on("http", "pg", "gcs")
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_native_run_keeps_terraform_out(
     place: Place, terraform_at: At, tmp_path: Path, stored: bool
@@ -73,6 +74,7 @@ def test_a_native_run_keeps_terraform_out(
     assert engine.run("apply", "-auto-approve").code == 0
 
 
+@on("pg", "s3-both", "azurerm")
 def test_terraform_keeps_a_native_run_out(place: Place, terraform_at: At, tmp_path: Path) -> None:
     engine = terraform_at(place, one="x")
     engine.apply()
@@ -85,6 +87,7 @@ def test_terraform_keeps_a_native_run_out(place: Place, terraform_at: At, tmp_pa
         assert "terraform_data.slow" in session.state
 
 
+@on("http")
 def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_path: Path) -> None:
     engine = terraform_at(place, one="x")
     engine.apply()
@@ -103,6 +106,7 @@ def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_pa
     assert len(waited) == 1
 
 
+@on("s3-row", "gcs", "azurerm")
 def test_each_goes_on_with_what_the_other_wrote(
     place: Place, terraform_at: At, tmp_path: Path
 ) -> None:
@@ -125,6 +129,7 @@ def test_each_goes_on_with_what_the_other_wrote(
         assert len(session.state) == 2
 
 
+@on("pg")
 def test_a_state_begun_natively_is_gone_on_with(
     place: Place, terraform_at: At, tmp_path: Path
 ) -> None:
@@ -138,6 +143,7 @@ def test_a_state_begun_natively_is_gone_on_with(
         assert "terraform_data.one" in session.state
 
 
+@on("s3-file", "azurerm")
 def test_workspaces_are_the_same_for_both(
     place: Place, terraform_at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +168,7 @@ def test_workspaces_are_the_same_for_both(
     assert engine.outputs() == {"one": "g"}
 
 
+@on("pg")
 def test_two_native_runs_from_two_folders_exclude_each_other(place: Place, tmp_path: Path) -> None:
     with opened(place, tmp_path / "one"), pytest.raises(UserError, match="is locked by"):
         opened(place, tmp_path / "two")

@@ -288,3 +288,16 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both", "gcs", "azurerm")
 """The kinds that every promise is tested for; behind the dash, how the lock is held."""
+
+EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
+
+FIVE = ("http", "pg", "s3-both", "gcs", "azurerm")
+"""Each backend once."""
+
+
+def on(*sample: str) -> pytest.MarkDecorator:
+    """Run a test on some of KINDS, or on all of them where everything is wanted.
+
+    Every test names its sample: several backends tell the same story, and their servers are slow.
+    """
+    return pytest.mark.parametrize("kind", KINDS if EVERYTHING else sample)

@@ -40,7 +40,7 @@ def running_postgres() -> Iterator[str]:
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)
         try:
             deadline = time.monotonic() + 120
-            while not (folder / ".s.PGSQL.5432").exists():
+            while not _is_ready(folder / "data" / "postmaster.pid"):
                 assert process.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -50,6 +50,11 @@ def running_postgres() -> Iterator[str]:
             process.wait(timeout=300)
     finally:
         shutil.rmtree(folder)
+
+
+def _is_ready(note: Path) -> bool:
+    """Tell whether the server takes connections: its socket is there before it does."""
+    return note.exists() and note.read_text().rstrip().endswith("ready")
 
 
 def _unprivileged() -> dict[str, Any]:
