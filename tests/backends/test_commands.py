@@ -38,7 +38,7 @@ def hosts(count: int) -> dict[str, Any]:
     }
 
 
-@on("http", "s3-both")
+@on("http", "gcs")
 def test_a_whole_life_without_terraform(
     place: Place, app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -53,7 +53,7 @@ def test_a_whole_life_without_terraform(
     assert list(app.folder.rglob("*opsconsole-journal*")) == []
 
 
-@on("gcs", "azurerm")
+@on("azurerm")
 def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     app.write("only", place, resource=HOST)
     gone = place.storage()

@@ -143,7 +143,7 @@ def test_a_state_begun_natively_is_gone_on_with(
         assert "terraform_data.one" in session.state
 
 
-@on("s3-file", "azurerm")
+@on("s3-file")
 def test_workspaces_are_the_same_for_both(
     place: Place, terraform_at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
