@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 def main() -> int:
     """Run every target, or those that are named."""
     from fuzzing import NAMES  # type: ignore[import-not-found]
+    from fuzzing.runner import guided  # type: ignore[import-not-found]
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", default=NAMES, metavar="TARGET")
@@ -24,6 +25,7 @@ def main() -> int:
     folder = ROOT / "build" / "fuzz"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")}
     total = problems = 0
+    print("Inputs are " + ("guided by coverage." if guided() else "random mutations."), flush=True)
     for name in options.targets:
         words = [sys.executable, "-m", "fuzzing.runner", name, str(options.seconds), str(folder)]
         done = subprocess.run(
