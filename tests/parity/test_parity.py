@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 
 from engines import Terraform
 from opsconsole.emulator.running import serve
-from parity_cases import Behind, Case, Step, cases, declared, whole
+from parity_cases import Case, Step, cases, declared, whole
+from parity_events import happen, prepare
 from worlds import World, actions
 
 EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
@@ -64,14 +64,6 @@ def live(worlds: list[World], batch: dict[str, Case]) -> None:
         compare_states(ours, theirs)
 
 
-def prepare(world: World, prefix: str) -> None:
-    """Make the rows that a case adopts."""
-    world.console.create("blacklists", id=f"blk_{prefix}", pattern="first*", org_id="org_main")
-    world.console.create(
-        "specialties", id=f"spc_{prefix}", key=f"key-{prefix}", name=f"Specialty {prefix}"
-    )
-
-
 def compare_plans(world: World, steps: dict[str, Step]) -> None:
     """Both engines plan the same actions; the message names the case that they differ about."""
     native = world.native_plan()
@@ -114,31 +106,3 @@ def compare_states(ours: World, theirs: World) -> None:
                 if (mine or {}).get(key) != (judge or {}).get(key)
             }
             pytest.fail(f"{address} in state, native and Terraform: {told}")
-
-
-def happen(world: World, prefix: str, event: Behind) -> None:
-    """Let something happen behind the engines' backs, by the API or in the console itself."""
-    if event.what == "row":
-        world.console.change("blacklists", f"blk_{prefix}", **{event.field: event.value})
-        return
-    host = world.find("hosts", f"{prefix}-{event.host}")
-    if host is None:
-        return
-    if event.what == "change":
-        world.call("POST", f"/api/v1/hosts/{host['id']}", {event.field: event.value})
-    elif event.what == "external":
-        world.console.change("hosts", host["id"], external_id="moved")
-    elif event.what == "delete":
-        world.call("DELETE", f"/api/v1/hosts/{host['id']}")
-    else:
-        detach_all(world, host["id"])
-
-
-def detach_all(world: World, host_id: str) -> None:
-    """Detach every plugin of the host's agents."""
-    agents: set[Any] = {
-        row["id"] for row in world.console.rows("agents") if row.get("host_id") == host_id
-    }
-    for row in world.console.rows("attachments"):
-        if row["agent_id"] in agents:
-            world.console.delete("attachments", row["id"])

@@ -1,4 +1,4 @@
-"""The configuration in the JSON of a plan is the one that Terraform prints."""
+"""The JSON of a plan has the configuration and the relevant attributes that Terraform prints."""
 
 from __future__ import annotations
 
@@ -62,9 +62,12 @@ def test_the_configuration_is_the_one_that_terraform_prints(
     standin, installed_terraform, console_of
 ) -> None:
     console = console_of("default")
-    ours = standin(PROGRAM, console).plan().json["configuration"]
-    theirs = installed_terraform(PROGRAM, console).plan().json["configuration"]
-    assert ours == theirs
+    ours = standin(PROGRAM, console).plan().json
+    theirs = installed_terraform(PROGRAM, console).plan().json
+    assert ours["configuration"] == theirs["configuration"]
+    relevant = [sorted(found["relevant_attributes"], key=str) for found in (ours, theirs)]
+    assert len(relevant[1]) > 4
+    assert relevant[0] == relevant[1]
 
 
 def test_it_holds_no_credential(standin, console_of) -> None:

@@ -26,6 +26,7 @@ from opsconsole.reports.addresses import kinds_of, natural, parsed, sensitive_of
 from opsconsole.reports.configuration_json import configuration
 from opsconsole.reports.json_values import after_unknown, known, sensitive, type_of
 from opsconsole.reports.modules import module_tree
+from opsconsole.reports.relevant_attributes import relevant_attributes
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"
@@ -81,6 +82,9 @@ def document(
         found["prior_state"] = prior
     if program is not None:
         found["configuration"] = configuration(program, provider_name)
+        relevant = _relevant(program, changes, outputs)
+        if relevant:
+            found["relevant_attributes"] = relevant
     else:
         found["configuration"] = _configuration(changes, provider_name)
     if timestamp:
@@ -92,9 +96,26 @@ def document(
     return found
 
 
+def _relevant(
+    program: Program, changes: Iterable[Change], outputs: Iterable[OutputChange]
+) -> list[dict[str, Any]]:
+    return relevant_attributes(
+        program,
+        (
+            parsed(change.address, change.type_name).config
+            for change in changes
+            if change.action is not Action.NO_OP
+        ),
+        (output.name for output in outputs if output.action is not Action.NO_OP),
+    )
+
+
 def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     place = parsed(item.address, item.type_name)
-    return natural(place.module), place.mode != "data", natural(str(place))
+    # Terraform orders names as text, and only keys that are numbers by their value.
+    key = (place.key, "") if isinstance(place.key, int) else (-1, place.key or "")
+    kind = 2 if isinstance(place.key, str) else 1
+    return natural(place.module), place.mode != "data", place.type, place.name, kind, key
 
 
 def resource_change(change: Change, provider_name: str = PROVIDER_NAME) -> dict[str, Any]:
