@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -295,7 +296,9 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
     [
         ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),
         ("version: 1\naccept:\n- {address: a, reason: b, reason: c}", '"reason" is declared twice'),
-        ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "is not as it should be"),
+        ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("version: 1\naccept: " + "[" * 400_000, "nested too deeply"),
+        ("version: 1\naccept: " + "{a: " * 200_000, "nested too deeply"),
         ("version: true\naccept: []", "`version` is not 1"),
         ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
         ("version: 1\naccept: [{address: a, reason: b, expires: null}]", "no date"),
@@ -310,3 +313,28 @@ def test_what_would_mislead_or_grow_is_refused(tmp_path: Path, text: str, said: 
     path.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         read_baseline(path)
+
+
+def test_deep_nesting_is_refused_without_reading_all_of_it(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+
+    def steps(depth: int) -> int:
+        """Count the lines of Python that run while a baseline of this depth is read."""
+        path.write_text("version: 1\naccept: " + "[" * depth + "]" * depth)
+        count = 0
+
+        def step(*_: Any) -> Any:
+            nonlocal count
+            count += 1
+            return step
+
+        before = sys.gettrace()
+        sys.settrace(step)
+        try:
+            with pytest.raises(UserError, match="nested too deeply"):
+                read_baseline(path)
+        finally:
+            sys.settrace(before)
+        return count
+
+    assert steps(4000) < 1.5 * steps(500)

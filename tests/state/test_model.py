@@ -440,3 +440,39 @@ def test_a_state_of_another_shape_is_one_error(change: Callable[[dict[str, Any]]
         State.parse(spoiled(change), "s.tfstate")
     assert "s.tfstate" in str(caught.value)
     assert caught.value.remedy or "Nothing was changed" in str(caught.value)
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host: Host) -> None:
+    state = State.new("4a1f")
+    state.put(WEB, host(1))
+    before = state.to_bytes()
+    with pytest.raises(UserError, match=f"attributes of {WEB} are nested too deeply"):
+        state.put(WEB, host(1, knowledge=nested(5000)))
+    assert state.to_bytes() == before
+
+
+def test_a_state_nested_too_deeply_to_be_laid_out_is_one_clear_error() -> None:
+    # json reads this depth; the layout takes two frames of Python for each level.
+    deep = b"[" * 800 + b"]" * 800
+    data = b'{"version": 4, "lineage": "l", "resources": [], "x": ' + deep + b"}"
+    json.loads(data)
+    with pytest.raises(UserError, match=r"the\.tfstate cannot be read: it is nested too deeply"):
+        State.parse(data, "the.tfstate")
+
+
+def test_an_object_in_another_layout_is_changed_in_a_state_that_is_not(host: Host) -> None:
+    state = State.new("4a1f")
+    state.put(WEB, host(1))
+    as_terraform = state.to_bytes()
+    wide = b'\n          "schema_version"'
+    assert as_terraform.count(wide) == 1
+    found = State.parse(as_terraform.replace(wide, b'\n       "schema_version"'))
+    found.put(WEB, host(1))
+    assert found.to_bytes() == as_terraform

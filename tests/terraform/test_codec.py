@@ -198,6 +198,14 @@ def test_other_states_are_not_read(body: bytes) -> None:
         one(Kind.INTEGER).decode_state(body)
 
 
+@pytest.mark.parametrize("read", ["decode", "decode_state"])
+def test_values_nested_deeply_are_not_read(read: str) -> None:
+    body = b'{"it": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    given = body if read == "decode_state" else DynamicValue(json=body)
+    with pytest.raises(CodecError, match="unreadable"):
+        getattr(one(Kind.STRING), read)(given)
+
+
 def test_no_message_quotes_a_value() -> None:
     with pytest.raises(CodecError) as problem:
         one(Kind.INTEGER).encode({"it": "svc_ak_0"})

@@ -18,6 +18,7 @@ from opsconsole.errors import UserError
 FILE_NAME: Final = ".opsconsole-drift.yml"
 VERSION: Final = 1
 MAX_BYTES: Final = 2**20
+MAX_DEPTH: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
 _BUCKETS = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
@@ -161,6 +162,8 @@ def read_baseline(path: Path) -> Baseline:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
+        if _depth_exceeds(data, MAX_DEPTH):
+            raise _wrong(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
     except OSError as problem:
         raise UserError(
@@ -188,7 +191,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """YAML without what would make a file mean something else than it shows.
 
     A key that is there twice would silently lose its first value; merge keys can grow without
-    bound. The loader in C, where there is one, reads deep nesting in linear time.
+    bound.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -201,6 +204,23 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             raise yaml.YAMLError(f'line {line}: the key "{twice}" is declared twice')
         found: dict[Any, Any] = super().construct_mapping(node, deep)
         return found
+
+
+def _depth_exceeds(data: bytes, limit: int) -> bool:
+    """Tell whether YAML is nested beyond `limit`; reads no further than it must to know.
+
+    The loader in C calls itself for each level without a bound, and ends the process when the
+    stack is full. Its events need no stack.
+    """
+    depth = 0
+    for event in yaml.parse(data, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > limit:
+            return True
+    return False
 
 
 def _wrong(path: Path, why: str) -> UserError:
