@@ -16,6 +16,7 @@ from opsconsole.resources import AGENT, HOST
 pytestmark = pytest.mark.terraform
 
 LINUX = {"specialty_id": "${opsconsole_specialty.linux.id}"}
+HOSTS = {"gate-0", "gate-1", "bare", "whole"}
 SELECTED = ("id", "org_id", "deletion_policy")
 
 
@@ -79,7 +80,7 @@ def test_apply_plan_refresh_destroy(
     apply(engine, console)
     engine.plan_run(expect={0})
     engine.plan_run("-refresh-only", expect={0})
-    assert {row["name"] for row in console.rows("hosts")} == {"gate-0", "gate-1", "bare", "whole"}
+    assert {row["name"] for row in console.rows("hosts")} == HOSTS
     assert len(console.rows("agents")) == 2
 
     destroy(engine, console)
@@ -89,16 +90,23 @@ def test_apply_plan_refresh_destroy(
 
 
 def apply(engine: Terraform, console: Emulator) -> None:
-    """Apply; a console that imports on a dry run takes one wave of hosts in each run."""
+    """Apply; a console that imports on a dry run takes one request of hosts in each run.
+
+    Which hosts go into one request is up to the order in which Terraform asks for them.
+    """
     if console.profile.honours_dry_run:
         assert engine.apply().errors == []
         return
-    first = engine.apply(expect={1})
-    assert {error["summary"] for error in first.errors} == {
-        "The console's answer to a dry run did not say dry_run: true, so its rows count as imported"
-    }
-    assert all("tainted" not in str(item) for item in engine.state()["resources"])
-    engine.apply()
+    runs = 1
+    while (run := engine.apply(expect={0, 1})).code:
+        assert {error["summary"] for error in run.errors} == {
+            "The console's answer to a dry run did not say dry_run: true, so its rows count as "
+            "imported"
+        }
+        assert all("tainted" not in str(item) for item in engine.state()["resources"])
+        runs += 1
+        assert runs <= len(HOSTS)
+    assert runs > 1
 
 
 def destroy(engine: Terraform, console: Emulator) -> None:

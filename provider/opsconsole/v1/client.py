@@ -162,9 +162,11 @@ class Client:
         while True:
             reply: Reply | None = None
             asked: float | None = None
+            was_answered = False
             turn = Turn(self._shared_limiter().large_answers)
             try:
                 reply = await self._exchange(operation, url, content_type, content, turn)
+                was_answered = True
                 asked = retry_after(reply.headers) if reply.status >= 400 else None
                 return self._shaped(operation, reply, shape)
             except ConsoleError as problem:
@@ -180,7 +182,7 @@ class Client:
             if not isinstance(failed, TooManyRequests):
                 tried += 1
                 await self._wait_to_repeat(operation, failed, asked, tried, repeatable=safe)
-            elif not self._is_worth_waiting(failed, asked or 0.0):
+            elif not was_answered or not self._is_worth_waiting(failed, asked or 0.0):
                 raise failed
 
     async def _wait_to_repeat(
