@@ -179,8 +179,14 @@ def test_a_bound_is_not_caught_by_try(start: Start) -> None:
 def test_numbers_and_depth_of_files_have_bounds(
     start: Start, write_program: Callable[..., Path], name: str, path: str
 ) -> None:
-    with pytest.raises(UserError) as caught:
-        start(f'{{"locals": {{"a": {path}}}}}')
+    # Some test libraries raise Python's limit for the whole process.
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        with pytest.raises(UserError) as caught:
+            start(f'{{"locals": {{"a": {path}}}}}')
+    finally:
+        sys.setrecursionlimit(limit)
     assert "main.tf.json: " in str(caught.value)
 
 

@@ -57,9 +57,10 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         },
         {
             ("refused", "complete"): (
-                "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized not_found conflict "
+                "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized conflict "
                 "too_large other_object redirect_other"
             ),
+            ("warned", "complete"): "not_found",
             ("complete", "complete"): "PASSING ids_crossed",
         },
     ),
