@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from opsconsole.cli.signals import SIGNALS
+from opsconsole.held_signals import SIGNALS
 
 Result = TypeVar("Result")
 

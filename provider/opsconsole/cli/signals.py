@@ -8,9 +8,7 @@ from __future__ import annotations
 import signal
 from types import FrameType
 
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+from opsconsole.held_signals import SIGNALS
 
 
 def end_on_signals() -> None:

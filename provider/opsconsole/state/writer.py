@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.held_signals import held_signals
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.cadence import Cadence
 from opsconsole.state.journal import Journal
@@ -86,7 +87,8 @@ class StateSession:
         Raises:
             UserError: The journal cannot be written.
         """
-        self._started().flush_now()
+        with held_signals():
+            self._started().flush_now()
 
     def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
@@ -193,6 +195,10 @@ class StateSession:
             UserError: State cannot be written. The journal then stays, and the error names what
                 not even the journal holds.
         """
+        with held_signals():
+            self._close()
+
+    def _close(self) -> None:
         if self._closed:
             return
         self._closed = True

@@ -1,0 +1,50 @@
+"""Holding signals back while something must not be cut off: closing a state, beginning a journal.
+
+Python raises KeyboardInterrupt between any two steps, and so in the middle of a clean-up.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""The signals that end a command."""
+
+_INSISTENT = 3
+"""So many signals cut even a clean-up off: it may wait for a server that does not answer."""
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Deliver a signal that comes within the block after it, once; the third is heard at once.
+
+    Only the main thread gets signals; in any other the block is run as it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+        if len(arrived) >= _INSISTENT:
+            raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    # None stands for a handler that is not Python's, which cannot be put back.
+    taken = [number for number in SIGNALS if before[number] is not None]
+    for number in taken:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+        if arrived:
+            signal.raise_signal(arrived[0])
