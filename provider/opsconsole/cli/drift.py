@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
+from opsconsole.drift.shards import Shard, read_shard
 from opsconsole.drift.unmanaged import COUNTED, KINDS
+from opsconsole.errors import UserError
 from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
@@ -108,6 +111,21 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help=f"which unmanaged objects count as drift: {', '.join(KINDS)}, several with a "
         f"comma between, or none (default {','.join(COUNTED)})",
     )
+    option(
+        group,
+        "shard",
+        type=_shard,
+        metavar="K/N",
+        help="check only the stacks of share K of N, chosen by a hash of their names; "
+        "`opsconsole drift merge REPORT…` makes one report of the JSON reports of all shares",
+    )
+
+
+def _shard(text: str) -> Shard:
+    try:
+        return read_shard(text)
+    except UserError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -151,6 +169,8 @@ def run(args: argparse.Namespace) -> int:
     """
     targets: list[Target] = args.format or ([] if args.watch else [Target("terminal")])
     check_targets(targets)
+    if args.places[:1] == [Path("merge")]:
+        return _merge(args.places[1:], args, targets)
     if args.watch:
         from opsconsole.cli.drift_watch import watch
 
@@ -158,6 +178,19 @@ def run(args: argparse.Namespace) -> int:
     with make_runner() as runner:
         report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
     write_all(report, targets, colour=has_colour(args), anchor=anchor(args))
+    return judge(report).outcome.value
+
+
+def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Target]) -> int:
+    from opsconsole.drift.merging import merged
+    from opsconsole.reports.drift_reading import read_report
+
+    if args.watch or args.shard:
+        raise UserError("`drift merge` takes reports, and neither --watch nor --shard.")
+    if not files:
+        raise UserError("`drift merge` names no report.", "Write opsconsole drift merge REPORT…")
+    report = merged([read_report(file) for file in files])
+    write_all(report, targets or [Target("terminal")], colour=has_colour(args), anchor="")
     return judge(report).outcome.value
 
 
@@ -181,9 +214,11 @@ async def checked(
         min_coverage=args.min_coverage,
         baseline=_baseline(args.baseline),
         counted=args.count_unmanaged,
+        shard=args.shard,
     )
     found = find_stacks(args, run_app=run_app)
-    report = await check(found.stacks, options, os.environ, on_stop)
+    stacks = [item for item in found.stacks if args.shard is None or args.shard.takes(item.name)]
+    report = await check(stacks, options, os.environ, on_stop)
     return replace(report, diagnostics=(*found.diagnostics, *report.diagnostics))
 
 

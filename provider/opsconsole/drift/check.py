@@ -6,6 +6,7 @@ an operator has named.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,9 @@ from opsconsole.drift.consoles import Consoles, StackSettings, method_of, open_f
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
-from opsconsole.drift.reading import Read, absent, read_stack, rewritten
-from opsconsole.drift.report import DriftReport, Finding
+from opsconsole.drift.reading import Read, absent, has_no_state, read_stack, rewritten
+from opsconsole.drift.report import DriftReport, Finding, Managed, Share
+from opsconsole.drift.shards import Shard
 from opsconsole.drift.stack import Held, Stack
 from opsconsole.drift.unmanaged import COUNTED, KINDS, cut_short, unmanaged
 from opsconsole.errors import UserError
@@ -50,6 +52,7 @@ class CheckOptions:
         baseline: Drift that is accepted.
         counted: Kinds of unmanaged objects that count as drift, of `unmanaged.KINDS`.
         root: The directory that places are told relative to.
+        shard: Which share of all stacks these are; None: they are all.
     """
 
     read_only: bool = False
@@ -57,6 +60,7 @@ class CheckOptions:
     baseline: Baseline = field(default_factory=Baseline)
     counted: Collection[str] = COUNTED
     root: Path = field(default_factory=Path.cwd)
+    shard: Shard | None = None
 
 
 async def check(
@@ -112,9 +116,20 @@ class _Check:
         findings = self._located(findings)
         certain = len(read) == len(self._stacks)
         now = datetime.now(UTC)
+        listed = self._all_listed(held, outcomes)
+        before = findings
         findings, baseline = options.baseline.applied(
-            findings, now.date(), certain=certain, listed=self._all_listed(held, outcomes)
+            before, now.date(), certain=certain, listed=listed
         )
+        share = None
+        if options.shard is not None:
+            # What this shard does not use, another may: the merge of all tells.
+            _, sure = options.baseline.applied(before, now.date(), certain=False)
+            unused = tuple(item.entry for item in baseline if item not in sure)
+            nowhere = sum(map(has_no_state, read))
+            stacks = len(self._stacks)
+            share = Share(options.shard, self._managed(held), unused, stacks, nowhere)
+            baseline = sure
         if any(finding.is_drift for finding in findings):
             self._told += (item for found in read for item in rewritten(found))
         told = problems(
@@ -135,7 +150,27 @@ class _Check:
             time.monotonic() - started,
             REQUIRED,
             options.min_coverage,
+            share,
         )
+
+    def _managed(self, held: Sequence[Held]) -> tuple[Managed, ...]:
+        """Return what these states manage, for the merge with other shards."""
+        return tuple(
+            Managed(
+                self._digest_of(self._console_of[item.known.address]),
+                item.known.type_name,
+                _id_of(item),
+            )
+            for item in held
+        )
+
+    def _digest_of(self, key: str) -> str:
+        """Return a digest of a console's address; the address itself is no matter of a report."""
+        lifecycle = self.consoles.lifecycles.get(key)
+        if lifecycle is None:
+            return ""
+        base_url = lifecycle.session.settings.base_url
+        return hashlib.sha256(base_url.encode()).hexdigest()[:16]
 
     def _read_states(self) -> list[Read]:
         found: list[Read] = []
@@ -147,7 +182,7 @@ class _Check:
                 continue
             found.append(read)
             self._told += told
-        self._told += absent(found)
+        self._told += absent(found, whole=self._options.shard is None)
         return found
 
     async def _refreshed(self, read: Sequence[Read]) -> dict[str, Outcome | None]:
@@ -235,8 +270,10 @@ class _Check:
         cut = [*cut_short(session, counted, listed)]
         self._told += cut
         self._cut = self._cut or bool(cut)
+        sharded = self._options.shard is not None
+        where = self._digest_of(key) if sharded else ""
         return [
-            finding
+            replace(finding, undecided=sharded, console=where)
             for finding in unmanaged(items, managed, session, counted, listed)
             if self._first_sight(finding, session.settings.base_url)
         ]
@@ -268,6 +305,14 @@ class _Check:
             declared[finding.stack].located(finding) if finding.stack in declared else finding
             for finding in findings
         ]
+
+
+def _id_of(item: Held) -> str:
+    """Return the console's id of an object, as that of an unmanaged one is told."""
+    before = item.known.before
+    if item.known.type_name == AGENT_PLUGIN.type_name:
+        return f"{before['agent_id']}/{before['plugin_id']}"
+    return str(before["id"])
 
 
 def _by_id(held: Sequence[Held], type_name: str) -> dict[str, str]:

@@ -73,8 +73,16 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def absent(read: Sequence[Read]) -> Iterator[Diagnostic]:
+def has_no_state(found: Read) -> bool:
+    """Tell whether a stack's program was never applied, and the check does not ask for that."""
+    stack = found.stack
+    return found.absent and stack.program is not None and not stack.pending
+
+
+def absent(read: Sequence[Read], *, whole: bool = True) -> Iterator[Diagnostic]:
     """Tell of states that are not there; where a program has none at all, nothing can be told.
+
+    Of a part of a program's stacks (not `whole`) the merge of all parts tells that.
 
     Nor can anything be told of an empty file: a write that a full disk cut short leaves one.
     """
@@ -86,9 +94,7 @@ def absent(read: Sequence[Read]) -> Iterator[Diagnostic]:
                 "Restore it from its backup, or remove it.",
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
-    nothing = len(stacks) == len(read) and all(
-        stack.program is not None and not stack.pending for stack in stacks
-    )
+    nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so nothing of it was checked",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from opsconsole.diagnostics import Diagnostic
+from opsconsole.drift.shards import Shard
 from opsconsole.values import Attributes, Value
 
 
@@ -63,6 +64,8 @@ class Finding:
         unobserved: Attributes that this check could not see.
         counted: Whether it counts where its bucket is drift; false for unmanaged objects that are
             shown only.
+        console: For UNMANAGED in a sharded check: which console it is on, as in `Managed`.
+        undecided: Unmanaged as far as one shard can tell; merging the shards decides.
     """
 
     stack: str
@@ -79,11 +82,14 @@ class Finding:
     values: Attributes = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()
     counted: bool = True
+    console: str = ""
+    undecided: bool = False
 
     @property
     def is_drift(self) -> bool:
-        """Whether it counts as drift: no baseline entry accepts it."""
-        return self.bucket.is_drift and self.counted and not self.accepted
+        """Whether it counts as drift: it is decided, and no baseline entry accepts it."""
+        counts = self.counted and not self.undecided and not self.accepted
+        return self.bucket.is_drift and counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,40 @@ class BaselineProblem:
 
     entry: str
     problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """An object that a state manages.
+
+    Attributes:
+        console: A digest of the console's address; empty: no console could be told.
+        type_name: Terraform type name.
+        id: The console's id; of an attachment `AGENT/PLUGIN`, as unmanaged ones are named.
+    """
+
+    console: str
+    type_name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a sharded check says to the checks of the other shards.
+
+    Attributes:
+        shard: Which it is.
+        managed: What its states manage.
+        unused: Entries of the baseline that nothing of this shard matched.
+        stacks: How many stacks it has.
+        absent: How many of them have a program and no state.
+    """
+
+    shard: Shard
+    managed: tuple[Managed, ...] = ()
+    unused: tuple[str, ...] = ()
+    stacks: int = 0
+    absent: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +149,7 @@ class DriftReport:
         seconds: How long the check took.
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
+        share: Where it is the report of one shard: what the merge of all needs.
     """
 
     findings: tuple[Finding, ...]
@@ -121,6 +162,7 @@ class DriftReport:
     seconds: float = 0.0
     required: Sequence[str] = ()
     min_coverage: float = 100.0
+    share: Share | None = None
 
     @property
     def counts(self) -> Mapping[Bucket, int]:

@@ -9,11 +9,11 @@ import json
 from typing import Any, Final
 
 from opsconsole import __version__
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Share
 from opsconsole.reports.verdict import judge
 
 FORMAT: Final = "opsconsole-drift"
-FORMAT_VERSION: Final = "1.0"
+FORMAT_VERSION: Final = "1.1"
 
 
 def render(report: DriftReport) -> str:
@@ -24,6 +24,7 @@ def render(report: DriftReport) -> str:
 def document(report: DriftReport) -> dict[str, Any]:
     """Return the report as the JSON value that `render` prints."""
     verdict = judge(report)
+    share = report.share
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -51,6 +52,18 @@ def document(report: DriftReport) -> dict[str, Any]:
             for item in report.diagnostics
         ],
         "calls": dict(report.calls),
+        **({} if share is None else {"shard": _share(share)}),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "number": share.shard.number,
+        "count": share.shard.count,
+        "managed": [[item.console, item.type_name, item.id] for item in share.managed],
+        "baseline_unused": list(share.unused),
+        "stacks": share.stacks,
+        "stacks_without_state": share.absent,
     }
 
 
@@ -87,6 +100,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "location": finding.location,
         "differences": [_difference(item) for item in finding.differences],
         "unobserved": list(finding.unobserved),
+        **({"undecided": True, "console": finding.console} if finding.undecided else {}),
     }
 
 

@@ -58,6 +58,18 @@ BUCKET_SIGNS = {
 
 
 def judge(report: DriftReport) -> Verdict:
+    """Say what the report comes to; of one shard, that unmanaged objects are not decided yet."""
+    verdict = _judge(report)
+    if report.share is None:
+        return verdict
+    note = (
+        f" This is shard {report.share.shard}: unmanaged objects count once "
+        "`opsconsole drift merge` has the reports of all shards."
+    )
+    return Verdict(verdict.outcome, verdict.headline, verdict.explanation + note)
+
+
+def _judge(report: DriftReport) -> Verdict:
     """Say what the report comes to.
 
     That something could not be told outweighs drift, and drift that was seen is named all the

@@ -1,0 +1,121 @@
+"""One report of the reports of all shards: what another shard manages is not unmanaged. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.drift.report import (
+    BaselineProblem,
+    Bucket,
+    DriftReport,
+    Finding,
+    Managed,
+    Share,
+)
+from opsconsole.errors import UserError
+
+
+def merged(reports: Sequence[DriftReport]) -> DriftReport:
+    """Return the report of all shards together.
+
+    A shard whose report is missing is an error of the merged report, and nothing is then called
+    unmanaged for certain: it stays shown and does not count.
+
+    Raises:
+        UserError: A report is of no shard, one shard is there twice, or they are shares of
+            different numbers.
+    """
+    shares = [item.share for item in reports if item.share is not None]
+    if len(shares) < len(reports):
+        raise UserError(
+            "A report to merge is not of a shard, so it does not say what its states manage.",
+            "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
+        )
+    missing = _missing(shares)
+    findings = list(_findings(reports, shares, complete=not missing))
+    return DriftReport(
+        tuple(sorted(findings, key=lambda item: item.stack)),
+        min(item.checked_at for item in reports),
+        all(item.read_only for item in reports),
+        " ".join(dict.fromkeys(item.method for item in reports if item.method)),
+        (
+            *missing,
+            *_nothing(shares),
+            *dict.fromkeys(told for item in reports for told in item.diagnostics),
+        ),
+        _baseline(reports, shares, certain=not missing),
+        sum((Counter(item.calls) for item in reports), Counter()),
+        sum(item.seconds for item in reports),
+        tuple(dict.fromkeys(name for item in reports for name in item.required)),
+        max(item.min_coverage for item in reports),
+    )
+
+
+def _missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
+    counts = {share.shard.count for share in shares}
+    if len(counts) > 1:
+        said = ", ".join(str(share.shard) for share in shares)
+        raise UserError(
+            f"The reports are not shares of one whole: {said}.",
+            "Merge reports that were made with one N of --shard K/N.",
+        )
+    numbers = Counter(share.shard.number for share in shares)
+    twice = [number for number, times in numbers.items() if times > 1]
+    if twice:
+        raise UserError(
+            f"There are two reports of shard {twice[0]}/{counts.pop()}.", "Name each report once."
+        )
+    [count] = counts
+    absent = [str(number) for number in range(1, count + 1) if number not in numbers]
+    if not absent:
+        return ()
+    which = f"{', '.join(absent[:10])}{' and more' if len(absent) > 10 else ''}"
+    return (
+        error(
+            f"{len(absent)} of {count} shards have no report: {which}",
+            "Their stacks were not checked, and what they manage is not known. Run them again.",
+        ),
+    )
+
+
+def _nothing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
+    stacks = sum(share.stacks for share in shares)
+    if not stacks or sum(share.absent for share in shares) < stacks:
+        return ()
+    why = "Look whether the places that their backends name are those where they were applied."
+    return (error("No stack of any shard has a state, so nothing was checked", why),)
+
+
+def _findings(
+    reports: Sequence[DriftReport], shares: Iterable[Share], *, complete: bool
+) -> Iterator[Finding]:
+    managed = {item for share in shares for item in share.managed}
+    seen: set[Managed] = set()
+    for finding in (item for report in reports for item in report.findings):
+        if finding.bucket is not Bucket.UNMANAGED:
+            yield finding
+            continue
+        what = Managed(finding.console, finding.type_name, finding.id)
+        # What belongs to no console that could be told may belong to this one.
+        if what in seen or what in managed or replace(what, console="") in managed:
+            continue
+        seen.add(what)
+        yield replace(finding, undecided=not complete)
+
+
+def _baseline(
+    reports: Sequence[DriftReport], shares: Sequence[Share], *, certain: bool
+) -> tuple[BaselineProblem, ...]:
+    problems = list(dict.fromkeys(item for report in reports for item in report.baseline))
+    if certain:
+        # A shard that could not tell names none, so an entry is unused only if every shard says so.
+        common = set.intersection(*(set(share.unused) for share in shares))
+        problems += [
+            BaselineProblem(entry, "unused: there is no such drift")
+            for entry in shares[0].unused
+            if entry in common
+        ]
+    return tuple(problems)

@@ -1,0 +1,183 @@
+"""Shards of a check on several machines, and the one report that is merged of theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from opsconsole.cli.main import main
+from opsconsole.drift.shards import Shard, read_shard
+from opsconsole.emulator.handle import Emulator
+from opsconsole.errors import UserError
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"
+NAMES = ("alpha", "beta", "gamma", "delta")
+KEYS = dict(zip(NAMES, ("linux-server", "database", "network", "identity"), strict=True))
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Run `opsconsole`; return its exit code and all that it wrote."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            code: Any = main(words)
+        except SystemExit as exit:
+            code = exit.code
+    return code, out.getvalue()
+
+
+@pytest.fixture
+def console(
+    console_of: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Emulator]:
+    """Four states, each of a specialty and a host with an agent, applied."""
+    console = console_of("default")
+    for name, value in console.environment.items():
+        monkeypatch.setenv(name, value)
+    for name in NAMES:
+        folder = tmp_path / "programs" / name
+        folder.mkdir(parents=True)
+        agent = {"name": name, "host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
+        resources = {
+            "opsconsole_specialty": {"s": {"key": KEYS[name]}},
+            "opsconsole_host": {"h": {"name": name}},
+            "opsconsole_agent": {"a": agent},
+        }
+        state = tmp_path / "states" / f"terraform.{name}.tfstate"
+        state.parent.mkdir(exist_ok=True)
+        program = {
+            "terraform": {
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+                "backend": {"local": {"path": str(state)}},
+            },
+            "resource": resources,
+        }
+        (folder / "main.tf.json").write_text(json.dumps(program))
+        monkeypatch.chdir(folder)
+        code, said = run("apply", "-auto-approve")
+        assert code == 0, said
+    monkeypatch.chdir(tmp_path)
+    yield console
+
+
+def shards(count: int, expect: int = 0, *words: str) -> list[str]:
+    """Check every shard; return the names of the reports."""
+    names = []
+    for number in range(1, count + 1):
+        name = f"{number}.json"
+        which = ("--shard", f"{number}/{count}", "--format", f"json={name}", *words)
+        code, said = run("drift", "states", *which)
+        assert code == expect, said
+        jsonschema.validate(json.loads(Path(name).read_text()), json.loads(SCHEMA.read_text()))
+        names.append(name)
+    return names
+
+
+def merged(*reports: str, expect: int) -> Any:
+    code, said = run("drift", "merge", *reports, "--format=json=all.json", "--format=html=all.html")
+    assert code == expect, said
+    document = json.loads(Path("all.json").read_text())
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    return document
+
+
+def key_of(finding: dict[str, Any]) -> tuple[str, ...]:
+    return finding["stack"], finding["address"], finding["bucket"]
+
+
+COUNTED = "--count-unmanaged=plugins,specialties"
+
+
+def test_a_merge_says_what_a_check_of_all_says(console: Emulator) -> None:
+    whole_code, said = run("drift", "states", COUNTED, "--format=json=whole.json")
+    whole = json.loads(Path("whole.json").read_text())
+    reports = shards(3, 0, COUNTED)
+    document = merged(*reports, expect=whole_code)
+    assert sorted({key_of(item)[1:] for item in document["findings"]}) == sorted(
+        {key_of(item)[1:] for item in whole["findings"]}
+    ), said
+    assert document["summary"]["buckets"] == whole["summary"]["buckets"]
+    assert document["summary"]["drifted"] == whole["summary"]["drifted"]
+    seen = [item for name in reports for item in json.loads(Path(name).read_text())["findings"]]
+    shown = {item["label"] for item in seen if item["bucket"] == "unmanaged"}
+    assert shown & set(KEYS.values()), "a shard sees what another shard manages"
+
+
+def test_each_stack_is_in_one_shard(console: Emulator) -> None:
+    found = [
+        {
+            item["stack"]
+            for item in json.loads(Path(name).read_text())["findings"]
+            if item["bucket"] != "unmanaged"
+        }
+        for name in shards(2)
+    ]
+    assert found[0] | found[1] == set(NAMES)
+    assert not found[0] & found[1]
+
+
+def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
+    [host] = [row for row in console.rows("hosts") if row["name"] == "beta"]
+    console.change("hosts", host["id"], private_ip="10.9.9.9", tags=["x", "y"])
+    for number in (1, 2):
+        which = ("--shard", f"{number}/2", f"--format=json={number}.json")
+        assert run("drift", "states", *which)[0] == (2 if Shard(number, 2).takes("beta") else 0)
+    document = merged("2.json", "1.json", expect=2)
+    assert [item["stack"] for item in document["findings"] if item["bucket"] == "changed"] == [
+        "beta"
+    ]
+    assert "beta" in Path("all.html").read_text()
+    for name in ("terminal", "markdown", "junit", "sarif", "prometheus"):
+        code, said = run("drift", "merge", "1.json", "2.json", f"--format={name}")
+        assert code == 2
+        assert "beta" in said
+
+
+def test_a_shard_without_a_report_cannot_be_told(console: Emulator) -> None:
+    reports = shards(3, 0, COUNTED)
+    document = merged(*reports[:2], expect=1)
+    assert "1 of 3 shards have no report: 3" in document["diagnostics"][0]["summary"]
+    assert document["summary"]["drifted"] == 0
+
+
+def test_reports_that_do_not_belong_together_are_refused(console: Emulator) -> None:
+    [one, _] = shards(2)
+    assert "two reports of shard 1/2" in run("drift", "merge", one, one)[1]
+    Path(one).rename("other.json")
+    shards(3)
+    code, said = run("drift", "merge", "other.json", "2.json")
+    assert code == 1
+    assert "not shares of one whole" in said
+    run("drift", "states", "--format=json=plain.json")
+    assert "not of a shard" in run("drift", "merge", "plain.json")[1]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "opsconsole-drift"}', "{broken"])
+def test_what_is_no_report_is_one_error(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    code, said = run("drift", "merge", str(file))
+    assert code == 1
+    assert "is not a drift report" in said
+    assert "Traceback" not in said
+
+
+def test_a_shard_does_not_depend_on_other_stacks() -> None:
+    assert [Shard(1, 1).takes(name) for name in NAMES] == [True] * 4
+    assert [number for name in NAMES for number in (1, 2, 3) if Shard(number, 3).takes(name)] == [
+        next(n for n in (1, 2, 3) if Shard(n, 3).takes(name)) for name in NAMES
+    ]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="is no shard"):
+        read_shard(text)
+    assert run("drift", f"--shard={text}")[0] == 1
