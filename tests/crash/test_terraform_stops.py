@@ -85,7 +85,7 @@ def test_terraform_stops_and_a_second_run_converges(
             scene.put_back("before")
             there, output = stop_at(scene, at, number, word, when)
             assert "Traceback" not in output, output
-            scene.check_nothing_is_lost()
+            scene.check_nothing_is_lost(output)
             left = scene.unsettled()
             assert not left, f"request {at}: {left}\n{output}"
             again = scene.terraform.destroy if word == "destroy" else scene.terraform.apply

@@ -287,6 +287,9 @@ class AgentLifecycle(OneByOne):
             self.session.gone_agents.add(prior["id"])
             return Outcome(None)
         if not memory.kept:
+            if self.session.stopped:
+                # The deletion of its host, which archives it, is not begun any more.
+                return Outcome(prior, request.private, begun=False)
             known = _known(prior, request.address)
             self.session.released[known.id] = known
             self.session.meet([known])

@@ -70,6 +70,7 @@ class Lifecycle:
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
+        self.session.stopped = True
         self._client.stop()
 
     async def close(self) -> None:

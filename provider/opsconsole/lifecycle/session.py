@@ -115,6 +115,7 @@ class Session:
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         held_hosts: Host id to the name of the resource that holds it.
+        stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
         host_read_accepted: Whether it has accepted one.
         unreadable_hosts: Ids of hosts whose empty update it refused.
@@ -138,6 +139,7 @@ class Session:
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
     held_hosts: dict[str, str] = field(default_factory=dict)
+    stopped: bool = False
     host_reading_refused: bool = False
     host_read_accepted: bool = False
     unreadable_hosts: set[str] = field(default_factory=set)
