@@ -59,7 +59,8 @@ def refuse(console: Emulator, kind: str, name: str, **which: Any) -> None:
 def expected_at(kind: str, name: str) -> set[str]:
     """Return the attributes that the refusal speaks of; empty: the resource as a whole."""
     first, second = FIELDS.get(kind, ("plugin_id", "agent_id"))
-    if kind == "blacklisted_command" and REFUSALS[name]["status"] == 403:
+    # Only these codes speak of access, and so of the scope; the license has none.
+    if kind == "blacklisted_command" and name in ("forbidden", "denied"):
         return {"org_id"}
     return {"one": {first}, "many": {first, second}}.get(name, {""})
 
