@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from opsconsole.held_signals import SIGNALS
@@ -14,7 +16,12 @@ Result = TypeVar("Result")
 
 
 class Interrupts:
-    """The interrupts of one piece of work, and what each of them does."""
+    """The interrupts of one piece of work, and what each of them does.
+
+    Attributes:
+        count: Interrupts that came; a terminal that went away is none.
+        stopped: Whether the work was told to stop.
+    """
 
     def __init__(self, promise: str) -> None:
         """Know nothing to stop yet.
@@ -23,30 +30,57 @@ class Interrupts:
             promise: What happens to what is in flight, for the message after the first one.
         """
         self.count = 0
+        self.stopped = False
         self._promise = promise
+        # One that is gone does not say any more that it was a terminal.
+        self._terminals = [item.fileno() for item in (sys.stdout, sys.stderr) if item.isatty()]
         self._stops: list[Callable[[], None]] = []
         self._abandons: list[Callable[[], None]] = []
 
     def on_stop(self, stop: Callable[[], None]) -> None:
         """Call `stop` at the first interrupt; at once, where it has come already."""
         self._stops.append(stop)
-        if self.count:
+        if self.stopped:
             stop()
 
     def on_abandon(self, abandon: Callable[[], None]) -> None:
         """Call `abandon` at the second interrupt."""
         self._abandons.append(abandon)
 
-    def arrive(self) -> None:
-        """Take one interrupt."""
-        self.count += 1
-        if self.count == 1:
-            sys.stderr.write(f"\nInterrupted: {self._promise}. Press Ctrl-C again to stop now.\n")
-        elif self.count == 2:
-            sys.stderr.write("\nStopping now.\n")
+    def arrive(self, number: int) -> None:
+        """Take one signal.
+
+        A terminal that goes away sends SIGHUP more than once, and a program that ends its child
+        may send others beside it: only who asks for the second time is in a hurry.
+        """
+        hung_up = number == getattr(signal, "SIGHUP", None)
+        if hung_up:
+            _leave(self._terminals)
+        if not self.stopped:
+            self.stopped = True
+            for stop in self._stops:
+                stop()
+            _tell(f"\nInterrupted: {self._promise}. Press Ctrl-C again to stop now.\n")
+        self.count += not hung_up
+        if self.count == 2 and not hung_up:
+            for abandon in self._abandons:
+                abandon()
+            _tell("\nStopping now.\n")
+
+
+def _tell(text: str) -> None:
+    """Write to stderr, where somebody may still read it."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
         sys.stderr.flush()
-        for call in {1: self._stops, 2: self._abandons}.get(self.count, ()):
-            call()
+
+
+def _leave(terminals: Sequence[int]) -> None:
+    """Let what is still written to a terminal that is gone go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in terminals:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def run_stoppable(
@@ -76,7 +110,7 @@ def run_stoppable(
 
         interrupts.on_abandon(cancel)
         for number in SIGNALS:
-            loop.add_signal_handler(number, interrupts.arrive)
+            loop.add_signal_handler(number, interrupts.arrive, number)
         try:
             results.append(await task)
         except asyncio.CancelledError:
@@ -86,7 +120,7 @@ def run_stoppable(
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
                 # What follows an interrupt is the command's end, which none may cut off.
-                signal.signal(number, signal.SIG_IGN if interrupts.count else before[number])
+                signal.signal(number, signal.SIG_IGN if interrupts.stopped else before[number])
 
     runner.run(watched())
     if not results:
