@@ -17,6 +17,7 @@ from typing import NoReturn
 from opsconsole import __version__
 from opsconsole.cli import signals
 from opsconsole.errors import OpsconsoleError, Stopped
+from opsconsole.optional_packages import missing_package
 
 COMMANDS = {
     "plan": ("opsconsole.cli.plan", "show what applying the program would do"),
@@ -127,6 +128,9 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
     except Exception as unforeseen:
         if debug:
             _write_safely(traceback.format_exc())
+        if isinstance(unforeseen, ModuleNotFoundError) and (missing := missing_package(unforeseen)):
+            _write_safely(_told(missing))
+            return FAILED
         _write_safely(_surprise(unforeseen, debug, again))
         return FAILED
 

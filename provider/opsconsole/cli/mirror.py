@@ -43,6 +43,9 @@ exit 1
 
 _COMMAND = "terraform-provider-opsconsole"
 
+_IMPORTS = "import opsconsole.terraform.main, opsconsole.terraform.serving"
+"""What the provider imports before it serves; the second one needs the extra `terraform`."""
+
 _SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "OpenBSD": "openbsd"}
 _MACHINES = {
     "x86_64": "amd64",
@@ -128,7 +131,7 @@ def _launcher_text() -> str:
 
 
 def _check_import(python: str) -> None:
-    command = [python, *_PYTHON_FLAGS.split(), "-c", "import opsconsole.terraform.main"]
+    command = [python, *_PYTHON_FLAGS.split(), "-c", _IMPORTS]
     try:
         seen = subprocess.run(command, capture_output=True, text=True, cwd="/")
         said = seen.stderr.strip().splitlines() or [f"it exits with {seen.returncode}"]
@@ -138,7 +141,7 @@ def _check_import(python: str) -> None:
     if problem:
         raise UserError(
             f"{python} cannot start the provider: {problem}.",
-            "Install opsconsole into a virtual environment, and run its `opsconsole`.",
+            "Install 'opsconsole[terraform]' into a virtual environment, and run its `opsconsole`.",
         )
 
 

@@ -1,0 +1,97 @@
+"""What the installed package says of itself: version, license, types, and its optional parts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+import opsconsole
+from opsconsole.optional_packages import missing_package
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("provider/opsconsole", "constructs/opsconsole_cdktf", "constructs/opsconsole_cdktn")
+TYPED = """\
+from opsconsole.emulator.running import serve
+
+with serve() as console:
+    address: str = console.base_url
+    port: int = console.base_url
+"""
+
+
+def test_the_version_comes_from_one_place() -> None:
+    assert metadata("opsconsole")["Version"] == opsconsole.__version__
+    assert "version = " not in (ROOT / "pyproject.toml").read_text().partition("[tool")[0]
+
+
+def test_every_document_names_this_version() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.*")]
+    form = re.compile(r"opsconsole(?:==|:|-|_)v?(\d+\.\d+\.\d+)")
+    named = {
+        (str(page.relative_to(ROOT)), version)
+        for page in pages
+        if page.is_file()
+        for version in form.findall(page.read_text("utf-8"))
+    }
+    assert named
+    assert {item for item in named if item[1] != opsconsole.__version__} == set()
+
+
+def test_the_license_is_named_and_shipped() -> None:
+    said = metadata("opsconsole")
+    assert said["License-Expression"] == "Apache-2.0"
+    assert said.get_all("License-File") == ["LICENSE", "NOTICE"]
+    assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_package_says_that_it_is_typed() -> None:
+    assert [name for name in PACKAGES if not (ROOT / name / "py.typed").is_file()] == []
+
+
+def test_a_strict_type_checker_sees_the_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "program.py").write_text(TYPED)
+    monkeypatch.chdir(tmp_path)
+    output, problems, _ = api.run(["--strict", "--no-pretty", "program.py"])
+    assert problems == ""
+    errors = re.findall(r"^program\.py:(\d+): error: .*\[([\w-]+)\]$", output, re.MULTILINE)
+    assert errors == [("5", "assignment")], output
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "command"),
+    [
+        ("starlette", "emulator", "'emulator', '--seconds', '0'"),
+        ("grpclib", "terraform", "'provider', 'install', '--plugin-dir', 'mirror'"),
+    ],
+)
+def test_a_command_names_the_extra_that_it_misses(
+    package: str, extra: str, command: str, tmp_path: Path
+) -> None:
+    # None in sys.modules is Python's own way to make an import fail as if nothing were there.
+    program = f"""\
+import sys
+sys.modules[{package!r}] = None
+from opsconsole.cli import mirror
+from opsconsole.cli.main import main
+mirror._IMPORTS = "import sys; sys.modules[{package!r}] = None; " + mirror._IMPORTS
+sys.exit(main([{command}]))
+"""
+    seen = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert seen.returncode == 1
+    assert f"'opsconsole[{extra}]'" in seen.stderr
+    assert package in seen.stderr
+    assert "Traceback" not in seen.stderr
+
+
+def test_a_package_of_no_extra_gets_no_advice() -> None:
+    assert missing_package(ModuleNotFoundError("No module named 'x'", name="x")) is None
