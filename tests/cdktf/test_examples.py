@@ -52,7 +52,7 @@ def test_an_example_declares_what_it_is_about(program, tmp_path, monkeypatch) ->
 
 
 def test_the_program_in_the_guide_runs(tmp_path, monkeypatch) -> None:
-    guide = (ROOT / "docs" / "constructs.md").read_text("utf-8")
+    guide = (ROOT / "docs" / "guides" / "constructs.md").read_text("utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     source = tmp_path / "main.py"
     source.write_text(program, "utf-8")

@@ -1,4 +1,4 @@
-"""What docs/drift.md shows is what the command takes."""
+"""What docs/guides/drift.md shows is what the command takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opsconsole.drift.unmanaged import KINDS
 from opsconsole.reports.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/drift.md").read_text()
+PAGE = (ROOT / "docs/guides/drift.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

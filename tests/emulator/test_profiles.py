@@ -13,7 +13,7 @@ from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES, match
 from opsconsole.emulator.switches import switches, with_switches
 
-DOCS = Path(__file__).parents[2] / "docs" / "emulator.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"
 
 
 def values_used(name: str) -> list[Any]:

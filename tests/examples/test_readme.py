@@ -42,9 +42,3 @@ def test_the_program_is_deployed(
 def test_every_command_of_make_is_there() -> None:
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"make (\w+)", README)) <= set(targets)
-
-
-def test_every_linked_page_is_there() -> None:
-    linked = re.findall(r"\]\((?!https?://)([^)#]+)", README)
-    assert linked
-    assert [page for page in linked if not (ROOT / page).exists()] == []

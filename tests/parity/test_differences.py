@@ -17,7 +17,7 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
 from worlds import World, actions
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "native.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"
 HEADING = "### Where it does other than Terraform"
 
 Worlds = Callable[[Emulator], World]

@@ -22,7 +22,10 @@ MAX_DEPTH: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
 _BUCKETS = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
-_REMEDY = "docs/drift.md shows what an entry holds, docs/schemas has its JSON Schema."
+_REMEDY = (
+    "The file holds `version: 1` and a list `accept`. An entry holds `address` and `reason`, "
+    "and may hold `attribute`, `bucket`, `stack` and `expires` (YYYY-MM-DD)."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ EXTRA_OPERATIONS = (
 class Profile:
     """One console that the document allows. Every attribute but the first two is a switch.
 
-    Attributes are explained in groups; `docs/emulator.md` lists them with their meaning.
+    Attributes are explained in groups; `docs/guides/emulator.md` lists them with their meaning.
     """
 
     name: str

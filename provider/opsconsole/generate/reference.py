@@ -157,7 +157,7 @@ def reference_files(root: Path) -> dict[str, str]:
     Args:
         root: The checkout, for the examples that the pages hold.
     """
-    pages = {"docs/provider.md": _provider(root)}
+    pages = {"docs/index.md": _provider(root)}
     for resource in RESOURCES.values():
         pages[f"docs/resources/{resource.name}.md"] = _resource(root, resource)
     for data_source in DATA_SOURCES.values():

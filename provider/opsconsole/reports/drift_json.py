@@ -1,4 +1,4 @@
-"""A drift report as JSON: a documented, versioned format (docs/schemas, docs/reports.md).
+"""A drift report as JSON: a documented, versioned format (docs/schemas, docs/guides/reports.md).
 
 Within version 1 members are only added. Sensitive values are left out, on both sides.
 """

@@ -1,0 +1,65 @@
+"""Documents: links lead somewhere, and messages point only to what an installed package has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES += sorted(path for path in ROOT.glob("examples/**/*.md") if path.name != "notes.md")
+SOURCES = [*ROOT.glob("provider/opsconsole/**/*.py"), *ROOT.glob("constructs/*/*.py")]
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+IN_CHECKOUT = re.compile(r"\b(?:docs|examples|tests|scripts)/|\b(?:README|CHANGELOG)\b")
+
+
+def prose(page: Path) -> str:
+    return FENCE.sub("", page.read_text("utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that a page offers, as the usual renderers of Markdown name headings."""
+    plain = (re.sub(r"\]\([^)]*\)|[^\w\s-]", "", head) for head in HEADING.findall(prose(page)))
+    return {text.strip().lower().replace(" ", "-") for text in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    lost = []
+    for target in re.findall(r"\]\((?!https?://)([^)\s]+)\)", prose(page)):
+        name, _, fragment = target.partition("#")
+        linked = (page.parent / name).resolve() if name else page
+        if not linked.exists() or (fragment and fragment not in anchors(linked)):
+            lost.append(target)
+    assert lost == []
+
+
+def said(source: Path) -> Iterator[str]:
+    """The strings of a module that are not documentation."""
+    tree = ast.parse(source.read_text("utf-8"))
+    documentation = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in documentation:
+            continue
+        if isinstance(node.value, str):
+            yield node.value
+
+
+def test_no_message_points_to_a_file_that_only_a_checkout_has() -> None:
+    found = {
+        (str(source.relative_to(ROOT)), text)
+        for source in SOURCES
+        if "generate" not in source.parts  # runs in a checkout only
+        for text in said(source)
+        if IN_CHECKOUT.search(text)
+    }
+    assert found == set()
