@@ -9,14 +9,14 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from opsconsole.cli.main import main
-from opsconsole.lifecycle.interface import ApplyRequest
+from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.reconcile.batches import Worker
 
 _NOTHING: Mapping[str, str] = {}
 
 
 async def _note_nothing(
-    self: Worker, verb: str, requests: Sequence[ApplyRequest], said: Mapping[str, str] = _NOTHING
+    self: Worker, verb: str, requests: Sequence[WriteRequest], said: Mapping[str, str] = _NOTHING
 ) -> None:
     """Let writes be sent without a note of them."""
 

@@ -10,7 +10,18 @@ import pytest
 from creations import created
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanOutcome, PlanRequest, Removal
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+    PlanRemoval,
+    PlanRequest,
+    Removal,
+    UpdateRequest,
+)
 from opsconsole.lifecycle.interface import ReadRequest as Read
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import RESOURCES
@@ -59,9 +70,13 @@ class Steps:
         config: dict[str, Any] | None,
         removal: Removal = Removal.UNEXPLAINED,
     ) -> PlanOutcome:
-        request = PlanRequest(
-            prior.state if prior else None, config, prior.private if prior else b"", removal
-        )
+        request: PlanRequest
+        if prior is None or prior.state is None:
+            request = PlanCreation(config or {})
+        elif config is None:
+            request = PlanRemoval(prior.state, prior.private, removal)
+        else:
+            request = PlanChange(prior.state, config, prior.private, removal)
         return (await self._run(lambda steps: steps.plan([request])))[0]
 
     async def create_all(self, *configs: dict[str, Any]) -> list[Outcome]:
@@ -69,7 +84,7 @@ class Steps:
         for config in configs:
             plan = await self.plan(None, config)
             assert not plan.failed, plan.diagnostics
-            requests.append(ApplyRequest(None, config, plan.planned, plan.private))
+            requests.append(CreateRequest(config, plan.planned, plan.private))
         return await self._run(lambda steps: created(steps, requests))
 
     async def create(self, **values: Any) -> Outcome:
@@ -80,7 +95,7 @@ class Steps:
         plan = await self.plan(prior, config)
         assert not plan.failed, plan.diagnostics
         assert not plan.replace, plan.replace
-        request = ApplyRequest(prior.state, config, plan.planned, plan.private)
+        request = UpdateRequest(prior.state, config, plan.planned, plan.private)
         return await self._run(lambda steps: steps.update(request))
 
     async def read(self, prior: Outcome) -> Outcome:
@@ -91,7 +106,7 @@ class Steps:
     async def delete(self, prior: Outcome, removal: Removal = Removal.UNEXPLAINED) -> Outcome:
         plan = await self.plan(prior, None, removal)
         assert not plan.failed, plan.diagnostics
-        request = ApplyRequest(prior.state, None, None, plan.private)
+        request = DeleteRequest(prior.state, plan.private)
         return await self._run(lambda steps: steps.delete(request))
 
 

@@ -10,7 +10,14 @@ import pytest
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
-from opsconsole.lifecycle.interface import ApplyRequest, PlanRequest, ReadRequest, Removal, Seen
+from opsconsole.lifecycle.interface import (
+    DeleteRequest,
+    PlanChange,
+    PlanCreation,
+    ReadRequest,
+    Removal,
+    Seen,
+)
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.values import UNKNOWN
@@ -258,11 +265,11 @@ async def test_a_plugin_declared_twice_is_told(
     agent = await agents.create(**declared, plugin_ids=["plg_disk"])
     run = one_run()
     config = agents.config(**declared, plugin_ids=["plg_disk"])
-    await run.resources[AGENT].plan([PlanRequest(agent.state, config, agent.private)])
+    await run.resources[AGENT].plan([PlanChange(agent.state, config, agent.private)])
 
     inside, outside = await run.resources[PLUGIN].plan(
         [
-            PlanRequest(None, attachments.config(agent_id=agent.state["id"], plugin_id=plugin_id))
+            PlanCreation(attachments.config(agent_id=agent.state["id"], plugin_id=plugin_id))
             for plugin_id in ("plg_disk", "plg_logs")
         ]
     )
@@ -283,8 +290,8 @@ async def test_a_failed_host_deletion_lists_the_released_agents(
     console.fault(method="DELETE", path="/api/v1/hosts/.*", status=403, code="FORBIDDEN")
     run = one_run()
 
-    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
-    refused = await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+    refused = await run.resources[HOST].delete(DeleteRequest(web.state))
 
     assert "terraform import" in refused.diagnostics[-1].detail
     assert agent.state["id"] in refused.diagnostics[-1].detail

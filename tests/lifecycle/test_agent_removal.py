@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanRequest, Removal
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation, Removal
 from opsconsole.resources import AGENT
 
 
@@ -29,7 +29,7 @@ async def test_removal_warns_at_plan_and_at_apply(
     ):
         plan = await agents.plan(prior, None, why)
         assert plan.diagnostics[0].summary.endswith(words)
-        outcome = await steps.delete(ApplyRequest(prior.state, None, None, plan.private))
+        outcome = await steps.delete(DeleteRequest(prior.state, plan.private))
         assert outcome.state is None
         assert outcome.diagnostics == plan.diagnostics
 
@@ -46,12 +46,12 @@ async def test_prevent_refuses_a_replacement_nobody_planned_with_it(
         deletion_policy="prevent",
     )
 
-    [plan] = await steps.plan([PlanRequest(None, config, prior.private)])
+    [plan] = await steps.plan([PlanCreation(config, prior.private)])
     assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
-    outcome = await steps.delete(ApplyRequest(prior.state, None, None, prior.private))
+    outcome = await steps.delete(DeleteRequest(prior.state, prior.private))
     assert outcome.failed and outcome.state == prior.state
 
-    [fresh] = await steps.plan([PlanRequest(None, config)])
+    [fresh] = await steps.plan([PlanCreation(config)])
     assert fresh.diagnostics == ()
 
 

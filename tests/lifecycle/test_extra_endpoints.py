@@ -12,7 +12,7 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.routes import TEMPLATES
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY, SPECIALTY_DATA
 
@@ -77,11 +77,9 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
     run = one_run()
-    await run.resources[AGENT.type_name].delete(ApplyRequest(agent.state, None, None))
+    await run.resources[AGENT.type_name].delete(DeleteRequest(agent.state))
 
-    refused = await run.resources[SPECIALTY.type_name].delete(
-        ApplyRequest(specialty.state, None, None)
-    )
+    refused = await run.resources[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
 
     assert agent.state["id"] not in refused.diagnostics[0].detail
 

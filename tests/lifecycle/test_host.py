@@ -10,7 +10,7 @@ import pytest
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
-from opsconsole.lifecycle.interface import ApplyRequest, ReadRequest, Seen
+from opsconsole.lifecycle.interface import DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 
@@ -161,9 +161,7 @@ async def test_an_import_that_cannot_be_settled_is_uncertain(
     assert is_sentinel(created.state["id"])
     assert "Nobody knows" in errors(created)[0]
     assert len(console.rows("hosts")) == 1
-    replaced = await hosts._run(
-        lambda steps: steps.delete(ApplyRequest(created.state, None, None, b""))
-    )
+    replaced = await hosts._run(lambda steps: steps.delete(DeleteRequest(created.state)))
     assert replaced.state is not None
     assert (await hosts.delete(created)).state is None
 

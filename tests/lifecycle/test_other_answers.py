@@ -10,7 +10,7 @@ import pytest
 
 from creations import created
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.interface import ApplyRequest
+from opsconsole.lifecycle.interface import CreateRequest
 from opsconsole.lifecycle.sentinel import is_sentinel
 
 
@@ -196,7 +196,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
     assert not plan.failed
     assert plan.planned["id"] == "spc_linux"
     assert "There is no specialty" in plan.diagnostics[0].summary
-    request = ApplyRequest(None, specialties.config(key="linux-server"), plan.planned, plan.private)
+    request = CreateRequest(specialties.config(key="linux-server"), plan.planned, plan.private)
     [made] = await created(specialties.lifecycle.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     other = await specialties.plan(None, specialties.config(key="never-there"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.interface import PlanRequest, Seen
+from opsconsole.lifecycle.interface import PlanCreation, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import SPECIALTY
 
@@ -18,7 +18,7 @@ async def test_a_shared_401_is_explained_once(
 ) -> None:
     run = one_run(api_key="svc_ak_wrong")
     keys = ("linux-server", "database", "network")
-    requests = [PlanRequest(None, SPECIALTY.empty() | {"key": key}) for key in keys]
+    requests = [PlanCreation(SPECIALTY.empty() | {"key": key}) for key in keys]
 
     outcomes = await run.resources[SPECIALTY.type_name].plan(requests)
 

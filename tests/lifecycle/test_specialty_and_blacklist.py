@@ -11,7 +11,7 @@ import pytest
 from creations import created
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.interface import ApplyRequest, ReadRequest, Seen
+from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import BLACKLISTED_COMMAND
@@ -117,7 +117,7 @@ async def test_another_specialty_than_was_planned_is_not_adopted(
     plan = await specialties.plan(None, config)
     console.delete("specialties", plan.planned["id"])
     other = console.create("specialties", key="identity", name="Other")
-    request = ApplyRequest(None, config, plan.planned, plan.private)
+    request = CreateRequest(config, plan.planned, plan.private)
 
     [refused] = await specialties._run(lambda steps: created(steps, [request]))
 
@@ -149,14 +149,12 @@ async def test_a_delete_waits_for_the_host_whose_agents_were_released(
     )
     specialty = await specialties.create(key="identity")
     run = one_run()
-    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
 
-    waiting = asyncio.create_task(
-        run.resources[SPECIALTY].delete(ApplyRequest(specialty.state, None, None))
-    )
+    waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
     await asyncio.sleep(0.2)
     assert not waiting.done()
-    await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
+    await run.resources[HOST].delete(DeleteRequest(web.state))
     deleted = await waiting
 
     assert errors(deleted) == []
@@ -172,11 +170,11 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
     specialty = await specialties.create(key="identity")
     run = one_run()
-    await run.resources[AGENT].delete(ApplyRequest(agent.state, None, None, agent.private))
-    await run.resources[HOST].delete(ApplyRequest(web.state, None, None))
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+    await run.resources[HOST].delete(DeleteRequest(web.state))
 
     async with asyncio.timeout(5):
-        refused = await run.resources[SPECIALTY].delete(ApplyRequest(specialty.state, None, None))
+        refused = await run.resources[SPECIALTY].delete(DeleteRequest(specialty.state))
 
     assert "still carries" in errors(refused)[0]
     assert agent.state["id"] in refused.diagnostics[0].detail

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, ResourceLifecycle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ResourceLifecycle
 
 
-async def created(lifecycle: ResourceLifecycle, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+async def created(lifecycle: ResourceLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
     """Create, and return the last that was reported of each."""
     found: dict[int, Outcome] = {}
 
-    async def report(results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True) -> None:
+    async def report(
+        results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+    ) -> None:
         for request, outcome in results:
             assert id(request) not in found, "reported again after its last report"
             if last:

@@ -16,12 +16,16 @@ from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import error, warning
 from opsconsole.errors import ConfigurationError
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanCreation,
     PlanOutcome,
+    PlanRemoval,
     PlanRequest,
     ReadRequest,
     Report,
+    UpdateRequest,
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.terraform.main import main
@@ -42,7 +46,7 @@ class Steps:
         return [self._plan(request) for request in requests]
 
     def _plan(self, request: PlanRequest) -> PlanOutcome:
-        if request.config is None:
+        if isinstance(request, PlanRemoval):
             return PlanOutcome(None, private=b"gone", diagnostics=(warning("leaves"),))
         _maybe_raise(request.config)
         planned = {
@@ -51,7 +55,9 @@ class Steps:
             else request.config[item.name]
             for item in self.definition
         }
-        moved = request.prior is not None and request.prior["org_id"] != planned["org_id"]
+        moved = (
+            not isinstance(request, PlanCreation) and request.prior["org_id"] != planned["org_id"]
+        )
         return PlanOutcome(planned, ("org_id",) if moved else (), b"planned")
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
@@ -66,29 +72,29 @@ class Steps:
     def creates_together(self) -> int:
         return 500 if self.definition.name == "host" else 1
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         for request in requests:
-            _maybe_raise(request.planned or {})
+            _maybe_raise(request.planned)
         if self.definition.name == "agent":
             await self.meeting.wait()
         else:
             await asyncio.sleep(0.02)
         await report([(request, self._created(request, len(requests))) for request in requests])
 
-    def _created(self, request: ApplyRequest, together: int) -> Outcome:
-        planned = request.planned or {}
+    def _created(self, request: CreateRequest | UpdateRequest, together: int) -> Outcome:
+        planned = request.planned
         if planned["name"] == "refused":
             problem = error("refused", f"with {SECRET}, Authorization: Bearer x", ("tags", 0))
             return Outcome(None, diagnostics=(problem,))
         state = {name: None if value is UNKNOWN else value for name, value in planned.items()}
         return Outcome(state, str(together).encode())
 
-    async def update(self, request: ApplyRequest) -> Outcome:
-        _maybe_raise(request.planned or {})
+    async def update(self, request: UpdateRequest) -> Outcome:
+        _maybe_raise(request.planned)
         return self._created(request, 1)
 
-    async def delete(self, request: ApplyRequest) -> Outcome:
-        _maybe_raise(request.prior or {})
+    async def delete(self, request: DeleteRequest) -> Outcome:
+        _maybe_raise(request.prior)
         return Outcome(None)
 
     async def import_state(self, import_id: str) -> Outcome:

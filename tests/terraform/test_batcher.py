@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, Report
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.terraform.batcher import Batcher
 
 
-def request(number: int) -> ApplyRequest:
-    return ApplyRequest(None, {"number": number}, {"number": number})
+def request(number: int) -> CreateRequest:
+    return CreateRequest({"number": number}, {"number": number})
 
 
 class Lifecycle:
@@ -25,7 +25,7 @@ class Lifecycle:
         self.go = asyncio.Event()
         self.go.set()
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         numbers = [item.planned["number"] for item in requests]
         self.batches.append(numbers)
         self.begun.set()

@@ -21,17 +21,21 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.created import keep_created, stranger
-from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.created import create_once, stranger
+from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
-    PlanRequest,
+    PlanRemoval,
     ReadRequest,
     Removal,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -53,15 +57,15 @@ class AgentLifecycle(OneByOne):
     def _rules(self) -> AgentRules:
         return AgentRules(deletable=self.session.console.has("agent_delete"))
 
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
-        assert config is not None
-        if request.prior is None:
-            # Core plans a replacement as a creation that still carries the prior private bytes.
-            replacing = bool(request.private)
-            found = self._rules.creation(self.name(config, request.address), config, replacing)
-            planned = propose_creation(self.definition, config)
-            return PlanOutcome(planned, diagnostics=tuple(found))
+        # Core plans a replacement as a creation that still carries the prior private bytes.
+        replacing = bool(request.private)
+        found = self._rules.creation(self.name(config, request.address), config, replacing)
+        planned = propose_creation(self.definition, config)
+        return PlanOutcome(planned, diagnostics=tuple(found))
+
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         proposal = self.propose(request)
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
@@ -77,9 +81,8 @@ class AgentLifecycle(OneByOne):
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
             self.session.plugin_sets[agent_id] = frozenset(plugin_ids)
 
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
-        assert prior is not None
         return self._rules.removal(self.name(prior, request.address), prior, request.removal)
 
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -164,30 +167,24 @@ class AgentLifecycle(OneByOne):
             unseen = (*unseen, "plugin_ids")
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
-        planned, config = request.planned, request.config
-        assert planned is not None and config is not None
-        missing = self._rules.missing(config)
+    async def _create(self, request: CreateRequest) -> Outcome:
+        missing = self._rules.missing(request.config)
         if missing:
             return Outcome(None, diagnostics=tuple(missing))
-        body = _create_body(config)
+        body = _create_body(request.config)
         if "org_id" not in body and self.session.settings.org_id is not None:
             body["org_id"] = self.session.settings.org_id
-        await self.session.before_write("create", [request])
-        try:
-            answer = await self.session.console.create_agent(body)
-        except OpsconsoleError as problem:
-            if not isinstance(problem, ConsoleError) or problem.safe_to_repeat:
-                raise
-            return self.lost(request, problem)
-        if other := self._stranger(body, answer):
-            return self.lost(request, other)
-        outcome = keep_created(
-            self, request, answer, lambda answer: self._answered(request, planned, answer)
+        outcome = await create_once(
+            self,
+            request,
+            body,
+            self.session.console.create_agent,
+            lambda answer: self._answered(request, answer),
+            self._stranger,
         )
-        assert outcome.state is not None
-        self.session.meet([_known(outcome.state, request.address)])
-        self._note_plugin_set(outcome.state["id"], outcome.state)
+        if outcome.state is not None and not outcome.uncertain:
+            self.session.meet([_known(outcome.state, request.address)])
+            self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
     def _stranger(
@@ -202,12 +199,12 @@ class AgentLifecycle(OneByOne):
         return stranger(body, answer)
 
     def _answered(
-        self, request: ApplyRequest, planned: Attributes, answer: Mapping[str, Any]
+        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the agent."""
         answer = _agent_fields(answer)
         values = shown(self.answered, answer)
-        state = settle(self.definition, planned, values)
+        state = settle(self.definition, request.planned, values)
         declared = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, declared)
         told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
@@ -216,9 +213,8 @@ class AgentLifecycle(OneByOne):
             state |= {name: values[name] for name in differing}
         return Outcome(state, self.written(request, state, answer), told)
 
-    async def _update(self, request: ApplyRequest) -> Outcome:
+    async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        assert prior is not None and planned is not None
         answer: Mapping[str, Any] | None = None
         found: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answered if a.settable and a.name != "plugin_ids"]
@@ -236,7 +232,7 @@ class AgentLifecycle(OneByOne):
         if answer is None:
             state = settle(self.definition, planned, prior)
             return Outcome(state, request.private, found)
-        return self._answered(request, planned, answer).with_diagnostics(*found)
+        return self._answered(request, answer).with_diagnostics(*found)
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
@@ -265,14 +261,13 @@ class AgentLifecycle(OneByOne):
                 attached ^= {plugin_id}
         return _PluginSet(attached, answer, tuple(found))
 
-    async def _delete(self, request: ApplyRequest) -> Outcome:
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, memory = request.prior, Memory.decode(request.private)
-        assert prior is not None
         why = Removal.ALONE if memory.kept else Removal.UNEXPLAINED
         told = self._rules.removal(self.name(prior, request.address), prior, why)
         if has_error(told):
             return Outcome(prior, request.private, told)
-        if self._rules.deletable and prior.get("deletion_policy") != "abandon":
+        if self._rules.deletable and not is_abandoned(prior):
             await self.session.before_write("delete", [request])
             try:
                 answer = await self.session.console.delete_agent(prior["id"])

@@ -12,13 +12,17 @@ from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
-    PlanRequest,
+    PlanRemoval,
     ReadRequest,
     Report,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -46,15 +50,15 @@ class AgentPluginLifecycle(OneByOne):
         """A list entry's fields; the two ids that make an attachment are echoed by no answer."""
         return PLUGIN_FIELDS
 
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
-        config = request.config
-        assert config is not None
-        found = tuple(self._beside_plugin_ids(config))
-        if request.prior is None:
-            planned = propose_creation(self.definition, config)
-            if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
-                planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
-            return PlanOutcome(planned, diagnostics=found)
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        planned = propose_creation(self.definition, request.config)
+        if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
+            planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
+        found = tuple(self._beside_plugin_ids(request.config))
+        return PlanOutcome(planned, diagnostics=found)
+
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
+        found = tuple(self._beside_plugin_ids(request.config))
         proposal = self.propose(request)
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
 
@@ -81,7 +85,7 @@ class AgentPluginLifecycle(OneByOne):
             )
         ]
 
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return ()
 
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -115,13 +119,12 @@ class AgentPluginLifecycle(OneByOne):
             return outcome
         return replace(outcome, state=request.prior, shows=outcome.state)
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""
         for request in requests:
-            assert request.planned is not None
             agent_id = request.planned["agent_id"]
             async with self._attaching.setdefault(agent_id, _Attaching()) as attaching:
-                outcome = await self._try("create", request, self._create, None)
+                outcome = await self.try_create(request)
                 if outcome.state is not None:
                     bare = replace(outcome, state=self._bare(outcome.state))
                     await report([(request, bare)], last=False)
@@ -133,9 +136,8 @@ class AgentPluginLifecycle(OneByOne):
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
         return settle(self.definition, planned, {"id": ids})
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
+    async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned
-        assert planned is not None
         found = tuple(self._beside_plugin_ids(planned))
         if has_error(found):
             return Outcome(None, diagnostics=found)
@@ -145,7 +147,7 @@ class AgentPluginLifecycle(OneByOne):
         memory = Memory(declared={}, host_id=host_id if isinstance(host_id, str) else None)
         return Outcome(planned, memory.encode(), found)
 
-    async def _shown(self, request: ApplyRequest, outcome: Outcome) -> Outcome:
+    async def _shown(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""
         planned = outcome.state
         if planned is None:
@@ -174,11 +176,10 @@ class AgentPluginLifecycle(OneByOne):
         )
         return Outcome(None, diagnostics=(*outcome.diagnostics, lost))
 
-    async def _update(self, request: ApplyRequest) -> Outcome:
+    async def _update(self, request: UpdateRequest) -> Outcome:
         return Outcome(request.planned, request.private)
 
-    async def _delete(self, request: ApplyRequest) -> Outcome:
-        assert request.prior is not None
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         agent_id, plugin_id = _ids(request.prior)
         if agent_id in self.session.gone_agents:
             return Outcome(None)
@@ -190,7 +191,7 @@ class AgentPluginLifecycle(OneByOne):
                 raise
         return Outcome(None)
 
-    async def _went_along(self, request: ApplyRequest) -> bool:
+    async def _went_along(self, request: DeleteRequest) -> bool:
         """Tell whether the attachment is gone with its host, though the console still lists it.
 
         Some consoles go on listing the plugins of archived agents, and refuse to detach them.

@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.interface import PlanRequest, Removal
+from opsconsole.lifecycle.deletion import abandoned, is_abandoned
+from opsconsole.lifecycle.interface import PlanChange, Removal
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.values import UNKNOWN, Attributes
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
+_GOES_ON = "it goes on running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ class AgentRules:
         policy = prior.get("deletion_policy")
         if policy == "prevent" and why is not Removal.WITH_OWNER:
             return (_prevented(name, why),)
-        if policy == "abandon":
-            return (_abandoned(name),) if why is not Removal.WITH_OWNER else ()
+        if is_abandoned(prior):
+            return (abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
         if self.deletable or why is Removal.WITH_OWNER:
             return ()
         host = f"the host {prior.get('host_id') or '(not known)'}"
@@ -67,10 +69,9 @@ class AgentRules:
         )
         return (warning(f"The {name} leaves management", text),)
 
-    def replacement(self, name: str, request: PlanRequest, proposal: Proposal) -> list[Diagnostic]:
+    def replacement(self, name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         """Judge a replacement: while its host stays, a second agent would run beside the first."""
         prior, config = request.prior, request.config
-        assert prior is not None and config is not None
         policies = (config.get("deletion_policy"), prior.get("deletion_policy"))
         changed = ", ".join(proposal.replaced)
         path = (proposal.replaced[0],)
@@ -81,8 +82,8 @@ class AgentRules:
             return []
         if proposal.planned["host_id"] is UNKNOWN:
             return [_perhaps_moved(name, prior, path)]
-        if policies[0] == "abandon":
-            return [_abandoned(name)]
+        if is_abandoned(config):
+            return [abandoned(name, _GOES_ON)]
         moves = "host_id" in proposal.replaced
         happens = "It would move to another host" if moves else f"{changed} would change"
         return [
@@ -108,13 +109,6 @@ def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnosti
         f"The {name} must not be removed",
         f'Its deletion_policy is "prevent".{unknowing}',
         path,
-    )
-
-
-def _abandoned(name: str) -> Diagnostic:
-    return warning(
-        f"The {name} leaves management; it goes on running",
-        'Its deletion_policy is "abandon".',
     )
 
 

@@ -11,18 +11,22 @@ from typing import Any, ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, OpsconsoleError
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
-from opsconsole.lifecycle.created import keep_created, stranger
+from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
-    PlanRequest,
+    PlanRemoval,
     ReadRequest,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle, unsettle
@@ -40,10 +44,7 @@ class BlacklistedCommandLifecycle(OneByOne):
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
-        assert request.config is not None
-        if request.prior is None:
-            return await self._plan_adoption(request.config)
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         proposal = self.propose(request)
         found = self.unverified(proposal, self.name(request.prior))
         found += _apply_scope(proposal.planned, request.config, request.prior)
@@ -54,10 +55,10 @@ class BlacklistedCommandLifecycle(OneByOne):
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
 
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return self._leaving(request.prior)
 
-    def _leaving(self, prior: Attributes | None) -> tuple[Diagnostic, ...]:
+    def _leaving(self, prior: Attributes) -> tuple[Diagnostic, ...]:
         if self.session.console.has("blacklist_delete"):
             return ()
         return (
@@ -69,7 +70,8 @@ class BlacklistedCommandLifecycle(OneByOne):
             ),
         )
 
-    async def _plan_adoption(self, config: Attributes) -> PlanOutcome:
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        config = request.config
         planned = propose_creation(self.definition, config)
         row_id = config.get("id")
         if row_id is None:
@@ -115,45 +117,38 @@ class BlacklistedCommandLifecycle(OneByOne):
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
         return Outcome(state, outcome.private, unobserved=outcome.unobserved)
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
-        assert request.planned is not None and request.config is not None
+    async def _create(self, request: CreateRequest) -> Outcome:
         row_id = request.config.get("id")
         if row_id is None:
             return await self._create_row(request)
         row = await self._row(row_id)
         return await self._write(row_id, row, request)
 
-    async def _create_row(self, request: ApplyRequest) -> Outcome:
+    async def _create_row(self, request: CreateRequest) -> Outcome:
         planned = request.planned
-        assert planned is not None
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
-        await self.session.before_write("create", [request])
-        try:
-            answer = await self.session.console.create_blacklist(body)
-        except OpsconsoleError as problem:
-            if getattr(problem, "safe_to_repeat", True):
-                raise
-            return self.lost(request, problem)
-        if other := stranger(body, answer):
-            return self.lost(request, other)
-        return keep_created(
-            self, request, answer, lambda answer: self._settled(planned, request, answer)
+        return await create_once(
+            self,
+            request,
+            body,
+            self.session.console.create_blacklist,
+            lambda answer: self._settled(request, answer),
         )
 
-    async def _update(self, request: ApplyRequest) -> Outcome:
-        assert request.prior is not None
+    async def _update(self, request: UpdateRequest) -> Outcome:
         return await self._write(request.prior["id"], request.prior, request)
 
-    async def _write(self, row_id: str, row: Attributes, request: ApplyRequest) -> Outcome:
+    async def _write(
+        self, row_id: str, row: Attributes, request: CreateRequest | UpdateRequest
+    ) -> Outcome:
         """Send the fields of a known row that differ from what is planned, if any."""
         planned = request.planned
-        assert planned is not None
         changed = [
             name for name in changed_fields(row, planned, _WRITTEN) if planned[name] is not UNKNOWN
         ]
         if not changed:
-            return self._settled(planned, request, row)
+            return self._settled(request, row)
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         try:
@@ -164,15 +159,15 @@ class BlacklistedCommandLifecycle(OneByOne):
             kept = request.prior
             doing = self.name(row)
             return Outcome(kept, request.private, (_scope_refused(problem, doing, row, planned),))
-        return self._settled(planned, request, answer)
+        return self._settled(request, answer)
 
     def _settled(
-        self, planned: Attributes, request: ApplyRequest, answer: Mapping[str, Any]
+        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         values = shown(self.definition.answered, answer)
         if "org_id" in values:
             values["tenant_wide"] = values["org_id"] is None
-        state = settle(self.definition, planned, values)
+        state = settle(self.definition, request.planned, values)
         private = self.written(request, state, answer)
         differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
         if not differing:
@@ -181,9 +176,8 @@ class BlacklistedCommandLifecycle(OneByOne):
         kept = state if request.prior is None else state | values
         return Outcome(kept, private, told)
 
-    async def _delete(self, request: ApplyRequest) -> Outcome:
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
-        assert prior is not None
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self._leaving(prior))
         await self.session.before_write("delete", [request])

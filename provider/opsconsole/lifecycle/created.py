@@ -5,13 +5,13 @@ An error would leave it out of state, or taint it: either way the next apply mak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from opsconsole.diagnostics import warning
-from opsconsole.errors import UnexpectedAnswer
+from opsconsole.errors import ConsoleError, UnexpectedAnswer
 from opsconsole.lifecycle.answers import brief
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
@@ -53,22 +53,49 @@ def plain_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def keep_created(
+Answer = Mapping[str, Any]
+
+
+async def create_once(
     steps: OneByOne,
-    request: ApplyRequest,
-    answer: Mapping[str, Any],
-    outcome_of: Callable[[Mapping[str, Any]], Outcome],
+    request: CreateRequest,
+    body: dict[str, Any],
+    send: Callable[[dict[str, Any]], Awaitable[Answer]],
+    outcome_of: Callable[[Answer], Outcome],
+    judge: Callable[[Mapping[str, Any], Answer], UnexpectedAnswer | None] = stranger,
 ) -> Outcome:
-    """Return the outcome of a create by its answer, or by the answer's id where that fails.
+    """Send a create once; return its outcome, also where no answer settles whether it took place.
 
     Args:
-        answer: What the console answered; it has an `id`.
+        send: Sends `body`; its answer has an `id`.
         outcome_of: Makes the outcome of the answer; may raise.
+        judge: Returns why an answer is not the answer to `body`.
+
+    Raises:
+        OpsconsoleError: nothing was created.
     """
+    await steps.session.before_write("create", [request])
+    try:
+        answer = await send(body)
+    except ConsoleError as problem:
+        if problem.safe_to_repeat:
+            raise
+        return steps.lost(request, problem)
+    if other := judge(body, answer):
+        return steps.lost(request, other)
+    return _kept(steps, request, answer, outcome_of)
+
+
+def _kept(
+    steps: OneByOne,
+    request: CreateRequest,
+    answer: Answer,
+    outcome_of: Callable[[Answer], Outcome],
+) -> Outcome:
+    """Return the outcome of a create by its answer, or by the answer's id where that fails."""
     try:
         return outcome_of(answer)
     except Exception as problem:
-        assert request.planned is not None
         state = settle(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
         told = warning(
@@ -76,5 +103,5 @@ def keep_created(
             "State holds what was declared; a later refresh shows the rest. "
             + diagnose(problem, "read the answer")[0].detail,
         )
-        private = Memory().having_declared(request.config or {}, ()).encode()
+        private = Memory().having_declared(request.config, ()).encode()
         return Outcome(state, private, (told,))

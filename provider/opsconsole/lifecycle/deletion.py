@@ -11,12 +11,26 @@ from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, NotFound
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.values import Attributes
 
 IsThere = Callable[[], Awaitable[bool]]
 """Reads the object once; raises ConsoleError where reading it does not tell, NotFound where it is
 gone."""
+
+
+def is_abandoned(values: Attributes) -> bool:
+    """Tell whether a removal leaves the object on the console (`deletion_policy`)."""
+    return values.get("deletion_policy") == "abandon"
+
+
+def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
+    """Say that an abandoned object leaves management; `remains` says what it goes on doing."""
+    return warning(
+        f"The {name} leaves management; {remains}",
+        'Its deletion_policy is "abandon".',
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +43,7 @@ class Ended:
 
 async def settle_deletion(
     steps: OneByOne,
-    request: ApplyRequest,
+    request: DeleteRequest,
     problem: ConsoleError,
     is_there: IsThere,
     *,
@@ -41,9 +55,8 @@ async def settle_deletion(
         keep_missing: Whether what answers 404 and cannot be read stays in state, as an error.
     """
     prior = request.prior
-    assert prior is not None
     name = steps.name(prior, request.address)
-    failed = steps.failed("delete", request, problem, prior)
+    failed = steps.failed("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
         return Ended(failed, there=True)
     there = await _read(is_there)

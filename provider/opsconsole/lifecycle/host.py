@@ -13,6 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.deletion import abandoned, is_abandoned
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
     is_readable,
@@ -25,13 +26,17 @@ from opsconsole.lifecycle.host_deletion import delete_host
 from opsconsole.lifecycle.host_settling import Found, LostCreate, find_lost_hosts
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
-    PlanRequest,
+    PlanRemoval,
     ReadRequest,
     Report,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -45,25 +50,23 @@ class HostLifecycle(OneByOne):
 
     definition: ClassVar[ResourceDefinition] = HOST
 
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
-        config = request.config
-        assert config is not None
-        if request.prior is None:
-            return PlanOutcome(propose_creation(self.definition, config))
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        return PlanOutcome(propose_creation(self.definition, request.config))
+
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         proposal = self.propose(request)
         name = self.name(request.prior)
         found = self.unverified(proposal, name)
         found += [_drifted(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
-            abandoned = request.prior.get("deletion_policy") == "abandon"
-            found.append(_abandoned(name) if abandoned else _replacing(name, proposal.replaced))
+            stays = is_abandoned(request.prior)
+            found.append(abandoned(name) if stays else _replacing(name, proposal.replaced))
         return PlanOutcome(
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
 
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
-        prior = request.prior or {}
-        return (_abandoned(self.name(prior)),) if prior.get("deletion_policy") == "abandon" else ()
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        return (abandoned(self.name(request.prior)),) if is_abandoned(request.prior) else ()
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
@@ -125,11 +128,11 @@ class HostLifecycle(OneByOne):
         """How many rows go into one import."""
         return self.session.import_chunk_size
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
         await HostCreation(self, report).run(requests)
 
-    async def preflight(self, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
 
         An outcome without a diagnostic stands for a host that would be created. A console that
@@ -147,11 +150,10 @@ class HostLifecycle(OneByOne):
         """
         return await find_lost_hosts(self, lost, existing)
 
-    async def _update(self, request: ApplyRequest) -> Outcome:
+    async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        assert prior is not None and planned is not None
         changed = updated_fields(prior, planned)
-        memory = Memory.decode(request.private).having_declared(request.config or {}, REPLACING)
+        memory = Memory.decode(request.private).having_declared(request.config, REPLACING)
         if not changed:
             state = settle(self.definition, planned, prior)
             return Outcome(state, memory.encode())
@@ -167,28 +169,20 @@ class HostLifecycle(OneByOne):
         told = self.kept_otherwise(differing, state, values, creating=False)
         return Outcome(state | values, private, told)
 
-    async def _delete(self, request: ApplyRequest) -> Outcome:
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
-        assert prior is not None
-        if prior.get("deletion_policy") != "abandon":
+        if not is_abandoned(prior):
             return await delete_host(self, request)
         self.session.held_hosts.pop(prior["id"], None)
         # Nobody need wait for its agents to go.
         await self.session.end_host_delete(prior["id"], deleted=False)
-        return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
+        return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
 
 
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
 )
-
-
-def _abandoned(name: str) -> Diagnostic:
-    return warning(
-        f"The {name} leaves management; it stays on the console",
-        'Its deletion_policy is "abandon".',
-    )
 
 
 def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
@@ -200,8 +194,7 @@ def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
     )
 
 
-def _drifted(name: str, attribute: str, request: PlanRequest) -> Diagnostic:
-    assert request.prior is not None and request.config is not None
+def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     return warning(
         f"The console changed {attribute} of the {name} by itself",
         f"Declared is {request.config.get(attribute)!r}, the console holds "

@@ -30,16 +30,18 @@ async def adopt(steps: OneByOne, row: Row, host_id: str) -> Outcome:
     What only a new host could have otherwise is refused: nothing is replaced by adopting. Where
     hosts cannot be read, everything declared is sent, and the answer to that is compared.
     """
-    name = steps.name(row.config | {"id": host_id}, row.request.address)
-    declared = [item for item in (*UPDATABLE, *REPLACING) if row.config.get(item) is not None]
+    name = steps.name(row.request.config | {"id": host_id}, row.request.address)
+    declared = [
+        item for item in (*UPDATABLE, *REPLACING) if row.request.config.get(item) is not None
+    ]
     try:
         answer, told = await _held(steps.session, host_id)
         held = shown(HOST.answered, answer)
-        differing = changed_fields(held, row.planned, declared)
+        differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in REPLACING and item in held]
         if fixed:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
-        changes = {item: row.planned[item] for item in differing if item in UPDATABLE}
+        changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
             await steps.session.before_write("update", [row.request])
             answer = await steps.session.console.update_host(host_id, changes)
@@ -49,7 +51,7 @@ async def adopt(steps: OneByOne, row: Row, host_id: str) -> Outcome:
             told = (*told, _not_verified(name, unseen))
         return taken(steps, row, host_id, answer, told)
     except Stopped as problem:
-        return steps.failed("adopt", row.request, problem, None)
+        return steps.failed("adopt", row.request, problem)
     except OpsconsoleError as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
 
@@ -88,7 +90,7 @@ def _not_verified(name: str, unseen: list[str]) -> Diagnostic:
 
 def _cannot_adopt(name: str, fixed: list[str], row: Row, held: dict[str, object]) -> Diagnostic:
     shown_values = "; ".join(
-        f"{item} is {held[item]!r} there and {row.planned[item]!r} here" for item in fixed
+        f"{item} is {held[item]!r} there and {row.request.planned[item]!r} here" for item in fixed
     )
     return error(
         f"The {name} is there already and differs in what cannot be changed",

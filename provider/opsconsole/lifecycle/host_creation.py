@@ -29,7 +29,7 @@ from opsconsole.lifecycle.host_row import (
     read_back,
     taken,
 )
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, Report
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict, all_created, came_to_be, verdicts
 from opsconsole.v1.console import ImportResult
@@ -38,7 +38,7 @@ _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
 
-async def rehearse(steps: OneByOne, requests: Sequence[ApplyRequest]) -> list[Outcome]:
+async def rehearse(steps: OneByOne, requests: Sequence[CreateRequest]) -> list[Outcome]:
     """Say of each request what creating it would meet; one without a diagnostic would pass.
 
     The first row goes alone: a console that ignores the dry run then creates one host and not
@@ -46,7 +46,7 @@ async def rehearse(steps: OneByOne, requests: Sequence[ApplyRequest]) -> list[Ou
     """
     found: dict[int, Outcome] = {}
 
-    async def keep(results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True) -> None:
+    async def keep(results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True) -> None:
         found.update((id(request), outcome) for request, outcome in results if last)
 
     creation = HostCreation(steps, keep, rehearsal=True)
@@ -68,7 +68,7 @@ class HostCreation:
         self._rehearsal = rehearsal
         self._session = steps.session
 
-    async def run(self, requests: Sequence[ApplyRequest]) -> None:
+    async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [Row(request, import_row(request, org_id)) for request in requests]
@@ -134,7 +134,7 @@ class HostCreation:
         half = halved(self._session, len(rows), problem)
         if not half:
             for row in rows:
-                await self._end(row, self._steps.failed("create", row.request, problem, None))
+                await self._end(row, self._steps.failed("create", row.request, problem))
             return
         await step(rows[:half])
         await step(rows[half:])
@@ -331,7 +331,7 @@ class HostCreation:
         return shared_id(self._name(row), host_id, self._session.held_hosts.get(host_id, ""))
 
     def _name(self, row: Row) -> str:
-        return self._steps.name(row.config, row.request.address)
+        return self._steps.name(row.request.config, row.request.address)
 
     async def _fail(self, rows: Sequence[Row], told: tuple[Diagnostic, ...]) -> None:
         for row in rows:

@@ -13,22 +13,19 @@ from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.deletion import Ended, settle_deletion
 from opsconsole.lifecycle.host_calls import is_readable, look
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import HOST
-from opsconsole.values import Attributes
 
 
-async def delete_host(steps: OneByOne, request: ApplyRequest) -> Outcome:
+async def delete_host(steps: OneByOne, request: DeleteRequest) -> Outcome:
     """Delete one host; an outcome without a state says that it is gone, its agents with it."""
-    prior = request.prior
-    assert prior is not None
-    host_id = prior["id"]
+    host_id = request.prior["id"]
     await steps.session.before_write("delete", [request])
     there: bool | None = True
     try:
-        ended = await _tried(steps, request, prior)
+        ended = await _tried(steps, request)
         there = ended.there
     finally:
         await steps.session.end_host_delete(host_id, deleted=there is False)
@@ -37,7 +34,8 @@ async def delete_host(steps: OneByOne, request: ApplyRequest) -> Outcome:
     return ended.outcome.with_diagnostics(*_stranded(steps.session, host_id, there))
 
 
-async def _tried(steps: OneByOne, request: ApplyRequest, prior: Attributes) -> Ended:
+async def _tried(steps: OneByOne, request: DeleteRequest) -> Ended:
+    prior = request.prior
     name = steps.name(prior)
     session = steps.session
 
@@ -53,11 +51,11 @@ async def _tried(steps: OneByOne, request: ApplyRequest, prior: Attributes) -> E
         keep = session.settings.on_missing_host == "error"
         return await settle_deletion(steps, request, problem, is_there, keep_missing=keep)
     except Exception as problem:
-        return Ended(steps.failed("delete", request, problem, prior), there=True)
+        return Ended(steps.failed("delete", request, problem), there=True)
     try:
         confirm_deleted(HOST, name, answer)
     except ConsoleError as problem:
-        return Ended(steps.failed("delete", request, problem, prior), there=None)
+        return Ended(steps.failed("delete", request, problem), there=None)
     return Ended(_deleted(name, answer), there=False)
 
 

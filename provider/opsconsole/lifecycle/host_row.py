@@ -13,7 +13,7 @@ from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.created import stranger
 from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
@@ -28,7 +28,7 @@ _numbers = count(1)
 class Row:
     """A requested host, the row that is sent for it, and its outcome once there is one."""
 
-    request: ApplyRequest
+    request: CreateRequest
     fields: dict[str, Any]
     outcome: Outcome | None = None
     guard_word: str | None = None
@@ -36,22 +36,10 @@ class Row:
     number: int = field(default_factory=_numbers.__next__)
     """Tells it from every other row of the process."""
 
-    @property
-    def planned(self) -> Attributes:
-        """The planned value; every creation has one."""
-        assert self.request.planned is not None
-        return self.request.planned
 
-    @property
-    def config(self) -> Attributes:
-        """The declaration; every creation has one."""
-        assert self.request.config is not None
-        return self.request.config
-
-
-def import_row(request: ApplyRequest, org_id: str | None) -> dict[str, Any]:
+def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
     """Return the import row of a declaration: the fields that are set, and no others."""
-    config = request.config or {}
+    config = request.config
     row = {
         attribute.name: config[attribute.name]
         for attribute in HOST.settable
@@ -64,8 +52,8 @@ def import_row(request: ApplyRequest, org_id: str | None) -> dict[str, Any]:
 
 def created_as(row: Row, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
-    private = Memory().having_declared(row.config, REPLACING).encode()
-    return Outcome(settle(HOST, row.planned, {"id": host_id}), private)
+    private = Memory().having_declared(row.request.config, REPLACING).encode()
+    return Outcome(settle(HOST, row.request.planned, {"id": host_id}), private)
 
 
 class OtherHost(ConsoleError):
@@ -121,11 +109,11 @@ def taken(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    memory = Memory().having_declared(row.config, REPLACING)
+    memory = Memory().having_declared(row.request.config, REPLACING)
     values = shown(HOST.answered, answer)
-    state = settle(HOST, row.planned, values | {"id": host_id})
+    state = settle(HOST, row.request.planned, values | {"id": host_id})
     _, memory, _ = merge(HOST.answered, state, memory, answer)
-    declared = [name for name in values if row.config.get(name) is not None]
+    declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
     return Outcome(state, memory.encode(), (*told, *otherwise))

@@ -15,7 +15,7 @@ from enum import Enum
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
 from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
 from opsconsole.resources import HOST
@@ -123,7 +123,7 @@ def _row(steps: OneByOne, item: LostCreate) -> Row:
     planned = {name: item.planned.get(name) for name in HOST.names}
     config = {a.name: planned[a.name] for a in HOST.settable}
     unknown = {a.name: UNKNOWN for a in HOST if a.computed and planned[a.name] is None}
-    request = ApplyRequest(None, config, planned | unknown, b"", item.address)
+    request = CreateRequest(config, planned | unknown, address=item.address)
     return Row(request, import_row(request, steps.session.settings.org_id))
 
 

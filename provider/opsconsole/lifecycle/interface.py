@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -29,23 +29,51 @@ class Removal(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """Ask what would be done to one resource.
+class PlanCreation:
+    """Ask what creating one resource would do.
 
     Attributes:
-        prior: The value in state after refresh; None: there is none, it would be created.
-        config: The declaration, null where omitted, UNKNOWN where not yet settled; None: it is
-            to be removed.
-        private: The private bytes beside the prior value.
-        removal: Why it is removed, where `config` is None.
+        config: The declaration, null where omitted, UNKNOWN where not yet settled.
+        private: The private bytes of the resource that it replaces, where the engine hands them on.
         address: The resource's address for messages, where the engine knows it.
     """
 
-    prior: Attributes | None
-    config: Attributes | None
+    config: Attributes
+    private: bytes = b""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """Ask what a declaration would do to one resource in state.
+
+    Attributes:
+        prior: The value in state after refresh.
+        config: As of a `PlanCreation`.
+        private: The private bytes beside the prior value.
+        removal: Why its old object would go, should this be a replacement.
+        address: As of a `PlanCreation`.
+    """
+
+    prior: Attributes
+    config: Attributes
     private: bytes = b""
     removal: Removal = Removal.UNEXPLAINED
     address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRemoval:
+    """Ask what removing one resource would do; its members are those of a `PlanChange`."""
+
+    prior: Attributes
+    private: bytes = b""
+    removal: Removal = Removal.UNEXPLAINED
+    address: str = ""
+
+
+PlanRequest = PlanCreation | PlanChange | PlanRemoval
+"""Ask what would be done to one resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +107,54 @@ class ReadRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyRequest:
-    """Ask to carry out what was planned for one resource.
+class CreateRequest:
+    """Ask to create, or to adopt, one resource as planned.
 
     Attributes:
-        prior: The value in state; None for a create.
-        config: The declaration, all known; None for a delete.
-        planned: The planned value; None for a delete.
+        config: The declaration, all known.
+        planned: The planned value.
         private: The bytes that the plan returned.
+        address: The resource's address for messages, where the engine knows it.
+        prior: What state holds before: nothing.
     """
 
-    prior: Attributes | None
-    config: Attributes | None
-    planned: Attributes | None
+    config: Attributes
+    planned: Attributes
     private: bytes = b""
     address: str = ""
+    prior: ClassVar[None] = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """Ask to change one resource in place as planned.
+
+    Attributes:
+        prior: The value in state; the other members are those of a `CreateRequest`.
+    """
+
+    prior: Attributes
+    config: Attributes
+    planned: Attributes
+    private: bytes = b""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRequest:
+    """Ask to delete one resource, or to let it leave management, as planned.
+
+    Attributes:
+        prior: The value in state; the other members are those of a `CreateRequest`.
+    """
+
+    prior: Attributes
+    private: bytes = b""
+    address: str = ""
+
+
+WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
+"""Ask to carry out what was planned for one resource."""
 
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
@@ -154,7 +215,7 @@ class Report(Protocol):
     """Whoever is told what became of creations, as it becomes known."""
 
     async def __call__(
-        self, results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+        self, results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
     ) -> None:
         """Take in outcomes; on return they are durable, where the engine keeps a journal.
 
@@ -184,17 +245,17 @@ class ResourceLifecycle(Protocol):
     def creates_together(self) -> int:
         """How many creations the console takes in one request."""
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create or adopt resources, at most `creates_together`; each is reported once it is known.
 
         Raises:
             Exception: What `report` raised.
         """
 
-    async def update(self, request: ApplyRequest) -> Outcome:
+    async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
 
-    async def delete(self, request: ApplyRequest) -> Outcome:
+    async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
 
     async def import_state(self, import_id: str) -> Outcome:

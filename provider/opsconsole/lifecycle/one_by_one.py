@@ -19,14 +19,20 @@ from opsconsole.lifecycle.answers import calm, merge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
+    PlanRemoval,
     PlanRequest,
     ReadRequest,
     Removal,
     Report,
     Seen,
+    UpdateRequest,
+    WriteRequest,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.planning import Proposal, propose_change, settle
@@ -66,26 +72,39 @@ class OneByOne(ABC):
         """How many creations the console takes in one request."""
         return 1
 
-    async def create(self, requests: Sequence[ApplyRequest], report: Report) -> None:
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create or adopt resources one after another, and report each."""
         for request in requests:
-            await report([(request, await self._try("create", request, self._create, None))])
+            await report([(request, await self.try_create(request))])
 
-    async def update(self, request: ApplyRequest) -> Outcome:
+    async def try_create(self, request: CreateRequest) -> Outcome:
+        """Create or adopt one resource; what that raises becomes diagnostics."""
+        try:
+            return await self._create(request)
+        except Exception as problem:
+            return self.failed("create", request, problem)
+
+    async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
-        return await self._try("update", request, self._update, request.prior)
+        try:
+            return await self._update(request)
+        except Exception as problem:
+            return self.failed("update", request, problem)
 
-    async def delete(self, request: ApplyRequest) -> Outcome:
+    async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
         prior = request.prior
-        if prior is not None and is_sentinel(prior["id"]):
+        if is_sentinel(prior["id"]):
             if Memory.decode(request.private).removal_planned:
                 return Outcome(None)
             refusal = replacement_refused(
                 self.name(prior), self._import(), request.address, self.session.command
             )
             return Outcome(prior, request.private, (refusal,))
-        return await self._try("delete", request, self._delete, prior)
+        try:
+            return await self._delete(request)
+        except Exception as problem:
+            return self.failed("delete", request, problem)
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value.
@@ -111,22 +130,27 @@ class OneByOne(ABC):
         return " ".join([title, *known])
 
     async def _try_plan(self, request: PlanRequest) -> PlanOutcome:
+        prior = None if isinstance(request, PlanCreation) else request.prior
         try:
-            if request.config is None:
-                return self._plan_removal(request)
-            return await self._plan(request)
+            match request:
+                case PlanCreation():
+                    return await self._plan_creation(request)
+                case PlanChange():
+                    return await self._plan_change(request)
+                case PlanRemoval():
+                    return self._plan_removal(request)
         except Exception as problem:
-            known = request.prior or request.config
+            known = request.config if isinstance(request, PlanCreation) else request.prior
             doing = f"plan the {self.name(known, request.address)}"
-            return PlanOutcome(request.prior, diagnostics=diagnose(problem, doing, self.definition))
+            return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
 
-    def _plan_removal(self, request: PlanRequest) -> PlanOutcome:
+    def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         memory = replace(
             Memory.decode(request.private),
             removal_planned=True,
             kept=request.removal is Removal.ALONE,
         )
-        if is_sentinel((request.prior or {}).get("id")):
+        if is_sentinel(request.prior.get("id")):
             return PlanOutcome(None, private=memory.encode())
         return PlanOutcome(None, private=memory.encode(), diagnostics=self._removal(request))
 
@@ -161,12 +185,11 @@ class OneByOne(ABC):
                 reason=reason,
             )
 
-    def lost(self, request: ApplyRequest, problem: Exception, said: str = "") -> Outcome:
+    def lost(self, request: CreateRequest, problem: Exception, said: str = "") -> Outcome:
         """Return the outcome of a create that was sent and whose answer was lost.
 
         `said` is what a dry run called it before it was sent, by which a later run settles it.
         """
-        assert request.planned is not None
         told = outcome_lost(
             self.name(request.config, request.address),
             str(problem),
@@ -185,61 +208,55 @@ class OneByOne(ABC):
     def _import(self) -> str:
         return self.definition.import_id.split(" or ")[0]
 
-    async def _try(
-        self, verb: str, request: ApplyRequest, step: Any, kept: Attributes | None
-    ) -> Outcome:
-        try:
-            outcome: Outcome = await step(request)
-        except Exception as problem:
-            return self.failed(verb, request, problem, kept)
-        return outcome
-
-    def failed(
-        self, verb: str, request: ApplyRequest, problem: Exception, kept: Attributes | None
-    ) -> Outcome:
-        """Return the outcome of a step that ended with an error.
+    def failed(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
+        """Return the outcome of a step that ended with an error: state stays as it is.
 
         Args:
-            kept: What stays in state.
+            verb: What was attempted.
         """
-        doing = f"{verb} the {self.name(request.prior or request.planned, request.address)}"
-        private = request.private if kept else b""
+        prior = request.prior
+        known = request.planned if isinstance(request, CreateRequest) else request.prior
+        doing = f"{verb} the {self.name(known, request.address)}"
+        private = b"" if prior is None else request.private
         if isinstance(problem, Stopped):
-            return Outcome(kept, private, begun=False)
+            return Outcome(prior, private, begun=False)
         return Outcome(
-            kept,
+            prior,
             private,
             diagnose(problem, doing, self.definition),
             uncertain=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
         )
 
     @abstractmethod
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
-        """Plan a creation (no prior value) or a change of one resource."""
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        """Plan the creation or adoption of one resource."""
 
     @abstractmethod
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
+        """Plan a change of one resource in state."""
+
+    @abstractmethod
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Say what the removal of one resource leaves behind, or why it is refused."""
 
     @abstractmethod
     async def _read(self, request: ReadRequest) -> Outcome:
         """Read one resource."""
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
+    async def _create(self, request: CreateRequest) -> Outcome:
         """Create or adopt one resource; never called where `create` is another."""
         raise NotImplementedError
 
     @abstractmethod
-    async def _update(self, request: ApplyRequest) -> Outcome:
+    async def _update(self, request: UpdateRequest) -> Outcome:
         """Update one resource in place."""
 
     @abstractmethod
-    async def _delete(self, request: ApplyRequest) -> Outcome:
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
 
-    def propose(self, request: PlanRequest) -> Proposal:
+    def propose(self, request: PlanChange) -> Proposal:
         """Return what the declaration asks of the resource in state, by the definition alone."""
-        assert request.prior is not None and request.config is not None
         return propose_change(
             self.definition,
             request.prior,
@@ -304,7 +321,7 @@ class OneByOne(ABC):
 
     def written(
         self,
-        request: ApplyRequest,
+        request: CreateRequest | UpdateRequest,
         state: Attributes,
         answer: Mapping[str, Any],
         replacing: Sequence[str] = (),
@@ -314,7 +331,7 @@ class OneByOne(ABC):
         Args:
             replacing: The attributes whose last declaration is to be remembered.
         """
-        declared = Memory.decode(request.private).having_declared(request.config or {}, replacing)
+        declared = Memory.decode(request.private).having_declared(request.config, replacing)
         return merge(self.answered, state, declared, answer)[1].encode()
 
     def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from opsconsole.lifecycle.interface import ApplyRequest
+from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
@@ -38,7 +38,7 @@ class BeforeWrite(Protocol):
     async def __call__(
         self,
         verb: Literal["create", "update", "delete"],
-        requests: Sequence[ApplyRequest],
+        requests: Sequence[WriteRequest],
         said: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Return once it is durable that these writes are about to be sent.
@@ -54,7 +54,7 @@ class BeforeWrite(Protocol):
 
 async def _heed_nothing(
     verb: Literal["create", "update", "delete"],
-    requests: Sequence[ApplyRequest],
+    requests: Sequence[WriteRequest],
     said: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Let writes be sent without a note of them."""

@@ -12,16 +12,20 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Conflict, ConsoleError, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.created import keep_created, stranger
-from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.created import create_once
+from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
-    PlanRequest,
+    PlanRemoval,
     ReadRequest,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -41,10 +45,7 @@ class SpecialtyLifecycle(OneByOne):
 
     definition: ClassVar[ResourceDefinition] = SPECIALTY
 
-    async def _plan(self, request: PlanRequest) -> PlanOutcome:
-        assert request.config is not None
-        if request.prior is None:
-            return await self._plan_adoption(request.config, request.address)
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         proposal = self.propose(request)
         name = self.name(request.prior)
         found = [
@@ -55,7 +56,8 @@ class SpecialtyLifecycle(OneByOne):
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
 
-    async def _plan_adoption(self, config: Attributes, address: str) -> PlanOutcome:
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        config = request.config
         planned = propose_creation(self.definition, config)
         if config.get("key") is UNKNOWN or config.get("id") is UNKNOWN:
             return PlanOutcome(planned)
@@ -78,7 +80,7 @@ class SpecialtyLifecycle(OneByOne):
             Memory(observed=frozenset(found), declared={}),
             self.session.settings.extra_endpoints,
         )
-        refused = self.refused(proposal, values, self.name(values, address))
+        refused = self.refused(proposal, values, self.name(values, request.address))
         return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:
@@ -88,10 +90,10 @@ class SpecialtyLifecycle(OneByOne):
             and config.get("id") is None
         )
 
-    def _removal(self, request: PlanRequest) -> tuple[Diagnostic, ...]:
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         name = self.name(request.prior)
-        if (request.prior or {}).get("deletion_policy") == "abandon":
-            return (_abandoned(name),)
+        if is_abandoned(request.prior):
+            return (abandoned(name),)
         if self.session.console.has("specialty_create"):
             return ()
         return (
@@ -126,9 +128,8 @@ class SpecialtyLifecycle(OneByOne):
             self.session.gone_adopted[str(prior.get(name))] = prior
         return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
 
-    async def _create(self, request: ApplyRequest) -> Outcome:
+    async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
-        assert config is not None and planned is not None
         found = await find_specialty(self.session, config)
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
@@ -143,34 +144,29 @@ class SpecialtyLifecycle(OneByOne):
         row = self.definition.empty() | found
         return await self._write(request, row)
 
-    async def _create_new(self, request: ApplyRequest) -> Outcome:
+    async def _create_new(self, request: CreateRequest) -> Outcome:
         planned = request.planned
-        assert planned is not None
         body = {
             attribute.name: planned[attribute.name]
             for attribute in self.definition.settable
             if attribute.creatable and planned[attribute.name] not in (None, UNKNOWN)
         }
-        await self.session.before_write("create", [request])
-        try:
-            answer = await self.session.console.create_specialty(body)
-        except ConsoleError as problem:
-            if problem.safe_to_repeat:
-                raise
-            return self.lost(request, problem)
-        if other := stranger(body, answer):
-            return self.lost(request, other)
+        outcome = await create_once(
+            self,
+            request,
+            body,
+            self.session.console.create_specialty,
+            lambda answer: self._settled(request, answer),
+        )
         self.session.specialties_changed()
-        return keep_created(self, request, answer, lambda answer: self._settled(request, answer))
+        return outcome
 
-    async def _update(self, request: ApplyRequest) -> Outcome:
-        assert request.prior is not None
+    async def _update(self, request: UpdateRequest) -> Outcome:
         return await self._write(request, request.prior)
 
-    async def _write(self, request: ApplyRequest, row: Attributes) -> Outcome:
+    async def _write(self, request: CreateRequest | UpdateRequest, row: Attributes) -> Outcome:
         """Send the fields of a known specialty that differ from what is planned, if any."""
         planned = request.planned
-        assert planned is not None
         names = [attribute.name for attribute in self.definition.settable if not attribute.local]
         changed = [
             name for name in changed_fields(row, planned, names) if planned[name] is not UNKNOWN
@@ -186,21 +182,20 @@ class SpecialtyLifecycle(OneByOne):
         self.session.specialties_changed()
         return self._settled(request, answer)
 
-    def _settled(self, request: ApplyRequest, answer: Mapping[str, Any]) -> Outcome:
-        planned = request.planned
-        assert planned is not None
+    def _settled(
+        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
+    ) -> Outcome:
         values = shown(self.definition.answered, answer)
-        state = settle(self.definition, planned, values)
+        state = settle(self.definition, request.planned, values)
         names = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, names)
         told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
         return Outcome(state, self.written(request, state, answer), told)
 
-    async def _delete(self, request: ApplyRequest) -> Outcome:
+    async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
-        assert prior is not None
-        if prior.get("deletion_policy") == "abandon":
-            return Outcome(None, diagnostics=(_abandoned(self.name(prior)),))
+        if is_abandoned(prior):
+            return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
@@ -297,13 +292,6 @@ def _texts(details: Mapping[str, Any]) -> set[str]:
         listed = value if isinstance(value, list) else [value]
         found.update(item for item in listed if isinstance(item, str))
     return found
-
-
-def _abandoned(name: str) -> Diagnostic:
-    return warning(
-        f"The {name} leaves management; it stays on the console",
-        'Its deletion_policy is "abandon".',
-    )
 
 
 def _delete_timeout(prior: Attributes) -> float:

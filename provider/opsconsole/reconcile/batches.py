@@ -10,12 +10,17 @@ from typing import Any
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
+    DeleteRequest,
     LifecycleInterface,
     Outcome,
+    PlanChange,
+    PlanCreation,
     PlanOutcome,
     PlanRequest,
     ResourceLifecycle,
+    UpdateRequest,
+    WriteRequest,
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
@@ -96,33 +101,33 @@ class Worker:
             return
         lifecycle = self.lifecycles[change.provider].resources[change.type_name]
         if leg is Leg.DELETE:
-            outcome = await lifecycle.delete(_deletion(change))
-            await self._end([(steps[0], outcome)], ended)
+            request = DeleteRequest(change.before or {}, change.private, change.address)
+            await self._end([(steps[0], await lifecycle.delete(request))], ended)
             return
-        requests = await self._settled(lifecycle, leg, steps)
-        done = [
-            (step, item if isinstance(item, Outcome) else Outcome(item.planned, item.private))
-            for step, item in zip(steps, requests, strict=True)
-            if isinstance(item, Outcome) or _as_it_is(item)
-        ]
+        creations: list[CreateRequest] = []
+        done: list[tuple[Step, Outcome]] = []
+        for step, asked in zip(steps, await self._settled(lifecycle, steps), strict=True):
+            match asked:
+                case CreateRequest():
+                    creations.append(asked)
+                case UpdateRequest() if not same(asked.prior, asked.planned):
+                    done.append((step, await lifecycle.update(asked)))
+                case UpdateRequest():
+                    # No value changes, but what is sensitive.
+                    done.append((step, Outcome(asked.planned, asked.private)))
+                case Outcome():
+                    done.append((step, asked))
         if done:
             await self._end(done, ended)
-        ready = [
-            item for item in requests if isinstance(item, ApplyRequest) and not _as_it_is(item)
-        ]
-        if not ready:
-            return
-        if leg is Leg.UPDATE:
-            await self._end([(steps[0], await lifecycle.update(ready[0]))], ended)
-            return
 
         async def report(
-            results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             found = [(self.sending[request.address], outcome) for request, outcome in results]
             await self._end(found, ended if last else None)
 
-        await lifecycle.create(ready, report)
+        if creations:
+            await lifecycle.create(creations, report)
 
     async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
         """Keep outcomes, and make them durable; without `ended` more is to come of each."""
@@ -142,7 +147,7 @@ class Worker:
         await self.session.flush()
 
     async def note(
-        self, verb: str, requests: Sequence[ApplyRequest], said: Mapping[str, str] = _NOTHING
+        self, verb: str, requests: Sequence[WriteRequest], said: Mapping[str, str] = _NOTHING
     ) -> None:
         """Make durable what is about to be written, before it is sent.
 
@@ -155,7 +160,7 @@ class Worker:
                 continue
             details = (
                 lost_create(request, step.change, said.get(request.address, ""))
-                if verb == "create"
+                if isinstance(request, CreateRequest) and verb == "create"
                 else {"id": (request.prior or {}).get("id")}
             )
             details |= {
@@ -175,21 +180,21 @@ class Worker:
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
 
     async def _settled(
-        self, lifecycle: ResourceLifecycle, leg: Leg, steps: Sequence[Step]
-    ) -> list[ApplyRequest | Outcome]:
+        self, lifecycle: ResourceLifecycle, steps: Sequence[Step]
+    ) -> list[CreateRequest | UpdateRequest | Outcome]:
         """Return what to ask for each step, replanned where the plan held unknowns."""
         open_steps = {
             index: self.config_of(step)
             for index, step in enumerate(steps)
             if holds_unknown(step.change.config)
         }
-        asked = [_plan_request(steps[index], leg, config) for index, config in open_steps.items()]
+        asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
         plans = await lifecycle.plan(asked) if asked else []
         settled = dict(zip(open_steps, plans, strict=True))
         return [
-            _request(step, leg)
-            if index not in settled
-            else _replanned(step, leg, open_steps[index], settled[index])
+            _replanned(step, open_steps[index], settled[index])
+            if index in settled
+            else _request(step, step.change.config, step.change.after, step.change.private)
             for index, step in enumerate(steps)
         ]
 
@@ -226,11 +231,11 @@ class Worker:
         )
 
 
-def lost_create(request: ApplyRequest, change: Change, said: str) -> dict[str, Any]:
+def lost_create(request: CreateRequest, change: Change, said: str) -> dict[str, Any]:
     """Return what a later run must know to settle a create whose outcome a crash left unknown."""
-    planned = request.planned or {}
+    planned = request.planned.items()
     return {
-        "planned": {name: item for name, item in planned.items() if not holds_unknown(item)},
+        "planned": {name: item for name, item in planned if not holds_unknown(item)},
         "dry_run_said": said,
         "dependencies": list(change.depends_on),
         "create_first": change.create_first,
@@ -238,46 +243,41 @@ def lost_create(request: ApplyRequest, change: Change, said: str) -> dict[str, A
     }
 
 
-def _as_it_is(request: ApplyRequest) -> bool:
-    """Tell whether an update changes no value, but what is sensitive."""
-    return request.prior is not None and same(request.prior, request.planned)
+def _request(
+    step: Step, config: Attributes | None, planned: Attributes | None, private: bytes
+) -> CreateRequest | UpdateRequest:
+    """Return what to ask for a step that creates or updates: it has a declaration and a plan."""
+    change, config, planned = step.change, config or {}, planned or {}
+    if step.leg is Leg.CREATE:
+        return CreateRequest(config, planned, private, change.address)
+    return UpdateRequest(change.before or {}, config, planned, private, change.address)
 
 
-def _deletion(change: Change) -> ApplyRequest:
-    return ApplyRequest(change.before, None, None, change.private, change.address)
-
-
-def _request(step: Step, leg: Leg) -> ApplyRequest:
+def _plan_request(step: Step, config: Attributes) -> PlanRequest:
     change = step.change
-    prior = None if leg is Leg.CREATE else change.before
-    return ApplyRequest(prior, change.config, change.after, change.private, change.address)
-
-
-def _plan_request(step: Step, leg: Leg, config: Attributes) -> PlanRequest:
-    change = step.change
-    prior = None if leg is Leg.CREATE else change.before
-    private = b"" if leg is Leg.CREATE else change.private
-    return PlanRequest(prior, config, private, address=change.address)
+    if step.leg is Leg.CREATE:
+        return PlanCreation(config, address=change.address)
+    return PlanChange(change.before or {}, config, change.private, address=change.address)
 
 
 def _replanned(
-    step: Step, leg: Leg, config: Attributes, plan: PlanOutcome
-) -> ApplyRequest | Outcome:
+    step: Step, config: Attributes, plan: PlanOutcome
+) -> CreateRequest | UpdateRequest | Outcome:
     """Return what to ask once everything is known, or why nothing can be asked."""
     change = step.change
-    prior = None if leg is Leg.CREATE else change.before
     unknown = [name for name, value in config.items() if holds_unknown(value)]
     wrong = validate(RESOURCES[change.type_name], config)
     if unknown:
         told: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
     elif has_error(wrong):
         told = tuple(wrong)
-    elif plan.replace and leg is Leg.UPDATE:
+    elif plan.replace and step.leg is Leg.UPDATE:
         told = (_needs_replacement(change, plan.replace),)
     elif plan.failed:
         told = plan.diagnostics
     else:
-        return ApplyRequest(prior, config, plan.planned, plan.private, change.address)
+        return _request(step, config, plan.planned, plan.private)
+    prior = None if step.leg is Leg.CREATE else change.before
     return Outcome(prior, change.private if prior else b"", told)
 
 

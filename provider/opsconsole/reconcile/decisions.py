@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, error, has_error
-from opsconsole.lifecycle.interface import PlanOutcome, PlanRequest, Removal, ResourceLifecycle
+from opsconsole.lifecycle.interface import (
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+    PlanRemoval,
+    PlanRequest,
+    Removal,
+    ResourceLifecycle,
+)
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import Declaration, Known, leading_names
@@ -53,10 +61,7 @@ async def decide(
     again = [wish for wish, reason in zip(wishes, reasons, strict=True) if reason]
     anew = iter(
         await lifecycle.plan(
-            [
-                PlanRequest(None, wish.declared.config, address=wish.declared.address)
-                for wish in again
-            ]
+            [PlanCreation(wish.declared.config, address=wish.declared.address) for wish in again]
         )
         if again
         else ()
@@ -85,20 +90,26 @@ async def _left_behind(
     ]
     if not going:
         return {}
-    requests = [
-        PlanRequest(item.value, None, item.private, removal_of(item), item.address)
-        for item in going
-    ]
-    plans = await lifecycle.plan(requests)
+    plans = await _plan_removals(lifecycle, going, removal_of)
     return {item.address: plan.diagnostics for item, plan in zip(going, plans, strict=True)}
+
+
+async def _plan_removals(
+    lifecycle: ResourceLifecycle, going: Sequence[Known], removal_of: RemovalOf
+) -> list[PlanOutcome]:
+    return await lifecycle.plan(
+        [
+            PlanRemoval(item.value or {}, item.private, removal_of(item), item.address)
+            for item in going
+        ]
+    )
 
 
 def _first_request(wish: Wish, removal_of: RemovalOf) -> PlanRequest:
     declared, prior = wish.declared, wish.prior
-    if prior is None or prior.held.tainted:
-        return PlanRequest(None, declared.config, address=declared.address)
-    assert prior.value is not None
-    return PlanRequest(
+    if prior is None or prior.value is None or prior.held.tainted:
+        return PlanCreation(declared.config, address=declared.address)
+    return PlanChange(
         prior.value,
         declared.against(prior.value).config,
         prior.private,
@@ -191,12 +202,7 @@ async def decide_removals(
     provider: str,
 ) -> list[Decision]:
     """Return what happens to instances of one type and provider that are to be removed."""
-    plans = await lifecycle.plan(
-        [
-            PlanRequest(item.value, None, item.private, removal_of(item), item.address)
-            for item in leaving
-        ]
-    )
+    plans = await _plan_removals(lifecycle, leaving, removal_of)
     return [
         Decision(
             Change(

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.lifecycle.host import HostLifecycle
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import HOST
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.values import holds_unknown
 
 
 async def with_preflight(plan: Plan, providers: Providers) -> Plan:
@@ -35,12 +35,10 @@ async def with_preflight(plan: Plan, providers: Providers) -> Plan:
     return replace(plan, changes=found, diagnostics=tuple(told), calls=providers.calls)
 
 
-def _request(change: Change) -> ApplyRequest:
-    return ApplyRequest(None, _known(change.config), change.after, b"", change.address)
-
-
-def _known(config: Attributes | None) -> Attributes:
-    return {name: None if holds_unknown(value) else value for name, value in (config or {}).items()}
+def _request(change: Change) -> CreateRequest:
+    config = change.config or {}
+    known = {name: None if holds_unknown(value) else value for name, value in config.items()}
+    return CreateRequest(known, change.after or {}, address=change.address)
 
 
 def _note(change: Change, outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, ResourceLifecycle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ResourceLifecycle
 
 _PAUSE = 0.0005
 _LONGEST_WAIT = 0.003
@@ -26,11 +26,11 @@ class Batcher:
     def __init__(self, lifecycle: ResourceLifecycle, at_once: int = 4) -> None:
         self._lifecycle = lifecycle
         self._at_once = at_once
-        self._waiting: list[tuple[ApplyRequest, asyncio.Future[Outcome]]] = []
+        self._waiting: list[tuple[CreateRequest, asyncio.Future[Outcome]]] = []
         self._running: set[asyncio.Task[None]] = set()
         self._collecting = False
 
-    async def create(self, request: ApplyRequest) -> Outcome:
+    async def create(self, request: CreateRequest) -> Outcome:
         """Return what became of a creation, as soon as it is known.
 
         A caller that is cancelled leaves its request in the batch: it may have been sent.
@@ -74,11 +74,11 @@ class Batcher:
             count = len(self._waiting)
             await asyncio.sleep(_PAUSE)
 
-    async def _answer(self, batch: list[tuple[ApplyRequest, asyncio.Future[Outcome]]]) -> None:
+    async def _answer(self, batch: list[tuple[CreateRequest, asyncio.Future[Outcome]]]) -> None:
         waiting = {id(request): result for request, result in batch}
 
         async def report(
-            results: Sequence[tuple[ApplyRequest, Outcome]], *, last: bool = True
+            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             for request, outcome in results:
                 if last and not waiting[id(request)].done():

@@ -13,7 +13,7 @@ from typing import Final
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import (
-    ApplyRequest,
+    CreateRequest,
     LifecycleInterface,
     Outcome,
     ResourceLifecycle,
@@ -136,7 +136,7 @@ class Configured:
         self.codec("resource", type_name)
         return self.lifecycle().resources[type_name]
 
-    async def create(self, type_name: str, request: ApplyRequest) -> Outcome:
+    async def create(self, type_name: str, request: CreateRequest) -> Outcome:
         """Create one resource: with others, where the console creates many in one call.
 
         Raises:

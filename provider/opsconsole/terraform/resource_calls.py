@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.lifecycle.interface import ApplyRequest, Outcome, PlanRequest, ReadRequest
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanRemoval,
+    PlanRequest,
+    ReadRequest,
+    UpdateRequest,
+)
 from opsconsole.terraform.configured import Configured, NotServedError
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.rendering import attribute_path
@@ -62,12 +72,14 @@ class ResourceCalls:
         name = request.type_name
         steps = self._provider.steps(name)
         codec = self._provider.codec("resource", name)
-        removal = codec.decode(request.proposed_new_state) is None
-        asked = PlanRequest(
-            prior=codec.decode(request.prior_state),
-            config=None if removal else codec.decode(request.config),
-            private=request.prior_private,
-        )
+        prior, private = codec.decode(request.prior_state), request.prior_private
+        config = codec.decode(request.config) or {}
+        if codec.decode(request.proposed_new_state) is None:
+            asked: PlanRequest = PlanRemoval(prior or {}, private)
+        elif prior is None:
+            asked = PlanCreation(config, private)
+        else:
+            asked = PlanChange(prior, config, private)
         [outcome] = await steps.plan([asked])
         attributes = self._provider.attributes("resource", name)
         return pb.PlanResourceChange.Response(
@@ -83,30 +95,23 @@ class ResourceCalls:
         """Carry out what was planned."""
         name = request.type_name
         codec = self._provider.codec("resource", name)
-        outcome = await self._apply(
-            name,
-            ApplyRequest(
-                prior=codec.decode(request.prior_state),
-                config=codec.decode(request.config),
-                planned=codec.decode(request.planned_state),
-                private=request.planned_private,
-            ),
-        )
+        prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)
+        config, private = codec.decode(request.config) or {}, request.planned_private
+        if prior is None:
+            creation = CreateRequest(config, planned or {}, private)
+            outcome = await self._provider.create(name, creation)
+        elif planned is None:
+            self._provider.claim("delete", name, prior)
+            outcome = await self._provider.steps(name).delete(DeleteRequest(prior, private))
+        else:
+            self._provider.claim("change", name, prior)
+            change = UpdateRequest(prior, config, planned, private)
+            outcome = await self._provider.steps(name).update(change)
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
             diagnostics=self._tell(name, (*outcome.diagnostics, *_not_begun(outcome))),
         )
-
-    async def _apply(self, name: str, request: ApplyRequest) -> Outcome:
-        if request.prior is None:
-            return await self._provider.create(name, request)
-        steps = self._provider.steps(name)
-        if request.planned is None:
-            self._provider.claim("delete", name, request.prior)
-            return await steps.delete(request)
-        self._provider.claim("change", name, request.prior)
-        return await steps.update(request)
 
     async def import_resource_state(
         self, request: pb.ImportResourceState.Request
