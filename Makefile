@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults fuzz generate lock clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults fuzz generate lock release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -57,6 +57,10 @@ generate: setup ## Write the generated constructs and reference pages anew
 
 lock: setup ## Choose the newest dependencies that the bounds allow
 	@scripts/lock
+
+release: setup ## Build wheel, provider archives, mirror and bills into dist/, and check them
+	@$(BIN)/python -m scripts.release
+	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q tests/release
 
 clean: ## Remove what setup and the tests made
 	rm -rf .venv node_modules build dist htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache

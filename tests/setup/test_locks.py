@@ -108,7 +108,7 @@ def test_what_is_imported_is_asked_for_by_name(folder: str, groups: str) -> None
     development = PROJECT["dependency-groups"]["dev"] if groups == "all" else []
     asked = [*SHIPPED, *development]
     names = {canonicalize_name(Requirement(text).name) for text in asked}
-    own = {"opsconsole", "opsconsole-cdktf", "opsconsole-cdktn"} | {
+    own = {"opsconsole", "opsconsole-cdktf", "opsconsole-cdktn", "scripts"} | {
         canonicalize_name(path.stem)
         for path in (ROOT / "tests").rglob("*")
         if path.suffix == ".py" or path.is_dir()

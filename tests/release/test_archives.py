@@ -1,0 +1,164 @@
+"""A release's packages, archives, sums and mirror, as pip, registries and Terraform read them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from scripts.release.archive import pack, this_platform
+from scripts.release.publication import (
+    MANIFEST,
+    STEM,
+    SUMS,
+    write_manifest,
+    write_mirror,
+    write_sums,
+)
+
+import opsconsole
+from opsconsole.address import DEFAULT_HOSTS, SOURCE
+from opsconsole.cli import mirror
+from opsconsole.emulator.running import serve
+
+TOOLS = Path(sys.executable).parent
+PROGRAM = {
+    "terraform": {"required_providers": {"opsconsole": {"source": SOURCE}}},
+    "resource": {"opsconsole_host": {"web": {"name": "web-1"}}},
+}
+ARCHIVE = re.compile(r"terraform-provider-opsconsole_\d+\.\d+\.\d+_[a-z]+_[a-z0-9]+\.zip")
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A release whose archive holds the launcher of the installed provider: quick to make."""
+    (launcher, *_) = mirror.install(tmp_path / "installed")
+    script = tmp_path / "frozen" / launcher.name
+    script.parent.mkdir()
+    command = TOOLS / "terraform-provider-opsconsole"
+    script.write_text(f"#!/bin/sh\nexec {command}\n")
+    script.chmod(0o755)
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    pack(script.parent, folder / f"{STEM}_{this_platform()}.zip")
+    write_manifest(folder)
+    write_sums(folder)
+    write_mirror(folder)
+    return folder
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    """Run a program with nothing in its environment but `variables`; it must succeed."""
+    words = [str(word) for word in command]
+    seen = subprocess.run(
+        words, cwd=cwd, env=variables, capture_output=True, text=True, timeout=600
+    )
+    assert seen.returncode == 0, seen.stdout + seen.stderr
+    return seen.stdout
+
+
+def initialised(folder: Path, terraform: Path, dist: Path) -> dict[str, str]:
+    """Write a program and let `terraform init` take the provider from the mirror."""
+    folder.mkdir()
+    (folder / "main.tf.json").write_text(json.dumps(PROGRAM))
+    configuration = folder / "terraform.rc"
+    block = f'filesystem_mirror {{\n path = "{dist / "mirror"}"\n }}'
+    configuration.write_text(f"provider_installation {{\n {block}\n}}\n")
+    environment = {"HOME": str(folder), "TF_CLI_CONFIG_FILE": str(configuration)}
+    run(terraform, "init", cwd=folder, **environment)
+    return environment
+
+
+def test_the_sums_are_right(dist: Path) -> None:
+    assert run("/usr/bin/sha256sum", "--check", "--strict", SUMS, cwd=dist)
+    named = {line.split()[1] for line in (dist / SUMS).read_text().splitlines()}
+    assert named == {MANIFEST, *(path.name for path in dist.glob("*.zip"))}
+
+
+def test_the_registry_finds_what_it_asks_for(dist: Path) -> None:
+    assert [path.name for path in dist.glob("*.zip") if not ARCHIVE.fullmatch(path.name)] == []
+    assert json.loads((dist / MANIFEST).read_text()) == {
+        "version": 1,
+        "metadata": {"protocol_versions": ["6.0"]},
+    }
+    (archive,) = dist.glob("*.zip")
+    with zipfile.ZipFile(archive) as opened:
+        executable = opened.getinfo(f"terraform-provider-opsconsole_v{opsconsole.__version__}")
+        assert (executable.external_attr >> 16) & 0o777 == 0o755
+
+
+def test_the_same_content_gives_the_same_archive(dist: Path, tmp_path: Path) -> None:
+    (archive,) = dist.glob("*.zip")
+    (copy := tmp_path / "copy").mkdir()
+    with zipfile.ZipFile(archive) as opened:
+        for member in reversed(opened.infolist()):
+            path = Path(opened.extract(member, copy))
+            path.chmod((member.external_attr >> 16) & 0o777)
+    pack(copy, tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+@pytest.mark.terraform
+def test_terraform_takes_the_provider_from_the_mirror(
+    dist: Path, tmp_path: Path, terraform_binary: Path
+) -> None:
+    folder = tmp_path / "program"
+    initialised(folder, terraform_binary, dist)
+    locked = (folder / ".terraform.lock.hcl").read_text()
+    for host in DEFAULT_HOSTS:
+        served = dist / "mirror" / host / SOURCE
+        listed = json.loads((served / f"{opsconsole.__version__}.json").read_text())["archives"]
+        assert (served / listed[this_platform()]["url"]).is_file()
+        assert listed[this_platform()]["hashes"][0] in locked
+
+
+def test_wheel_and_sdist_pass_the_checks_of_the_index(packages: Path) -> None:
+    files = [*packages.glob("*.whl"), *packages.glob("*.tar.gz")]
+    assert len(files) == 2
+    run(TOOLS / "twine", "check", "--strict", *files, cwd=packages)
+
+
+def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+    folders = {name.partition("/")[0] for name in names}
+    information = f"opsconsole-{opsconsole.__version__}.dist-info"
+    assert folders == {"opsconsole", "opsconsole_cdktf", "opsconsole_cdktn", information}
+    assert {f"{folder}/py.typed" for folder in folders - {information}} <= set(names)
+    assert f"{information}/licenses/NOTICE" in names
+
+
+@pytest.mark.release
+@pytest.mark.terraform
+def test_the_archives_provider_needs_no_python(
+    released: Path, tmp_path: Path, terraform_binary: Path
+) -> None:
+    folder = tmp_path / "program"
+    environment = initialised(folder, terraform_binary, released)
+    with serve() as console:
+        settings = {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
+        apply = ("apply", "-auto-approve", "-no-color")
+        out = run(terraform_binary, *apply, cwd=folder, **environment, **settings)
+        assert "1 added" in out
+        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
+        run(terraform_binary, "destroy", "-auto-approve", cwd=folder, **environment, **settings)
+
+
+@pytest.mark.release
+def test_the_release_has_all_its_parts(released: Path) -> None:
+    version = opsconsole.__version__
+    archive = released / f"{STEM}_{this_platform()}"
+    assert run("/usr/bin/sha256sum", "--check", "--strict", SUMS, cwd=released)
+    with zipfile.ZipFile(archive.with_name(f"{archive.name}.zip")) as opened:
+        names = opened.namelist()
+    assert {"LICENSE", "NOTICE", "licenses/Python.txt"} <= set(names)
+    bill = json.loads(archive.with_name(f"{archive.name}.cdx.json").read_text())
+    listed = {item["name"].lower() for item in bill["components"]}
+    assert {"opsconsole", "cryptography", "grpclib", "cpython", "openssl"} <= listed
+    assert not {"pyinstaller", "uvloop", "cdktf"} & listed
+    whole = json.loads((released / f"opsconsole-{version}.cdx.json").read_text())
+    assert {"cdktf", "boto3", "grpclib"} <= {item["name"].lower() for item in whole["components"]}
