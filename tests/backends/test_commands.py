@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backend_places import Place, on
+from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backends.storage import LockHeld, Storage
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 
 Make = Callable[[str], Place]
+OF_CDKTF = "terraform.only.tfstate"
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
 
 
@@ -155,6 +158,67 @@ def test_a_backend_that_changed_is_refused(app: Any, make_place: Make) -> None:
     (notes / "terraform.tfstate").write_text(json.dumps(noted))
     app.write("only", Place("pg", {}, place.steal), resource=HOST)
     app.run("apply", "-auto-approve")
+
+
+@on("gcs")
+def test_a_place_that_is_not_that_of_the_last_run_is_refused(
+    kind: str, app: Any, make_place: Make
+) -> None:
+    """Nothing was initialised here: the native run noted by itself where it wrote."""
+    place = make_place(kind)
+    app.write("only", place, resource=HOST)
+    app.run("apply", "-auto-approve")
+    moved = {**place.block, **ELSEWHERE[place.kind]}
+    for elsewhere in (replace(place, block=moved), Path("other.tfstate")):
+        app.write("only", elsewhere, resource=HOST)
+        for words in (["plan"], ["apply", "-auto-approve"], ["destroy", "-auto-approve"]):
+            told = app.run(*words, expect=1)
+            assert "changed since the last run" in told
+            assert "init -migrate-state" in told
+    assert len(app.console.rows("hosts")) == 1
+    note = app.folder / "cdktf.out/stacks/only/.terraform/opsconsole-backend.json"
+    assert str(note) in told
+    noted = note.read_text()
+    for secret in ("password", "access_key", "access_token", "conn_str"):
+        assert str(place.block.get(secret, "-no-secret-")) not in noted
+    app.write("only", place, resource=HOST)
+    assert "No changes." in app.run("plan")
+    note.unlink()
+    app.write("only", Path("other.tfstate"), resource=HOST)
+    assert "1 to add" in app.run("plan")
+
+
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "http": {"address": "http://127.0.0.1:9/other"},
+    "pg": {"schema_name": "elsewhere"},
+    "s3": {"key": "elsewhere"},
+    "gcs": {"prefix": "elsewhere"},
+    "azurerm": {"key": "elsewhere"},
+}
+"""Kind: settings of another place of the same kind."""
+
+
+@on("http")
+@pytest.mark.parametrize("where", ["cdktf.out/stacks/only/terraform.tfstate", OF_CDKTF])
+def test_an_empty_place_beside_a_filled_local_state_is_refused(
+    kind: str, where: str, app: Any, make_place: Make
+) -> None:
+    app.write("only", app.folder / where, resource=HOST)
+    app.run("apply", "-auto-approve")
+    place = make_place(kind)
+    app.write("only", place, resource=HOST)
+    for words in (["plan"], ["apply", "-auto-approve"]):
+        told = app.run(*words, expect=1)
+        assert f"a state with 1 objects lies in {app.folder / where}" in told
+        assert "init -migrate-state" in told
+    assert len(app.console.rows("hosts")) == 1
+    here = app.folder / "cdktf.out/stacks/only"
+    if where == OF_CDKTF:
+        shutil.copy(app.folder / where, here / "terraform.tfstate")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        assert stand_in(["init", "-migrate-state", "-force-copy"]) == 0
+    assert "No changes." in app.run("plan")
 
 
 @on("s3-file")

@@ -118,6 +118,54 @@ def test_defaults_stand_in_for_outputs_that_are_not_there(app: Any, tmp_path: Pa
     assert json.loads(app.run("output", "-json", "--stack=second"))["o"]["value"] == "x-1"
 
 
+def test_several_states_are_read_by_count_and_for_each(app: Any, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        app.write(name, tmp_path / f"{name}.tfstate", output={"own": {"value": f"of {name}"}})
+        app.run("apply", "-auto-approve", f"--stack={name}")
+    where = "data.terraform_remote_state"
+    app.write("second", tmp_path / "second.tfstate", **several(tmp_path, "a"))
+    app.run("apply", "-auto-approve", "--stack=second")
+    found = json.loads(app.run("output", "-json", "--stack=second"))
+    assert found["each"]["value"] == "of a"
+    assert found["all"]["value"] == {"a": "of a", "b": "of b"}
+    assert found["counted"]["value"] == ["of a", "of b"]
+    assert found["computed"]["value"] == "of b"
+    app.write("second", tmp_path / "second.tfstate", **several(tmp_path, "c"))
+    told = app.run("plan", "--stack=second", expect=1)
+    assert f"{where}.each has for_each, and no instance 'c'" in told
+    broken = {"count": 1, "for_each": ["a"], "backend": "local"}
+    app.write("second", Path("x.tfstate"), data={"terraform_remote_state": {"f": broken}})
+    assert "has both count and for_each" in app.run("plan", "--stack=second", expect=1)
+
+
+def several(folder: Path, key: str) -> dict[str, Any]:
+    """Return a program that reads the states of two stacks by each of the two ways."""
+    where = "data.terraform_remote_state"
+    blocks = {
+        "each": {
+            "for_each": "${toset(keys(local.files))}",
+            "backend": "local",
+            "config": {"path": f"{folder}/${{each.key}}.tfstate"},
+        },
+        "counted": {
+            "count": 2,
+            "backend": "local",
+            "config": {"path": "${values(local.files)[count.index]}"},
+        },
+    }
+    outputs = {
+        "each": f'${{{where}.each["{key}"].outputs.own}}',
+        "all": f"${{{{ for key, item in {where}.each : key => item.outputs.own }}}}",
+        "counted": f"${{{where}.counted[*].outputs.own}}",
+        "computed": f"${{{where}.counted[length(local.files) - 1].outputs.own}}",
+    }
+    return {
+        "locals": {"files": {name: f"{folder}/{name}.tfstate" for name in ("a", "b")}},
+        "data": {"terraform_remote_state": blocks},
+        "output": {name: {"value": value} for name, value in outputs.items()},
+    }
+
+
 def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) -> None:
     place = tmp_path / "first.tfstate"
     first(app, place)
@@ -150,6 +198,27 @@ def test_a_backend_that_only_terraform_speaks_to_is_one_error_without_it(
     monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
     told = app.run("plan", "--stack=second", expect=1)
     assert "no terraform or tofu is installed" in told
+
+
+@pytest.mark.terraform
+def test_terraform_reads_several_states_alike(
+    app: Any, tmp_path: Path, terraform: Callable[..., Any]
+) -> None:
+    for name in ("a", "b"):
+        app.write(name, tmp_path / f"{name}.tfstate", output={"own": {"value": f"of {name}"}})
+        app.run("apply", "-auto-approve", f"--stack={name}")
+    engine = terraform(several(tmp_path, "a"), app.console)
+    engine.apply()
+    app.write("second", tmp_path / "second.tfstate", **several(tmp_path, "a"))
+    app.run("apply", "-auto-approve", "--stack=second")
+    native = json.loads(app.run("output", "-json", "--stack=second"))
+    assert engine.outputs() == {name: item["value"] for name, item in native.items()}
+    # Terraform keeps what it read in its state, where the native engine finds it and leaves it.
+    app.write("second", engine.folder / "terraform.tfstate", **several(tmp_path, "a"))
+    before = json.loads((engine.folder / "terraform.tfstate").read_text())["resources"]
+    assert len(before) == 2
+    app.run("apply", "-auto-approve", "--stack=second")
+    assert json.loads((engine.folder / "terraform.tfstate").read_text())["resources"] == before
 
 
 @pytest.mark.terraform

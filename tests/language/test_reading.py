@@ -122,7 +122,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
             ("st/a (random_id.a)", 'the provider "random"', "Terraform can run it"),
         ),
         ({"data": {"terraform_remote_state": {"a": {}}}}, ("it has no backend",)),
-        ({"data": {"terraform_remote_state": {"a": {"count": 1}}}}, ("Terraform can run it",)),
+        ({"data": {"terraform_remote_state": {"a": {"lifecycle": {}}}}}, ("Terraform can run it",)),
         ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('there is no argument "x"',)),
         ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
         ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),

@@ -62,7 +62,7 @@ def http_places() -> Iterator[Make]:
 
         def make() -> Place:
             state.stored = state.lock = b""
-            state.checks_id, state.failing = True, 0
+            state.checks_id, state.failing, state.largest = True, 0, 0
             state.requests.clear()
 
             def steal() -> None:

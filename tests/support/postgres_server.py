@@ -35,6 +35,9 @@ def running_postgres() -> Iterator[str]:
         quiet: dict[str, Any] = {**who, "stdout": subprocess.DEVNULL, "cwd": "/"}
         make = [initdb, "-D", f"{folder}/data", "-U", "tf", "--auth=trust", "--no-sync"]
         subprocess.run(make, check=True, stderr=subprocess.PIPE, **quiet)
+        # The role `guarded` needs a password, which shows what a wrong one does.
+        rules = "local all guarded scram-sha-256\nlocal all all trust\n"
+        (folder / "data" / "pg_hba.conf").write_text(rules)
         options = ["-k", str(folder), "-h", "", "-p", "5432", "-F"]
         command = [timeout, "-s", "INT", "3600", server, "-D", f"{folder}/data", *options]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **quiet)

@@ -221,7 +221,8 @@ class _Finder:
             raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
         self._reading.append(block.name)
         try:
-            return self.of(f"{remote_states.PREFIX}{name}", dict(block.arguments))
+            value = {**block.arguments, "count": block.count, "for_each": block.for_each}
+            return self.of(block.address, value)
         finally:
             self._reading.pop()
 

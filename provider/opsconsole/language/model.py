@@ -172,15 +172,6 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteStateBlock:
-    """A `terraform_remote_state`: where the state of another stack is kept."""
-
-    name: str
-    arguments: Mapping[str, Json]
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
 class BackendBlock:
     """Where state is kept: the type of the backend and its settings."""
 
@@ -217,7 +208,7 @@ class Program:
     required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
     warnings: tuple[tuple[str, str], ...] = ()
-    remote_states: Mapping[str, RemoteStateBlock] = field(default_factory=dict)
+    remote_states: Mapping[str, Block] = field(default_factory=dict)
     readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property

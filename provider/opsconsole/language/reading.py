@@ -44,7 +44,6 @@ from opsconsole.language.model import (
     Output,
     Program,
     ProviderBlock,
-    RemoteStateBlock,
     Removed,
     Validation,
     Variable,
@@ -96,7 +95,7 @@ class _Reader:
     backend: BackendBlock | None = None
     required_version: str = ""
     required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
-    remote_states: dict[str, RemoteStateBlock] = field(default_factory=dict)
+    remote_states: dict[str, Block] = field(default_factory=dict)
 
     def program(self, root: Path, stack: str) -> Program:
         """Return what was read."""

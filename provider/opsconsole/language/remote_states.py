@@ -17,7 +17,7 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.documents import COMMENT, origin_of
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import unmark_deep
-from opsconsole.language.model import RemoteStateBlock
+from opsconsole.language.model import Block
 from opsconsole.language.numeric import from_float, parse_number
 from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import Type
@@ -30,10 +30,11 @@ from opsconsole.values import UNKNOWN, holds_unknown
 TYPE: Final = "terraform_remote_state"
 PREFIX: Final = f"data.{TYPE}."
 _ARGUMENTS: Final = ("backend", "config", "workspace", "defaults")
+_META: Final = (COMMENT, "count", "depends_on", "for_each", "provider")
 _OF_CDKTF: Final = "cross-stack-reference-input-"
 
 
-def read_block(name: str, body: Mapping[str, Any], file: str) -> RemoteStateBlock:
+def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     """Return the block that `body` declares.
 
     Raises:
@@ -41,26 +42,36 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> RemoteStateBloc
     """
     origin = origin_of(dict(body), file)
     address = f"{PREFIX}{name}"
-    for kind in ("count", "for_each", "lifecycle"):
-        if kind in body:
-            raise refused(f"{kind} of {TYPE}", origin, address)
-    arguments = {
-        key: value for key, value in body.items() if key not in (COMMENT, "depends_on", "provider")
-    }
+    if "lifecycle" in body:
+        raise refused(f"lifecycle of {TYPE}", origin, address)
+    if "count" in body and "for_each" in body:
+        raise UserError(f"{file}: {address} has both count and for_each.", "Leave one of them out.")
+    arguments = {key: value for key, value in body.items() if key not in _META}
     unknown = [key for key in arguments if key not in _ARGUMENTS]
     if unknown:
         raise UserError(f'{file}: {address}: there is no argument "{unknown[0]}".')
     if not arguments.get("backend"):
         raise UserError(f"{file}: {address}: it has no backend.")
-    return RemoteStateBlock(name, arguments, origin)
+    return Block(
+        "data",
+        TYPE,
+        name,
+        arguments,
+        origin,
+        provider="",
+        count=body.get("count"),
+        for_each=body.get("for_each"),
+        counted="count" in body,
+        repeated="for_each" in body,
+    )
 
 
-def stack_of(block: RemoteStateBlock) -> str:
+def stack_of(block: Block) -> str:
     """Return the name of the stack that a block refers to, as far as its name tells."""
     return block.name.removeprefix(_OF_CDKTF)
 
 
-def read(block: RemoteStateBlock, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
+def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
     """Return what the data source stands for: `outputs` beside its arguments.
 
     Args:
@@ -89,7 +100,7 @@ def read(block: RemoteStateBlock, arguments: Mapping[str, Any], root: Path, cach
     }
 
 
-def no_output(block: RemoteStateBlock, name: str) -> EvaluationError:
+def no_output(block: Block, name: str) -> EvaluationError:
     """Say that the state of another stack lacks an output."""
     stack = stack_of(block)
     return EvaluationError(
@@ -99,7 +110,7 @@ def no_output(block: RemoteStateBlock, name: str) -> EvaluationError:
 
 
 def _outputs(
-    block: RemoteStateBlock, kind: str, config: Mapping[str, Any], workspace: str, root: Path
+    block: Block, kind: str, config: Mapping[str, Any], workspace: str, root: Path
 ) -> dict[str, Any]:
     stack = stack_of(block)
     try:

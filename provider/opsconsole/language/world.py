@@ -25,7 +25,7 @@ from opsconsole.language.functions import Surroundings
 from opsconsole.language.instances import Instance
 from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
-from opsconsole.language.model import Block, Program, RemoteStateBlock
+from opsconsole.language.model import Block, Program
 from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference, Step
@@ -165,22 +165,29 @@ class World:
         block = self._program.remote_states.get(name)
         if block is None:
             raise EvaluationError(f"there is no {reference.written()}")
-        value = self._remote_states.get(name, UNKNOWN)
+        instances = self._expand(block)
+        several = block.counted or block.repeated
+        if several and not rest:
+            values = {key: self._outputs_of(item, ()) for key, item in instances.items()}
+            return list(values.values()) if block.counted else values
+        if not several:
+            return self._outputs_of(instances[None], rest)
+        return self._outputs_of(_instance_at(block, rest[0], instances), rest[1:])
+
+    def _outputs_of(self, instance: Instance, rest: tuple[Step, ...]) -> Any:
+        block = instance.block
+        value = self._remote_states.get(instance.address, UNKNOWN)
         if value is UNKNOWN:
-            value = self._read_remote(block)
+            scope = ProgramScope(self, instance)
+            arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
+            value = remote_states.read(block, arguments, self._program.root, self._program.readings)
+            self._remote_states[instance.address] = value
         if value is UNKNOWN:
             self._missed += 1
             return UNKNOWN
         if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value["outputs"]:
             raise remote_states.no_output(block, str(rest[1]))
         return follow(value, rest)
-
-    def _read_remote(self, block: RemoteStateBlock) -> Any:
-        scope = ProgramScope(self)
-        arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
-        value = remote_states.read(block, arguments, self._program.root, self._program.readings)
-        self._remote_states[block.name] = value
-        return value
 
     def _setting(self, reference: Reference) -> Any:
         root, *rest = reference.steps
@@ -195,15 +202,8 @@ class World:
         instances = self._expand(block)
         if not steps:
             return self._all(block, instances)
-        key, *rest = steps
-        # `e["a"]` is a Quoted text; True is no index, though Python takes it for one.
-        fitting = type(key) is int if block.counted else isinstance(key, str)
-        instance = instances.get(key) if fitting else None
-        if instance is None and (found := _as_key(block, key)) is not None:
-            instance = instances.get(found)
-        if instance is None:
-            raise _no_instance(block, key, instances)
-        return self._of_instance(block, instance.address, tuple(rest))
+        instance = _instance_at(block, steps[0], instances)
+        return self._of_instance(block, instance.address, steps[1:])
 
     def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Any:
         values = self._held(address)
@@ -261,6 +261,17 @@ class World:
         if not any(value is UNKNOWN for value in values.values()):
             self._whole[block.address] = result
         return result
+
+
+def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
+    # `e["a"]` is a Quoted text; True is no index, though Python takes it for one.
+    fitting = type(key) is int if block.counted else isinstance(key, str)
+    instance = instances.get(key) if fitting else None
+    if instance is None and (found := _as_key(block, key)) is not None:
+        instance = instances.get(found)
+    if instance is None:
+        raise _no_instance(block, key, instances)
+    return instance
 
 
 def _no_instance(

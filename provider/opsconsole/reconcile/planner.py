@@ -198,10 +198,13 @@ class Planner:
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         """Return the data sources in state that are declared no more, as core drops them."""
-        held = (str(item) for item in self._workspace.state.addresses() if item.mode == "data")
-        kept = {f"{remote_states.PREFIX}{name}" for name in self._workspace.program.remote_states}
-        declared = {*walk.declared, *kept}
-        return tuple(item for item in held if item not in declared and item in walk.targets)
+        kept = self._workspace.program.remote_states
+        held = (
+            str(item)
+            for item in self._workspace.state.addresses()
+            if item.mode == "data" and not (item.type == remote_states.TYPE and item.name in kept)
+        )
+        return tuple(item for item in held if item not in walk.declared and item in walk.targets)
 
     async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, Known]:
         wanted = [item for item in prior.known.values() if item.address in targets]

@@ -11,8 +11,9 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.backends.configured import configured
+from opsconsole.state.backends.configured import configured, noted_backend
 from opsconsole.state.backends.kinds import is_native, storage_for
+from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.cadence import Cadence
 from opsconsole.state.failures import refused
@@ -90,8 +91,12 @@ def backend_for(
     workspace = workspace or workspace_of(directory)
     if state_path is None and given is not None:
         settings = configured(directory, kind, settings or {}, given)
+    own = state_path is None and given is not None and noted_backend(directory) is None
     if state_path is None and is_native(kind):
         storage = storage_for(kind, settings or {}, workspace)
+        place = LastPlace(directory, workspace, kind, storage.name, storage.identity)
+        if own:
+            place.check()
         return StorageBackend(
             storage,
             _marker(directory, kind, workspace, storage.name, journals),
@@ -99,7 +104,10 @@ def backend_for(
             lock=lock.lock,
             lock_timeout=lock.timeout,
             on_wait=lock.on_wait,
+            place=place if own else None,
         )
+    if own:
+        LastPlace(directory, workspace, kind).check()
     if state_path is None and kind != "local":
         return RemoteBackend(
             directory,
@@ -154,11 +162,12 @@ def read_state(backend: Backend) -> State:
         UserError: It is unreadable, also after waiting for a write that was under way.
     """
     for _ in range(_READ_TRIES - 1):
+        found = _found(backend)
         try:
-            return _read_once(backend)
+            return _folded(backend, *found)
         except UserError:
             time.sleep(0.05)
-    return _read_once(backend)
+    return _folded(backend, *_found(backend))
 
 
 def read_foreign(
@@ -180,12 +189,15 @@ def read_foreign(
     return backend.name, read_state(backend)
 
 
-def _read_once(backend: Backend) -> State:
-    records = _journalled(backend.journal)
-    stored = backend.fetch_journal()
+def _found(backend: Backend) -> tuple[bytes, bytes, bytes]:
+    """Return the journal that lies here, the stored one and the state, which need not fit."""
+    return _bytes_of(backend.journal), backend.fetch_journal(), backend.read()
+
+
+def _folded(backend: Backend, here: bytes, stored: bytes, data: bytes) -> State:
+    records = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
     if stored and not _same_run(records, stored):
         records = decode_lines(stored, backend.name)[0]
-    data = backend.read()
     if not records:
         return State.parse(data, backend.name)
     return fold(records, data, _backup(backend), backend.name).state
@@ -193,13 +205,16 @@ def _read_once(backend: Backend) -> State:
 
 def _journalled(journal: Path) -> list[Record]:
     """Return the whole records of a journal, without claiming it."""
+    return decode_lines(_bytes_of(journal).rstrip(b"\0"), str(journal))[0]
+
+
+def _bytes_of(journal: Path) -> bytes:
     try:
-        data = journal.read_bytes()
+        return journal.read_bytes()
     except FileNotFoundError:
-        return []
+        return b""
     except OSError as error:
         raise refused("read", journal, error, "Nothing was changed.") from error
-    return decode_lines(data.rstrip(b"\0"), str(journal))[0]
 
 
 def _same_run(records: Sequence[Record], stored: bytes) -> bool:

@@ -89,7 +89,7 @@ class RemoteBackend(NoCompanions):
         Raises:
             UserError: Another is at work, or the directory is not initialised, or not writable.
         """
-        if not self._notes.is_dir():
+        if not (self._notes / "terraform.tfstate").is_file():
             raise UserError(
                 f"{self._directory} is not initialised, and the program keeps its state in"
                 f" {self.name}.",

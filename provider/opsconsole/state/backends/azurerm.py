@@ -74,7 +74,7 @@ class AzurermStorage:
         self._workspace = workspace
         self._key = self._base if workspace == DEFAULT else f"{self._base}env:{workspace}"
         self._snapshots = settings.flag("snapshot", "ARM_SNAPSHOT")
-        self.name = f"{self._account}/{self._container}/{self._key}"
+        self.identity = self.name = f"{self._account}/{self._container}/{self._key}"
         self._service: Any = None
         self._info: LockInfo | None = None
         self._seen: str | None = None

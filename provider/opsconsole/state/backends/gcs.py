@@ -63,9 +63,10 @@ class GcsStorage:
         self._stem = f"{self._folder}{workspace}"
         self._kms = settings.text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY") or None
         self._secret = _encryption_key(settings)
-        self.name = f"gs://{self._bucket_name}/{self._stem}.tfstate"
+        self.identity = self.name = f"gs://{self._bucket_name}/{self._stem}.tfstate"
         self._client: Any = None
         self._info: LockInfo | None = None
+        self._bucket_seen = False
         self._seen: int | None = None
 
     def read(self) -> bytes:
@@ -178,8 +179,8 @@ class GcsStorage:
         blob = self._blob(name, secret)
         try:
             data = blob.download_as_bytes(timeout=_TIMEOUT, retry=_RETRY)
-        except exceptions.NotFound as error:
-            if "bucket" in str(error).lower() and not self._has_bucket():
+        except exceptions.NotFound:
+            if not self._has_bucket():
                 raise
             return b"", 0
         if not blob.generation:
@@ -187,10 +188,14 @@ class GcsStorage:
         return data, int(blob.generation)
 
     def _has_bucket(self) -> bool:
-        try:
-            next(iter(self._connected().list_blobs(self._bucket_name, max_results=1)), None)
-        except exceptions.NotFound:
-            return False
+        """Ask once whether there is the bucket: an object that is missing does not tell."""
+        if not self._bucket_seen:
+            with contextlib.suppress(exceptions.Forbidden):
+                try:
+                    next(iter(self._connected().list_blobs(self._bucket_name, max_results=1)), None)
+                except exceptions.NotFound:
+                    return False
+            self._bucket_seen = True
         return True
 
     def _put(self, name: str, data: bytes, secret: bytes | None, before: int | None) -> int:
@@ -295,7 +300,10 @@ def _credentials(settings: Settings) -> tuple[Any, str]:
     if info.get("type") == "service_account":
         made = service_account.Credentials.from_service_account_info(info, scopes=_SCOPES)
         return made, str(info.get("project_id") or "")
-    made, project = google.auth.load_credentials_from_dict(info, scopes=_SCOPES)
+    with warnings.catch_warnings():
+        # The library warns of credentials from strangers; these are the user's own settings.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made, project = google.auth.load_credentials_from_dict(info, scopes=_SCOPES)
     return made, str(project or "")
 
 

@@ -60,6 +60,7 @@ class HttpStorage:
             settings.number("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", default=30),
         )
         self.name = str(httpx.URL(self._address).copy_with(username=None, password=None))
+        self.identity = self.name
         self.lockable = bool(self._lock[1])
         self._client: httpx.Client | None = None
         self._info: LockInfo | None = None

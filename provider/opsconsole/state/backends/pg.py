@@ -71,6 +71,7 @@ class PgStorage:
         }
         self._workspace = workspace
         self.name = f"{workspace} in the schema {self._schema} of PostgreSQL"
+        self.identity = f"{self._server()} {self._schema} {workspace}"
         self._first: psycopg.Connection[tuple[Any, ...]] | None = None
         self._second: psycopg.Connection[tuple[Any, ...]] | None = None
         self._beside = threading.Lock()
@@ -210,6 +211,18 @@ class PgStorage:
                 connection.close()
         self._first = self._second = None
         self._key = self._info = None
+
+    def _server(self) -> str:
+        """Return host, port and database, as far as the settings name them."""
+        try:
+            parts = psycopg.conninfo.conninfo_to_dict(self._conninfo)
+        except psycopg.ProgrammingError as error:
+            raise UserError(
+                f"The `conn_str` of the pg backend cannot be read: {_said(error)}.",
+                "Write it as PostgreSQL's URI or as NAME=VALUE pairs.",
+            ) from error
+        names = (("host", "PGHOST"), ("port", "PGPORT"), ("dbname", "PGDATABASE"))
+        return " ".join(str(parts.get(name) or os.environ.get(own)) for name, own in names)
 
     def _try_lock(self, key: int) -> bool:
         found = self._one("SELECT pg_try_advisory_lock(%s)", key)

@@ -71,6 +71,8 @@ class S3Storage:
         self._table = settings.text("dynamodb_table")
         self.lockable = self._lockfile or bool(self._table)
         self.name = f"s3://{self._bucket}/{self._key}"
+        endpoint = settings.block("endpoints").get("s3") or settings.text("endpoint")
+        self.identity = f"{endpoint} {self.name}"
         self._encryption = _encryption(settings)
         self._clients: tuple[Any, Any] | None = None
         self._info: LockInfo | None = None
@@ -334,7 +336,8 @@ class S3Storage:
 
     def _refused(self, action: str, error: ClientError) -> UserError:
         code = _code(error)
-        said = str(error.response.get("Error", {}).get("Message") or code).rstrip(".")
+        told = str(error.response.get("Error", {}).get("Message") or code)
+        said = " ".join(told.split()).rstrip(".")
         if code == "NoSuchBucket":
             said, remedy = f"there is no bucket {self._bucket}", "Make it, or correct `bucket`."
         elif code == "ResourceNotFoundException":

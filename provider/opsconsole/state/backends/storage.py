@@ -57,11 +57,13 @@ class Storage(Protocol):
 
     Attributes:
         name: What to call the state in messages, such as `s3://bucket/key`.
+        identity: What tells it from every other state of this kind, without credentials.
         lockable: Whether the settings name a lock at all.
         keeps_companions: Whether `read_companion` and `write_companion` work.
     """
 
     name: str
+    identity: str
     lockable: bool
     keeps_companions: bool
 

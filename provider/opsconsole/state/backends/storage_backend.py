@@ -13,6 +13,7 @@ from pathlib import Path
 
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost, Storage
 from opsconsole.state.local import replace_durably
 from opsconsole.state.lock import LockInfo
@@ -28,6 +29,7 @@ class StorageBackend:
         lock: False takes no lock; what another wrote meanwhile is still never written over.
         lock_timeout: Seconds to wait for another holder.
         on_wait: Is told once who is waited for.
+        place: Where the state lay at the last run; None does not ask.
     """
 
     def __init__(
@@ -39,8 +41,10 @@ class StorageBackend:
         lock: bool = True,
         lock_timeout: float = 0.0,
         on_wait: Callable[[LockInfo], None] | None = None,
+        place: LastPlace | None = None,
     ) -> None:
         self.storage = storage
+        self._place = place
         self.journal = journal_of(marker)
         self.unresolved = unresolved_of(marker)
         self.backup: Path | None = None
@@ -72,12 +76,15 @@ class StorageBackend:
         """Return the state's bytes; none when there is no state yet.
 
         Raises:
-            UserError: The backend cannot be reached, or refuses.
+            UserError: The backend cannot be reached, or refuses; or it has none, and one lies here.
         """
         try:
-            return self.storage.read()
+            data = self.storage.read()
         finally:
             self._close_unless_open()
+        if not data and self._place is not None:
+            self._place.check_nothing_here()
+        return data
 
     def back_up(self) -> None:
         """Do nothing: a write replaces the state whole, and backends keep their own versions."""
@@ -91,6 +98,8 @@ class StorageBackend:
         """
         with self._naming_the_journal():
             self.storage.write("".join(pieces).encode())
+        if self._place is not None:
+            self._place.note()
         return meta
 
     def check(self) -> None:
