@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+
+from opsconsole.errors import Cause
 
 Path = tuple[str | int, ...]
 """From a resource's root to an attribute: names and list indexes. Empty: the whole resource."""
@@ -19,28 +21,47 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message to the user.
+    """One message to the user: its words, and what programs ask of it.
 
     Attributes:
         summary: One line without a full stop: what is wrong.
-        detail: What was seen, and the remedy.
+        detail: What was seen, and the remedy; without the words of `cause`.
         path: The attribute at fault, or empty.
+        cause: The error behind it, such as an answer of the console, where there is one.
+        addresses: The resources that it is about, as far as the engine knows them.
     """
 
     severity: Severity
     summary: str
     detail: str = ""
     path: Path = ()
+    cause: Cause | None = None
+    addresses: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The detail and the words of the cause, for formats that have one place for both."""
+        return "\n".join(filter(None, (self.detail, self.cause.text if self.cause else "")))
+
+    def about(self, address: str) -> Diagnostic:
+        """Return it with `address` as the resource that it is about, unless it names some."""
+        if self.addresses or not address:
+            return self
+        return replace(self, addresses=(address,))
 
 
-def error(summary: str, detail: str = "", path: Path = ()) -> Diagnostic:
+def error(
+    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+) -> Diagnostic:
     """Make a diagnostic that stops the resource it speaks of."""
-    return Diagnostic(Severity.ERROR, summary, detail, path)
+    return Diagnostic(Severity.ERROR, summary, detail, path, cause)
 
 
-def warning(summary: str, detail: str = "", path: Path = ()) -> Diagnostic:
+def warning(
+    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+) -> Diagnostic:
     """Make a diagnostic that stops nothing."""
-    return Diagnostic(Severity.WARNING, summary, detail, path)
+    return Diagnostic(Severity.WARNING, summary, detail, path, cause)
 
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:

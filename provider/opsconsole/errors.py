@@ -25,7 +25,53 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, ClassVar
+
+
+class ProblemKind(Enum):
+    """What kind of problem an error is, for code that decides by it and for JSON."""
+
+    BAD_INPUT = "bad_input"
+    BAD_REQUEST = "bad_request"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    TOO_LARGE = "too_large"
+    TOO_MANY_REQUESTS = "too_many_requests"
+    SERVER_ERROR = "server_error"
+    OTHER_STATUS = "other_status"
+    NOT_SENT = "not_sent"
+    STOPPED = "stopped"
+    ANSWER_LOST = "answer_lost"
+    UNEXPECTED_ANSWER = "unexpected_answer"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What an error knows, kept beside the words in which a user reads it.
+
+    Attributes:
+        kind: What kind of problem it is.
+        said: What was wrong, without the operation, the request id and the remedy.
+        operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
+        answer: The error body that the console answered with, where it was one.
+        text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
+    """
+
+    kind: ProblemKind
+    said: str = ""
+    operation: str = ""
+    answer: Problem | None = None
+    text: str = dataclasses.field(default="", compare=False)
+
+    @property
+    def gist(self) -> tuple[object, ...]:
+        """What causes have in common that differ only in the operation and the request id."""
+        answer = self.answer
+        return (self.kind, self.said, *((answer.status, answer.code) if answer else ()))
 
 
 class OpsconsoleError(Exception):
@@ -34,10 +80,17 @@ class OpsconsoleError(Exception):
     `remedy` says what the reader can do about it; it may be empty.
     """
 
+    kind: ClassVar[ProblemKind] = ProblemKind.OTHER
+
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+    @property
+    def cause(self) -> Cause:
+        """What this error knows, for a diagnostic about it."""
+        return Cause(self.kind, self.message, text=str(self))
 
     def __str__(self) -> str:
         if not self.remedy:
@@ -49,6 +102,8 @@ class OpsconsoleError(Exception):
 class ConfigurationError(OpsconsoleError):
     """A provider setting is missing or wrong; `setting` names it."""
 
+    kind = ProblemKind.BAD_INPUT
+
     def __init__(self, message: str, remedy: str = "", setting: str | None = None) -> None:
         super().__init__(message, remedy)
         self.setting = setting
@@ -56,6 +111,8 @@ class ConfigurationError(OpsconsoleError):
 
 class UserError(OpsconsoleError):
     """Input that a user gave is wrong: a file, a program, a state, an address."""
+
+    kind = ProblemKind.BAD_INPUT
 
 
 class ConsoleError(OpsconsoleError):
@@ -124,15 +181,25 @@ def had_no_effect(status: int, *, documented: bool) -> bool:
 class ApiError(ConsoleError):
     """The console answered with an error; `problem` is its body."""
 
+    kind = ProblemKind.OTHER_STATUS
+
     def __init__(self, problem: Problem, operation: str = "", remedy: str = "") -> None:
         super().__init__(f"{operation}: {problem}" if operation else str(problem), remedy)
         self.problem = problem
         self.operation = operation
         self.safe_to_repeat = had_no_effect(problem.status, documented=True)
 
+    @property
+    def cause(self) -> Cause:
+        """What this error knows, the console's answer included."""
+        said = self.problem.message
+        return Cause(self.kind, said, self.operation, self.problem, str(self))
+
 
 class BadRequest(ApiError):
     """400: a field is missing, malformed, or not allowed."""
+
+    kind = ProblemKind.BAD_REQUEST
 
 
 class Unauthorized(ApiError):
@@ -141,35 +208,51 @@ class Unauthorized(ApiError):
     `explained` is true on every one but the first of a process: no call was made for it.
     """
 
+    kind = ProblemKind.UNAUTHORIZED
+
     explained: bool = False
 
 
 class Forbidden(ApiError):
     """403: authenticated but not allowed."""
 
+    kind = ProblemKind.FORBIDDEN
+
 
 class NotFound(ApiError):
     """404: no such row that this caller can see."""
+
+    kind = ProblemKind.NOT_FOUND
 
 
 class Conflict(ApiError):
     """409: deleting a specialty still carried by an agent."""
 
+    kind = ProblemKind.CONFLICT
+
 
 class TooLarge(ApiError):
     """413: the body is larger than the console takes."""
+
+    kind = ProblemKind.TOO_LARGE
 
 
 class TooManyRequests(ApiError):
     """429: slow down."""
 
+    kind = ProblemKind.TOO_MANY_REQUESTS
+
 
 class ServerError(ApiError):
     """5xx: whether the call had an effect is not known."""
 
+    kind = ProblemKind.SERVER_ERROR
+
 
 class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
+
+    kind = ProblemKind.NOT_SENT
 
     safe_to_repeat = True
 
@@ -177,26 +260,40 @@ class NotSent(ConsoleError):
 class Stopped(NotSent):
     """The request was not begun, because the run was told to stop."""
 
+    kind = ProblemKind.STOPPED
+
 
 class AnswerLost(ConsoleError):
     """The request was sent, but no whole answer came: its effect is unknown."""
+
+    kind = ProblemKind.ANSWER_LOST
 
 
 class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
-    `status` is its HTTP status, where one was seen. `safe_to_repeat` tells that the call certainly
-    had no effect, whoever answered it.
+    `status` is its HTTP status, where one was seen; `operation` the call, where the message is to
+    name it. `safe_to_repeat` tells that the call certainly had no effect, whoever answered it.
     """
+
+    kind = ProblemKind.UNEXPECTED_ANSWER
 
     def __init__(
         self,
         message: str,
         remedy: str = "",
         *,
+        operation: str = "",
         status: int | None = None,
         safe_to_repeat: bool = False,
     ) -> None:
-        super().__init__(message, remedy)
+        super().__init__(f"{operation}: {message}" if operation else message, remedy)
+        self.said = message
+        self.operation = operation
         self.status = status
         self.safe_to_repeat = safe_to_repeat
+
+    @property
+    def cause(self) -> Cause:
+        """What this error knows, the operation apart from what was wrong."""
+        return Cause(self.kind, self.said, self.operation, text=str(self))

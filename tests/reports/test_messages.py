@@ -34,7 +34,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_diagnostics_carry_address_and_path(failure: Any) -> None:
-    told = messages.diagnostic(failure, AT, HOST)
+    told = messages.diagnostic(failure.about(HOST), AT)
     assert told["@level"] == "error"
     assert told["diagnostic"]["address"] == HOST
     assert messages.diagnostic(warning("w", path=("tags", 0)), AT)["diagnostic"]["path"] == [

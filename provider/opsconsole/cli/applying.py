@@ -18,7 +18,7 @@ from opsconsole.errors import UserError
 from opsconsole.reconcile.applier import Applier
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.execution import Applied
-from opsconsole.reconcile.planner import Workspace, located
+from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import counted
 from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import apply_text, messages
@@ -110,7 +110,7 @@ class Talk:
         }
         if self.args.json:
             for address, item in applied.diagnostics:
-                events.tell_diagnostic(item, address)
+                events.tell_diagnostic(item.about(address))
             if applied.complete:
                 events.tell(messages.change_summary(counts, self.operation, events.now()))
             else:
@@ -127,7 +127,7 @@ class Talk:
             failed=[step.change.address for step in applied.failed],
             skipped=applied.skipped,
             outputs=outputs if applied.complete else {},
-            diagnostics=[located(address, item) for address, item in applied.diagnostics],
+            diagnostics=[item.about(address) for address, item in applied.diagnostics],
             incomplete=bool(applied.not_started or applied.unsettled),
             seconds=applied.seconds,
             colour=planning.coloured(self.args),

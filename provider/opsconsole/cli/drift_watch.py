@@ -158,7 +158,7 @@ def _tell(report: DriftReport) -> None:
     """Write what the check met, where it could not tell."""
     if judge(report).outcome.value == 1:
         for item in report.diagnostics:
-            first = item.detail.partition("\n")[0]
+            first = item.text.partition("\n")[0]
             _log(f"{item.severity.value}: {item.summary}. {first}")
 
 

@@ -26,9 +26,9 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def tell_diagnostic(item: Diagnostic, address: str = "") -> None:
-    """Write a diagnostic; `address` is the resource that it speaks of."""
-    tell(messages.diagnostic(item, now(), address))
+def tell_diagnostic(item: Diagnostic) -> None:
+    """Write a diagnostic."""
+    tell(messages.diagnostic(item, now()))
 
 
 def tell_plan(plan: Plan) -> None:

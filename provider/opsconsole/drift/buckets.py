@@ -66,7 +66,8 @@ def finding_of(held: Held, outcome: Outcome | None, around: Surroundings, why: s
     if outcome is None:
         return _made(held, Bucket.UNCHECKED, reason=why or _NEVER_READ)
     if outcome.seen is Seen.UNCHECKED:
-        return _made(held, Bucket.UNCHECKED, reason=outcome.reason or _NEVER_READ)
+        reason = outcome.why_unchecked or _NEVER_READ
+        return _made(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
         return _made(held, Bucket.ARCHIVED, reason=_archived(held, around))
     if outcome.seen is Seen.GONE or outcome.state is None:

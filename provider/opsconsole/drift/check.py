@@ -178,7 +178,9 @@ class _Check:
             try:
                 read, told = read_stack(stack)
             except UserError as problem:
-                self._told.append(error(f"{stack.name}: its state was not read", str(problem)))
+                self._told.append(
+                    error(f"{stack.name}: its state was not read", cause=problem.cause)
+                )
                 continue
             found.append(read)
             self._told += told
@@ -223,7 +225,7 @@ class _Check:
             return read
         settings = self.consoles.lifecycles[item.held.provider].session.settings
         why = why_unread(settings, read_only=self._options.read_only)
-        return replace(read, reason=why) if why else read
+        return replace(read, reason=why, cause=None) if why else read
 
     def _findings(
         self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]

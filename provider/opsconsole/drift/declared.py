@@ -70,7 +70,7 @@ class Declarations:
                     warning(
                         f"{stack.name}: what {block.title} declares and is not applied yet "
                         "cannot be told",
-                        str(problem),
+                        cause=problem.cause,
                     )
                 )
         return found, told

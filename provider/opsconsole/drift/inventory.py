@@ -39,7 +39,10 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
             found[SPECIALTY.type_name] = await session.specialties()
         except ConsoleError as problem:
             told.append(
-                error("Specialties were not searched: nothing unmanaged is told", f"{problem}")
+                error(
+                    "Specialties were not searched: nothing unmanaged is told",
+                    cause=problem.cause,
+                )
             )
     for type_name, (endpoint, call) in _LISTS.items():
         if type_name not in types:
@@ -54,5 +57,6 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
         try:
             found[type_name] = await call(console)
         except ConsoleError as problem:
-            told.append(error(f"{endpoint} was not read: nothing unmanaged is told", f"{problem}"))
+            summary = f"{endpoint} was not read: nothing unmanaged is told"
+            told.append(error(summary, cause=problem.cause))
     return found, told

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.stack import Held
-from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, Seen
+from opsconsole.errors import Cause, ProblemKind
+from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES
-
-_VARYING = re.compile(r", request id [^,)\s]*|\b(?:GET|POST|PUT|PATCH|DELETE) /\S*: ")
-"""What differs between answers that mean the same: the operation and the request's id."""
-_ANSWER = re.compile(r".*?\(status \d+, code [^)]*\)", re.DOTALL)
-"""An answer of the console; only the first of its kind has a remedy behind it."""
-
-_NAMED = 3
 
 
 @dataclass
-class _Cause:
+class _Group:
+    """The resources that were not checked for one reason."""
+
     grave: bool = False
-    details: list[str] = field(default_factory=list)
+    details: list[tuple[str, Cause | None]] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)
 
@@ -41,45 +36,48 @@ def problems(
     Args:
         read: Each resource, what reading said, and why there is no outcome where there is none.
     """
-    causes: dict[str, _Cause] = {}
+    groups: dict[tuple[object, ...], _Group] = {}
     for held, outcome, why in read:
         if outcome is None:
-            cause = causes.setdefault(why, _Cause(grave=True))
-            cause.details.append(why)
+            group = groups.setdefault((why,), _Group(grave=True))
+            group.details.append((why, None))
         elif outcome.seen is Seen.UNCHECKED:
-            cause = causes.setdefault(_kind(outcome.reason), _Cause())
-            refused = outcome.reason.startswith(NOT_PERMITTED)
+            cause = outcome.cause
+            group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
+            refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
             failed = has_error(outcome.diagnostics) or refused
-            cause.grave = cause.grave or (failed and not (refused and tolerant))
-            cause.details.append(outcome.reason)
-            cause.details += (
-                item.detail for item in outcome.diagnostics if outcome.reason not in item.detail
+            group.grave = group.grave or (failed and not (refused and tolerant))
+            group.details.append((outcome.reason, cause))
+            group.details += (
+                (item.detail, item.cause)
+                for item in outcome.diagnostics
+                if cause is None or item.cause != cause
             )
         else:
             continue
-        cause.addresses.append(held.known.address)
-        cause.types[held.known.type_name] += 1
-    return tuple(_told(cause) for cause in causes.values())
+        group.addresses.append(held.known.address)
+        group.types[held.known.type_name] += 1
+    return tuple(map(_diagnostic, groups.values()))
 
 
-def _kind(reason: str) -> str:
-    """Return what reasons of one cause have in common."""
-    said = _VARYING.sub("", reason)
-    answer = _ANSWER.match(said)
-    return answer[0] if answer else said
-
-
-def _told(cause: _Cause) -> Diagnostic:
-    severity = Severity.ERROR if cause.grave else Severity.WARNING
-    which = ", ".join(cause.addresses[:_NAMED])
-    more = len(cause.addresses) - _NAMED
-    if more > 0:
-        which += f" and {more:,} more"
-    # One of many answers explains the cause in full; the others only refer to it.
-    detail = max(cause.details, key=len)
-    counted = [_counted(type_name, count) for type_name, count in cause.types.items()]
+def _diagnostic(group: _Group) -> Diagnostic:
+    severity = Severity.ERROR if group.grave else Severity.WARNING
+    counted = [_counted(type_name, count) for type_name, count in group.types.items()]
     listed = " and ".join([", ".join(counted[:-1]), counted[-1]] if counted[:-1] else counted)
-    return Diagnostic(severity, f"{listed} could not be checked", f"{detail}\n{which}")
+    return max(
+        (
+            Diagnostic(
+                severity,
+                f"{listed} could not be checked",
+                detail,
+                cause=cause,
+                addresses=tuple(group.addresses),
+            )
+            for detail, cause in group.details
+        ),
+        # One of many answers explains the cause in full; the others only refer to it.
+        key=lambda item: len(item.text),
+    )
 
 
 def _counted(type_name: str, count: int) -> str:

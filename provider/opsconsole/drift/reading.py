@@ -107,7 +107,7 @@ def rewritten(found: Read) -> list[Diagnostic]:
     try:
         state = read_state(found.stack.backend)
     except UserError as problem:
-        return [error(f"{found.stack.name}: its state was not read again", str(problem))]
+        return [error(f"{found.stack.name}: its state was not read again", cause=problem.cause)]
     if state.digest() == found.digest:
         return _locked(found)
     return [

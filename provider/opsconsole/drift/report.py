@@ -9,6 +9,7 @@ from enum import Enum
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.shards import Shard
+from opsconsole.errors import Cause
 from opsconsole.values import Attributes, Value
 
 
@@ -55,7 +56,8 @@ class Finding:
         id: The console's id.
         label: Its name, key, pattern or plugin id, for readers.
         differences: For CHANGED: attribute by attribute.
-        reason: Why it is unchecked, missing or archived.
+        reason: Why it is unchecked, missing or archived; the words of `cause` included.
+        cause: The error that made it unchecked, where there is one.
         accepted: The reason given in the baseline; empty: not accepted. Accepted drift is shown
             and does not count.
         construct_path: Path of the construct that declares it, where the program is known.
@@ -84,6 +86,7 @@ class Finding:
     counted: bool = True
     console: str = ""
     undecided: bool = False
+    cause: Cause | None = None
 
     @property
     def is_drift(self) -> bool:

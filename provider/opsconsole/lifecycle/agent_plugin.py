@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error, has_error, warning
+from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
@@ -164,7 +164,10 @@ class AgentPluginLifecycle(OneByOne):
         except Stopped:
             return Outcome(state, outcome.private, outcome.diagnostics)
         except Exception as problem:
-            told = [warning(item.summary, item.detail) for item in diagnose(problem, doing)]
+            told = [
+                replace(item, severity=Severity.WARNING, path=())
+                for item in diagnose(problem, doing)
+            ]
             return Outcome(state, outcome.private, (*outcome.diagnostics, *told))
         if not listing.complete:
             return Outcome(state, outcome.private, outcome.diagnostics)

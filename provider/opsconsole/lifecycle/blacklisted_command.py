@@ -263,8 +263,9 @@ def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> D
 def _not_visible(row_id: str, problem: ApiError) -> Diagnostic:
     return error(
         f"There is no blacklisted command {row_id} that this key can see",
-        f"A row is adopted by its id. Check the id, and the key's org.\n{problem}",
+        "A row is adopted by its id. Check the id, and the key's org.",
         ("id",),
+        problem.cause,
     )
 
 
@@ -277,6 +278,7 @@ def _scope_refused(
     path = (field,) if field in _WRITTEN else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",
-        f"The row is {_scope(row)}, declared is {_scope(planned)}.{needs}\n{problem}",
+        f"The row is {_scope(row)}, declared is {_scope(planned)}.{needs}",
         path,
+        problem.cause,
     )

@@ -98,10 +98,11 @@ def _kept(
     except Exception as problem:
         state = settle(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
+        said = diagnose(problem, "read the answer")[0]
         told = warning(
             f"The {name} was created, but the console's answer cannot be read",
-            "State holds what was declared; a later refresh shows the rest. "
-            + diagnose(problem, "read the answer")[0].detail,
+            f"State holds what was declared; a later refresh shows the rest. {said.detail}".strip(),
+            cause=said.cause,
         )
         private = Memory().having_declared(request.config, ()).encode()
         return Outcome(state, private, (told,))

@@ -86,7 +86,8 @@ def _not_deletable(name: str, problem: NotFound) -> Diagnostic:
     return error(
         f"The {name} is still there, though its deletion was answered with 404",
         "A read right after it shows it: this key may read it and not delete it. Nothing was "
-        f"deleted.\n{problem}",
+        "deleted.",
+        cause=problem.cause,
     )
 
 
@@ -101,5 +102,6 @@ def _kept(name: str, problem: NotFound) -> Diagnostic:
     return error(
         f"The {name} was deleted already, or is not visible to this key",
         'on_missing_host is "error", so it stays in state. Remove it from state by hand, or let '
-        f"the key see it.\n{problem}",
+        "the key see it.",
+        cause=problem.cause,
     )

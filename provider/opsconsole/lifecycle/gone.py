@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, Severity, warning
 from opsconsole.lifecycle.interface import PlanOutcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.values import UNKNOWN, Attributes
@@ -47,10 +47,10 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     if gone is None:
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + _WAY_OUT),))
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
-    told = warning(
-        why.summary,
-        "It was in state and is gone from the console. Applying fails here, as nothing creates it "
-        f"again; destroying goes on without it. {why.detail}",
-        why.path,
+    told = replace(
+        why,
+        severity=Severity.WARNING,
+        detail="It was in state and is gone from the console. Applying fails here, as nothing "
+        f"creates it again; destroying goes on without it. {why.detail}",
     )
     return PlanOutcome(held, diagnostics=(told,))

@@ -11,7 +11,7 @@ from typing import ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, Forbidden, NotFound
+from opsconsole.errors import ApiError, BadRequest, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
 from opsconsole.lifecycle.host_calls import (
@@ -78,7 +78,7 @@ class HostLifecycle(OneByOne):
             return self._missing(request, problem)
         except Forbidden as problem:
             how = "" if self.session.console.has("host_get") else _BY_WRITING
-            return self._unchecked(request, f"{NOT_PERMITTED}{how}: {problem}", told=True)
+            return self._unchecked(request, f"{NOT_PERMITTED}{how}", problem)
         except BadRequest as problem:
             if self.session.console.has("host_get"):
                 raise
@@ -86,24 +86,31 @@ class HostLifecycle(OneByOne):
         self.session.held_hosts.setdefault(host_id, request.address or self.name(request.prior))
         return self.seen(request.prior, request.private, answer)
 
-    def _unchecked(self, request: ReadRequest, reason: str, *, told: bool = False) -> Outcome:
+    def _unchecked(
+        self, request: ReadRequest, reason: str, problem: ApiError | None = None
+    ) -> Outcome:
+        """Return the outcome of a host that cannot be read; an answer is a warning of its own."""
+        if problem is None:
+            return Outcome(request.prior, request.private, seen=Seen.UNCHECKED, reason=reason)
         found = warning(
             f"The {self.name(request.prior)} was not checked",
-            f"Its state is kept as it was: {reason}",
+            f"Its state is kept as it was: {reason}.",
+            cause=problem.cause,
         )
         return Outcome(
             request.prior,
             request.private,
-            (found,) if told else (),
+            (found,),
             Seen.UNCHECKED,
             reason=reason,
+            cause=problem.cause,
         )
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
         told = reading_refused(self.session, request.prior["id"], problem)
         reason = "the console refuses an empty update, by which hosts are read"
         if not self.session.host_reading_refused:
-            return self._unchecked(request, f"{reason}: {problem}", told=True)
+            return self._unchecked(request, reason, problem)
         return self._unchecked(request, reason).with_diagnostics(*told)
 
     def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
@@ -112,7 +119,8 @@ class HostLifecycle(OneByOne):
             told = error(
                 f"The {name} is deleted, or not visible to this key",
                 'on_missing_host is "error", so it stays in state. Remove it from state by hand, '
-                f"or let the key see it.\n{problem}",
+                "or let the key see it.",
+                cause=problem.cause,
             )
             reason = "deleted, or not visible to this key"
             return Outcome(request.prior, request.private, (told,), Seen.UNCHECKED, reason=reason)

@@ -62,7 +62,8 @@ def reading_refused(session: Session, host_id: str, problem: BadRequest) -> tupl
             "Hosts cannot be read: the console refuses an empty update",
             "Their state is kept as it was, and nothing is claimed of them. Where the console "
             "has an operation that reads a host, name it in extra_endpoints as host_get; "
-            f'host_read = "none" says so without a request.\n{problem}',
+            'host_read = "none" says so without a request.',
+            cause=problem.cause,
         ),
     )
 

@@ -123,7 +123,8 @@ def _not_read_back(steps: OneByOne, state: Attributes, problem: Exception) -> li
     return [
         warning(
             f"The {steps.name(state)} was created, but could not be read back",
-            f"State holds what was declared; a later refresh shows the rest. {item.detail}",
+            f"State holds what was declared; a later refresh shows the rest. {item.detail}".strip(),
+            cause=item.cause,
         )
         for item in diagnose(problem, "read it", HOST)[:1]
     ]

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.errors import Cause
 from opsconsole.values import Attributes
 
 
@@ -158,7 +159,7 @@ WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
 
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
-"""The beginning of the reason why a resource is UNCHECKED that the console refused with 403."""
+"""The reason why a resource is UNCHECKED that the console refused with 403."""
 
 
 class Seen(Enum):
@@ -180,7 +181,8 @@ class Outcome:
         private: The bytes to keep beside it.
         diagnostics: What the user is told. With an error and a state, a create is tainted.
         seen: For a read: what was seen.
-        reason: Why it is UNCHECKED, in one sentence.
+        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`.
+        cause: The error that made it UNCHECKED, where there is one.
         unobserved: Names of attributes that this answer did not show.
         shows: For a read: what the console shows, where `state` keeps other values on purpose.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`
@@ -195,6 +197,7 @@ class Outcome:
     diagnostics: tuple[Diagnostic, ...] = ()
     seen: Seen = Seen.PRESENT
     reason: str = ""
+    cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
     shows: Attributes | None = None
     uncertain: bool = False
@@ -205,6 +208,11 @@ class Outcome:
     def failed(self) -> bool:
         """Whether any diagnostic is an error."""
         return has_error(self.diagnostics)
+
+    @property
+    def why_unchecked(self) -> str:
+        """The reason and the words of the cause, as one text."""
+        return ": ".join(filter(None, (self.reason, self.cause.text if self.cause else "")))
 
     def with_diagnostics(self, *extra: Diagnostic) -> Outcome:
         """Return this outcome with `extra` diagnostics after its own."""

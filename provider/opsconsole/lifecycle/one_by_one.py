@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, Forbidden, Stopped
+from opsconsole.errors import ConsoleError, Forbidden, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import calm, merge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
@@ -175,24 +175,26 @@ class OneByOne(ABC):
         except Exception as problem:
             doing = f"read the {self.name(request.prior, request.address)}"
             found = diagnose(problem, doing, self.definition)
-            refused = f"{NOT_PERMITTED}: " if isinstance(problem, Forbidden) else ""
-            reason = f"{refused}{problem}"
+            cause = problem.cause if isinstance(problem, OpsconsoleError) else None
+            refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
+            reason = refused if cause else str(problem)
             return Outcome(
                 request.prior,
                 request.private,
                 found,
                 seen=Seen.UNCHECKED,
                 reason=reason,
+                cause=cause,
             )
 
-    def lost(self, request: CreateRequest, problem: Exception, said: str = "") -> Outcome:
+    def lost(self, request: CreateRequest, problem: OpsconsoleError, said: str = "") -> Outcome:
         """Return the outcome of a create that was sent and whose answer was lost.
 
         `said` is what a dry run called it before it was sent, by which a later run settles it.
         """
         told = outcome_lost(
             self.name(request.config, request.address),
-            str(problem),
+            problem.cause,
             self._import(),
             request.address,
             self.session.command,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import Cause
 
 _PREFIX = "outcome-unknown/"
 _SAID, _SENT = "dry_run_said", "sent_at"
@@ -59,12 +60,13 @@ def _remedy(import_id: str, address: str, command: str) -> str:
     )
 
 
-def outcome_lost(name: str, why: str, import_id: str, address: str, command: str) -> Diagnostic:
+def outcome_lost(name: str, cause: Cause, import_id: str, address: str, command: str) -> Diagnostic:
     """Say that a create was sent and its outcome is not known; `command` is the engine's own."""
     return error(
         f"Nobody knows whether the {name} was created",
-        f"The create was sent, and no answer settles it: {why} It is not sent again, so that "
-        f"nothing is created twice. {_remedy(import_id, address, command)}",
+        "The create was sent, and no answer settles it. It is not sent again, so that nothing is "
+        f"created twice. {_remedy(import_id, address, command)}",
+        cause=cause,
     )
 
 

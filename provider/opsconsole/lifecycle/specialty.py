@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import Conflict, ConsoleError, NotFound
+from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
@@ -85,7 +85,7 @@ class SpecialtyLifecycle(OneByOne):
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:
         return (
-            found.summary.startswith("There is no specialty")
+            found.cause == Cause(ProblemKind.NOT_FOUND)
             and self.session.console.has("specialty_create")
             and config.get("id") is None
         )
@@ -272,7 +272,7 @@ class SpecialtyLifecycle(OneByOne):
             else "No agent that this run has met carries it: those that do are outside this "
             "configuration, or unchanged in it. Find them in the console."
         )
-        return error(f"An agent still carries the {self.name(prior)}", f"{who}\n{problem}")
+        return error(f"An agent still carries the {self.name(prior)}", who, cause=problem.cause)
 
     async def import_state(self, import_id: str) -> Outcome:
         """Find the specialty by `key=KEY`, or take `spc_…` as its id."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.errors import NotFound
+from opsconsole.errors import Cause, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import SPECIALTY
@@ -52,6 +52,7 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
         "key. Where the console has such an operation, name it in extra_endpoints as "
         "specialty_create.",
         path,
+        Cause(ProblemKind.NOT_FOUND),
     )
 
 

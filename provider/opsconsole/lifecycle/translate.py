@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error
@@ -31,9 +32,9 @@ def diagnose(
         return tuple(_api_problem(problem, doing, definition))
     if isinstance(problem, ConfigurationError):
         path: Path = (problem.setting,) if problem.setting else ()
-        return (error(f"Cannot {doing}", str(problem), path),)
+        return (error(f"Cannot {doing}", path=path, cause=problem.cause),)
     if isinstance(problem, OpsconsoleError):
-        return (error(f"Cannot {doing}", str(problem)),)
+        return (error(f"Cannot {doing}", cause=problem.cause),)
     _log.error("unforeseen error while trying to %s", doing, exc_info=problem)
     return (
         error(
@@ -50,7 +51,7 @@ def _api_problem(
     if isinstance(problem, Unauthorized):
         if problem.explained:
             refused = "The console refused the credentials; no call was made."
-            yield error(f"Cannot {doing}", refused)
+            yield error(f"Cannot {doing}", refused, cause=replace(problem.cause, text=""))
             return
         # One answer may be the answer to many resources, such as that of a search.
         problem.explained = True
@@ -59,14 +60,13 @@ def _api_problem(
     if body.field is not None and all(field != body.field for field, _ in at_fault):
         at_fault.insert(0, (body.field, body.message))
     if not at_fault:
-        yield error(f"Cannot {doing}", str(problem))
+        yield error(f"Cannot {doing}", cause=problem.cause)
         return
     for field, message in at_fault:
         path = _path_of(field, definition)
         named = "" if path else f" ({field})"
         said = f"{message}{named}" if message != body.message else named.strip(" ()")
-        detail = f"{said}\n{problem}" if said else str(problem)
-        yield error(f"Cannot {doing}", detail, path)
+        yield error(f"Cannot {doing}", said, path, problem.cause)
 
 
 def _path_of(field: str, definition: ResourceDefinition | None) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -252,7 +252,7 @@ class Planner:
             tuple(change for change in changes if change.address not in refused),
             tuple(_drift(known, imports)),
             outputs,
-            tuple(located(address, item) for address, item in self._told),
+            tuple(item.about(address) for address, item in self._told),
             state.lineage,
             state.serial,
             mode,
@@ -323,10 +323,3 @@ def _kept(known: Mapping[str, Known], changes: Sequence[Change]) -> list[Refresh
         if read or dependencies is not None or first is not None:
             found.append(Refreshed(item.address, item.value, item.private, dependencies, first))
     return found
-
-
-def located(address: str, item: Diagnostic) -> Diagnostic:
-    """Return a diagnostic that names the address which it speaks of."""
-    if not address or address in item.summary or address in item.detail:
-        return item
-    return replace(item, detail=f"{item.detail}\n  with {address}".strip())

@@ -52,7 +52,7 @@ async def settle_writes(
     for address in gone:
         session.state.remove(*instance_and_key(address))
     unread = {
-        address: item.read.reason
+        address: item.read.why_unchecked
         for address, item in found.items()
         if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
     }

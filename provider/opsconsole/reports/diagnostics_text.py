@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reports.colour import Pen
-from opsconsole.reports.gathered import gathered
+from opsconsole.reports.deduplication import body_of, dedupe_diagnostics
 from opsconsole.reports.literals import printable
 from opsconsole.reports.wrapping import wrapped
 
@@ -19,7 +19,9 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: in
     What is said of many in the same words is said once. `width`: of the terminal, or 0.
     """
     pen = Pen(colour)
-    ordered = sorted(gathered(diagnostics), key=lambda item: item.severity is Severity.ERROR)
+    ordered = sorted(
+        dedupe_diagnostics(diagnostics), key=lambda item: item.severity is Severity.ERROR
+    )
     return "".join(_one(item, pen, width) for item in ordered)
 
 
@@ -40,9 +42,9 @@ def _one(item: Diagnostic, pen: Pen, width: int) -> str:
     path = path_text(item)
     if path:
         lines += ["", f"  at {path}"]
-    if item.detail:
-        said = "\n".join(map(printable, item.detail.splitlines()))
-        lines += ["", *wrapped(said, room)]
+    body = body_of(item)
+    if body:
+        lines += ["", *wrapped("\n".join(map(printable, body.splitlines())), room)]
     bar = pen.paint("│", style)
-    body = "\n".join(f"{bar} {line}".rstrip() for line in lines)
-    return f"{pen.paint('╷', style)}\n{body}\n{pen.paint('╵', style)}\n"
+    text = "\n".join(f"{bar} {line}".rstrip() for line in lines)
+    return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from opsconsole import __version__
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Share
+from opsconsole.reports.json_values import cause_json
 from opsconsole.reports.verdict import judge
 
 FORMAT: Final = "opsconsole-drift"
@@ -46,8 +47,10 @@ def document(report: DriftReport) -> dict[str, Any]:
             {
                 "severity": item.severity.value,
                 "summary": item.summary,
-                "detail": item.detail,
+                "detail": item.text,
                 "path": list(item.path),
+                "addresses": list(item.addresses),
+                **({"cause": cause_json(item.cause)} if item.cause else {}),
             }
             for item in report.diagnostics
         ],
@@ -100,6 +103,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "location": finding.location,
         "differences": [_difference(item) for item in finding.differences],
         "unobserved": list(finding.unobserved),
+        **({"cause": cause_json(finding.cause)} if finding.cause else {}),
         **({"undecided": True, "console": finding.console} if finding.undecided else {}),
     }
 

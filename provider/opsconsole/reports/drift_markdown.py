@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines, title
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.verdict import (
@@ -56,8 +57,8 @@ def _sections(report: DriftReport) -> Iterator[Section]:
     stacks = several_stacks(report)
     if report.diagnostics:
         items = [
-            f"- **{item.severity.value.capitalize()}:** {plain(item.summary)}"
-            f"{_detail(item.detail)}\n"
+            f"- **{item.severity.value.capitalize()}:** "
+            f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
             for item in report.diagnostics
         ]
         yield Section("\n### What the check met\n\n", items, "message")
@@ -73,10 +74,6 @@ def _sections(report: DriftReport) -> Iterator[Section]:
     if report.baseline:
         entries = [f"- {code(item.entry)}: {plain(item.problem)}\n" for item in report.baseline]
         yield Section("\n### Baseline entries to look at\n\n", entries, "entry")
-
-
-def _detail(text: str) -> str:
-    return f" {plain(' '.join(text.split()))}" if text else ""
 
 
 def _item(finding: Finding, stacks: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -35,7 +34,6 @@ _STYLES = {
 MANY = 10
 """Up to so many findings with one reason are told one by one; drift always is."""
 _SHOWN = 3
-_REQUEST = re.compile(r", request id [^,)\s]*")
 _OUTCOME_STYLES = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
 
 
@@ -79,7 +77,7 @@ def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> It
     yield pen.paint(f"{word[0].upper()}{word[1:]} ({len(found):,})", "bold", _STYLES[bucket])
     yield ""
     alike = Counter(map(_kind, found))
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[object, ...]] = set()
     for finding in found:
         kind = _kind(finding)
         if not finding.is_drift and alike[kind] > MANY:
@@ -91,9 +89,9 @@ def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> It
     yield ""
 
 
-def _kind(finding: Finding) -> tuple[str, str]:
+def _kind(finding: Finding) -> tuple[object, ...]:
     """Return what findings have in common that readers need not be told one by one."""
-    return finding.type_name, _REQUEST.sub("", finding.reason)
+    return finding.type_name, finding.cause.gist if finding.cause else finding.reason
 
 
 def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:

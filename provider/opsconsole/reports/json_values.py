@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsconsole.definition import Kind
+from opsconsole.errors import Cause
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
@@ -65,6 +66,21 @@ def _shape(value: Value, leaf: Any) -> Any:
         shape = {name: leaf(item) for name, item in value.items()}
         return {name: item for name, item in shape.items() if item is not False}
     return False
+
+
+def cause_json(cause: Cause) -> dict[str, Any]:
+    """Return the error behind a diagnostic or a finding; what is not known is left out."""
+    answer = cause.answer
+    found = {
+        "kind": cause.kind.value,
+        "message": cause.said,
+        "operation": cause.operation,
+        "status": answer and answer.status,
+        "code": answer and answer.code,
+        "request_id": answer and answer.request_id,
+        "details": answer and dict(answer.details),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def type_of(value: Value) -> Any:

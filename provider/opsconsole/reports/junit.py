@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, judge
@@ -48,7 +49,9 @@ def _suite(
 
 
 def _told(report: DriftReport) -> str:
-    told = [f"{item.severity.value}: {item.summary}\n{item.detail}" for item in report.diagnostics]
+    told = [
+        f"{item.severity.value}: {item.summary}\n{body_of(item)}" for item in report.diagnostics
+    ]
     return _clean("\n".join(told))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
-from opsconsole.reports.gathered import gathered
+from opsconsole.reports.deduplication import body_of, dedupe_diagnostics
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.reports.wording import heading, plan_summary, plural, symbol
@@ -42,10 +42,9 @@ def _head(plan: Plan) -> str:
 def _sections(plan: Plan) -> Iterator[Section]:
     if plan.diagnostics:
         items = [
-            f"- **{item.severity.value.capitalize()}:** {plain(item.summary)}"
-            + (f" {plain(' '.join(item.detail.split()))}" if item.detail else "")
-            + "\n"
-            for item in gathered(plan.diagnostics)
+            f"- **{item.severity.value.capitalize()}:** "
+            f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
+            for item in dedupe_diagnostics(plan.diagnostics)
         ]
         yield Section("\n### Messages\n\n", items, "message")
     shown = displayed(plan)

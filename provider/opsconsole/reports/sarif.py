@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from opsconsole import __version__
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, Outcome, judge
@@ -73,7 +74,7 @@ def _invocation(report: DriftReport) -> dict[str, Any]:
     notes = [
         {
             "level": item.severity.value,
-            "message": {"text": printable(f"{item.summary} {item.detail}".strip(), keep="\n")},
+            "message": {"text": printable(f"{item.summary} {body_of(item)}".strip(), keep="\n")},
         }
         for item in report.diagnostics
     ]

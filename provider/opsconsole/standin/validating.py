@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,7 @@ def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Dia
     definition = definition_of(block)
     if isinstance(definition, ResourceDefinition):
         for item in validate(definition, values):
-            yield Diagnostic(
-                item.severity, f"{block.title}: {item.summary}", item.detail, item.path
-            )
+            yield replace(item.about(block.address), summary=f"{block.title}: {item.summary}")
 
 
 def _told(problem: OpsconsoleError) -> Diagnostic:

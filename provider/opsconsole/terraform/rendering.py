@@ -51,7 +51,7 @@ def rendered(
         pb.Diagnostic(
             severity=_SEVERITIES[diagnostic.severity],
             summary=redaction.hide(diagnostic.summary),
-            detail=redaction.hide(diagnostic.detail),
+            detail=redaction.hide(diagnostic.text),
             attribute=attribute_path(diagnostic.path, attributes) if diagnostic.path else None,
         )
         for diagnostic in diagnostics

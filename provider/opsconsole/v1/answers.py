@@ -148,8 +148,9 @@ def unexpected(
     remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
     what = redact(what.encode()).decode()
     return UnexpectedAnswer(
-        f"{operation}: the console answered with {what}: {_described(reply, redact)}.",
+        f"the console answered with {what}: {_described(reply, redact)}.",
         remedy,
+        operation=str(operation),
         status=reply.status,
         safe_to_repeat=had_no_effect(reply.status, documented=False),
     )

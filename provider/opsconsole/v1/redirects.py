@@ -72,8 +72,9 @@ def _origin(parts: SplitResult) -> str:
 
 def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> UnexpectedAnswer:
     return UnexpectedAnswer(
-        f"{operation}: the console redirects (status {reply.status}) {where}.",
+        f"the console redirects (status {reply.status}) {where}.",
         remedy,
+        operation=str(operation),
         status=reply.status,
         safe_to_repeat=reply.status in _NOT_DONE,
     )

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from opsconsole import __version__
+from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.html.layout import HEIGHT, WIDTH
 from opsconsole.reports.html.view import Page
 from opsconsole.reports.literals import printable
@@ -36,6 +37,7 @@ def write(page: Page) -> str:
     template = _environment().get_template("page.html")
     return template.render(
         page=page,
+        body_of=body_of,
         policy=policy,
         # Our own files, not a reader's values: they must not be escaped.
         style=Markup(style),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
-from opsconsole.reports.gathered import gathered
+from opsconsole.reports.deduplication import dedupe_diagnostics
 from opsconsole.reports.html.collapse import collapse
 from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
@@ -54,7 +54,7 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
         lede=lede,
         mood=mood,
         facts=tuple(_facts(plan, timestamp)),
-        diagnostics=tuple(gathered(plan.diagnostics)),
+        diagnostics=tuple(dedupe_diagnostics(plan.diagnostics)),
         sections=tuple(_sections(plan, anchors)),
         extra=(("Outputs", spans(lines)),) if lines else (),
         notes=(),

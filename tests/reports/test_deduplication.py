@@ -5,30 +5,30 @@ from __future__ import annotations
 import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import BadRequest, Problem
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import diagnostics_text, plan_markdown
-from opsconsole.reports.gathered import FEWEST, gathered
+from opsconsole.reports.deduplication import FEWEST, body_of, dedupe_diagnostics
 from opsconsole.reports.html import plan_page
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
-    detail = (
-        f"no such thing (status 400, request id req_{number})\n  with opsconsole_host.h{number}"
-    )
-    return error(f"Cannot create the host h{number}", detail, path)
+    problem = BadRequest(Problem(400, "BAD", "no such thing", f"req_{number}"), "POST /hosts")
+    told = error(f"Cannot create the host h{number}", path=path, cause=problem.cause)
+    return told.about(f"opsconsole_host.h{number}")
 
 
 @pytest.mark.parametrize("count", [1, FEWEST - 1])
 def test_few_are_told_one_by_one(count: int) -> None:
     told = [refused(number) for number in range(count)]
-    assert gathered(told) == told
+    assert dedupe_diagnostics(told) == told
 
 
 def test_many_are_told_once_and_named() -> None:
-    [told] = gathered(refused(number) for number in range(25))
+    [told] = dedupe_diagnostics(refused(number) for number in range(25))
     assert told.summary == "Cannot create the host h0 (and 24 more like it)"
-    lines = told.detail.splitlines()
-    assert lines[0] == "no such thing (status 400, request id req_0)"
+    lines = body_of(told).splitlines()
+    assert lines[0] == "POST /hosts: no such thing (status 400, code BAD, request id req_0)"
     assert lines[1] == "  with opsconsole_host.h0"
     assert lines[-1] == "  and 15 more"
     assert diagnostics_text.render([refused(number) for number in range(25)]).count("Error:") == 1
@@ -49,4 +49,20 @@ def test_what_differs_stays_apart() -> None:
         *(warning(f"w{number}", "Look.") for number in range(5)),
         warning("the same", "Look."),
     ]
-    assert len(gathered(told)) == 1 + 1 + 5 + 1
+    assert len(dedupe_diagnostics(told)) == 1 + 1 + 5 + 1
+
+
+def test_one_answer_to_two_questions_is_two_messages() -> None:
+    """A create and a deletion may be refused in the same words."""
+    told = []
+    for number in range(FEWEST):
+        for operation in ("POST /hosts", "DELETE /hosts/{id}"):
+            problem = BadRequest(Problem(400, "BAD", "no such thing"), operation)
+            told.append(error("Cannot", cause=problem.cause).about(f"host.h{number}"))
+    assert len(dedupe_diagnostics(told)) == 2
+
+
+def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart() -> None:
+    cause = BadRequest(Problem(400, "BAD", "no"), "POST /hosts").cause
+    told = [error("Cannot", f"agent {n}", cause=cause).about(f"host.h{n}") for n in range(FEWEST)]
+    assert dedupe_diagnostics(told) == told
