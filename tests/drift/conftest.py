@@ -66,7 +66,9 @@ class Checked:
     def told(self) -> str:
         """Every diagnostic as one text."""
         return "\n".join(
-            f"{item['severity']}: {item['summary']}\n{item['detail']}"
+            "\n".join(
+                (f"{item['severity']}: {item['summary']}", item["detail"], *item["addresses"])
+            )
             for item in self.document["diagnostics"]
         )
 

@@ -56,7 +56,7 @@ async def test_it_is_kept_where_its_host_is_there(
     refused = await steps_of("agent_plugin").delete(attachment)
 
     assert refused.state == attachment.state
-    assert "archived" in refused.diagnostics[0].detail
+    assert "archived" in refused.diagnostics[0].text
 
 
 async def test_it_is_kept_where_hosts_are_not_read(

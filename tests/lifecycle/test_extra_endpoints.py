@@ -54,7 +54,7 @@ async def test_a_deletion_that_is_not_confirmed_is_an_error_and_state_stays(
     refused = await steps_of(name).delete(made)
 
     assert refused.state == made.state
-    assert "did not say deleted: true" in refused.diagnostics[0].detail
+    assert "did not say deleted: true" in refused.diagnostics[0].text
     assert (await steps_of(name).delete(made)).state is None
 
 
@@ -81,7 +81,7 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
 
     refused = await run.resources[SPECIALTY.type_name].delete(DeleteRequest(specialty.state))
 
-    assert agent.state["id"] not in refused.diagnostics[0].detail
+    assert agent.state["id"] not in refused.diagnostics[0].text
 
 
 @pytest.mark.parametrize("profile", [READS_ONE], indirect=True)

@@ -54,7 +54,7 @@ async def test_a_row_that_cannot_even_be_written_fails_alone(
 
     assert errors(one) == errors(two) == []
     assert half.state is None
-    assert "half a character" in half.diagnostics[0].detail
+    assert "half a character" in half.diagnostics[0].text
     assert len(console.rows("hosts")) == 2
 
 

@@ -34,7 +34,7 @@ async def test_a_stranger_is_not_taken_for_the_created_agent(
     )
     assert lost.failed and lost.uncertain
     assert is_sentinel(lost.state["id"])
-    assert other["id"] in lost.diagnostics[0].detail
+    assert other["id"] in lost.diagnostics[0].text
     assert other["id"] not in [row["agent_id"] for row in console.rows("attachments")]
 
 
@@ -108,7 +108,7 @@ async def test_a_delete_answered_404_while_the_host_is_there(
     kept = await hosts.delete(made)
     assert kept.failed
     assert kept.state == made.state
-    assert "this key may read it and not delete it" in kept.diagnostics[0].detail
+    assert "this key may read it and not delete it" in kept.diagnostics[0].text
     assert len(console.rows("hosts")) == 1
 
 
@@ -178,8 +178,8 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     assert ended.state == made.state
     [told] = [item for item in ended.diagnostics if "left management" in item.summary]
     assert said in told.summary
-    assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.detail
-    assert ("was not deleted" in told.detail) is (read is None)
+    assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.text
+    assert ("was not deleted" in told.text) is (read is None)
 
 
 async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
@@ -233,7 +233,7 @@ async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_re
     assert ended.failed is (kind == "not_found")
     if kind == "not_found":
         assert ended.state == made.state
-        assert "this key may read it and not delete it" in ended.diagnostics[0].detail
+        assert "this key may read it and not delete it" in ended.diagnostics[0].text
     else:
         assert ended.state is None
 
@@ -261,7 +261,7 @@ async def test_what_is_gone_leaves_state_with_a_warning(
     assert gone.state is None
     [told] = gone.diagnostics
     assert "is deleted, or not visible to this key" in told.summary
-    assert "removed from state" in told.detail
+    assert "removed from state" in told.text
 
 
 async def test_crossed_ids_of_an_import_are_tied_by_what_reading_shows(

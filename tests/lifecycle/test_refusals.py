@@ -22,7 +22,7 @@ async def test_a_shared_401_is_explained_once(
 
     outcomes = await run.resources[SPECIALTY.type_name].plan(requests)
 
-    details = [item.detail for outcome in outcomes for item in outcome.diagnostics]
+    details = [item.text for outcome in outcomes for item in outcome.diagnostics]
     assert len(details) == 3
     assert sum("API Keys settings" in detail for detail in details) == 1
     assert details.count("The console refused the credentials; no call was made.") == 2
@@ -62,7 +62,7 @@ async def test_each_documented_403_has_its_own_sentence(
     adopted = await rows.create(id="blk_format")
     console.fault(operation="blacklist_update", status=403, code=code)
     refused = await rows.change(adopted, id="blk_format", pattern="other")
-    text = refused.diagnostics[0].summary + refused.diagnostics[0].detail
+    text = refused.diagnostics[0].summary + refused.diagnostics[0].text
     assert code in text
     assert said in text
     assert ("may not write its scope" in text) is (code in ("FORBIDDEN", "ORG_ACCESS_DENIED"))
@@ -80,5 +80,5 @@ async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
     details = {"agent_id": agent.state["id"], "more": None}
     console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
     refused = await specialties.delete(kept)
-    assert '"more": null' in refused.diagnostics[0].detail
-    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].detail
+    assert '"more": null' in refused.diagnostics[0].text
+    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text

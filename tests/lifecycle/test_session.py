@@ -51,7 +51,7 @@ async def test_nothing_is_sent_once_a_run_has_ended(
     outcome = await creating
 
     assert outcome.state is None
-    assert "run has ended" in outcome.diagnostics[0].detail
+    assert "run has ended" in outcome.diagnostics[0].text
     until(lambda: not console.traffic()["in_flight"])
     assert console.rows("hosts") == []
     assert console.request_counts().get("host_import", 0) <= 1

@@ -71,7 +71,7 @@ async def test_a_number_that_is_none_is_no_defect_of_the_provider(
 
     assert read.state == created.state
     assert read.seen is Seen.UNCHECKED
-    assert said in read.diagnostics[0].detail
+    assert said in read.diagnostics[0].text
 
 
 async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
@@ -109,7 +109,7 @@ async def test_an_attachment_is_kept_whatever_else_its_entry_holds(
 
     assert errors(odd) == errors(good) == []
     assert odd.state["id"] == f"{agent_id}/plg_disk"
-    assert any("enabled" in item.detail for item in odd.diagnostics)
+    assert any("enabled" in item.text for item in odd.diagnostics)
     assert good.state["enabled"] is True
     read = await attachments.read(odd)
     assert read.seen is Seen.UNCHECKED
@@ -148,7 +148,7 @@ async def test_a_row_whose_scope_is_not_shown_is_never_called_tenant_wide(
 
     assert read.state == created.state
     for outcome in (read, plan, data):
-        assert any("org_id" in item.detail for item in outcome.diagnostics)
+        assert any("org_id" in item.text for item in outcome.diagnostics)
         assert errors(outcome)
 
 
