@@ -1,19 +1,26 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktf.agent import Agent, AgentCredentialConfig
+from opsconsole_cdktf.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.blacklisted_command import BlacklistedCommand
 from opsconsole_cdktf.data_agent_plugins import DataAgentPlugins
 from opsconsole_cdktf.data_blacklisted_command import DataBlacklistedCommand
 from opsconsole_cdktf.data_specialties import DataSpecialties
 from opsconsole_cdktf.data_specialty import DataSpecialty
-from opsconsole_cdktf.host import Host
-from opsconsole_cdktf.provider import OpsconsoleProvider
-from opsconsole_cdktf.specialty import Specialty, SpecialtyTimeouts
+from opsconsole_cdktf.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
+from opsconsole_cdktf.provider import (
+    OpsconsoleProvider,
+    OpsconsoleProviderAgentRead,
+    OpsconsoleProviderHostRead,
+    OpsconsoleProviderOnExistingHost,
+    OpsconsoleProviderOnMissingHost,
+)
+from opsconsole_cdktf.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
 
 __all__ = [
     "Agent",
     "AgentCredentialConfig",
+    "AgentDeletionPolicy",
     "AgentPlugin",
     "BlacklistedCommand",
     "DataAgentPlugins",
@@ -21,7 +28,15 @@ __all__ = [
     "DataSpecialties",
     "DataSpecialty",
     "Host",
+    "HostDeletionPolicy",
+    "HostIpConnectMode",
+    "HostTargetType",
     "OpsconsoleProvider",
+    "OpsconsoleProviderAgentRead",
+    "OpsconsoleProviderHostRead",
+    "OpsconsoleProviderOnExistingHost",
+    "OpsconsoleProviderOnMissingHost",
     "Specialty",
+    "SpecialtyDeletionPolicy",
     "SpecialtyTimeouts",
 ]

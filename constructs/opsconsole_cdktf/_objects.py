@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import cdktf
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktf._attributes import Argument, Output
-from opsconsole_cdktf._rules import Kind, Rule, checked, is_token
+from opsconsole_cdktf._rules import Kind, checked, is_token
 
-Check: TypeAlias = tuple[Kind, Rule]
+Check: TypeAlias = tuple[Kind, Bounds]
 """What one field of an object may be."""
 
 
@@ -55,11 +56,11 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
     if not isinstance(value, struct):
         raise TypeError(f"expected {struct.__name__} or a mapping, got {type(value).__name__}")
     result = {}
-    for name, (kind, rule) in struct.CHECKS.items():
+    for name, (kind, bounds) in struct.CHECKS.items():
         try:
-            item = checked(kind, rule, getattr(value, name))
+            item = checked(kind, bounds, getattr(value, name))
         except (TypeError, ValueError) as failure:
-            raise type(failure)(f"{name}: {failure}") from failure
+            raise type(failure)(f"{name}: {failure}") from None
         if item is not None:
             result[name] = item
     return result

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import cdktf
 from constructs import Construct
 
+from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import given
 from opsconsole_cdktf._ordering import CarriesSpecialty
-from opsconsole_cdktf._rules import NO_RULE, Kind, Rule
+from opsconsole_cdktf._rules import Kind
 from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
+
+AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "prevent"]
+"""What `deletion_policy` of `Agent` may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +33,15 @@ class AgentCredentialConfig(objects.Struct):
     """
 
     CHECKS: ClassVar[Mapping[str, objects.Check]] = {
-        "credential_id": (Kind.TEXT, NO_RULE),
-        "credential_role": (Kind.TEXT, NO_RULE),
-        "order": (Kind.NUMBER, NO_RULE),
-        "is_required": (Kind.FLAG, NO_RULE),
+        "credential_id": (Kind.TEXT, UNBOUNDED),
+        "credential_role": (Kind.TEXT, UNBOUNDED),
+        "order": (Kind.WHOLE, UNBOUNDED),
+        "is_required": (Kind.FLAG, UNBOUNDED),
     }
 
     credential_id: str | None = None
     credential_role: str | None = None
-    order: int | float | None = None
+    order: int | cdktf.IResolvable | None = None
     is_required: bool | cdktf.IResolvable | None = None
 
 
@@ -51,7 +55,7 @@ class AgentCredentialConfigOutputReference(objects.Fields):
 
     credential_id = attributes.text_output("Id of the credential.")
     credential_role = attributes.text_output("What the credential is for.")
-    order = attributes.number_output("Position among the agent's credentials.")
+    order = attributes.whole_output("Position among the agent's credentials.")
     is_required = attributes.flag_output("Whether the agent cannot run without it.")
 
 
@@ -102,12 +106,12 @@ class AgentAttributes:
         "accessible_credential_ids"
     )
     reset_accessible_credential_ids = attributes.Reset("accessible_credential_ids")
-    deletion_policy = attributes.text(
+    deletion_policy = attributes.Choice[AgentDeletionPolicy](
         "What removal means: `archive_with_host` (the default), `abandon`, which leaves the agent "
         "running, or `prevent`, which refuses any removal but by its host's deletion.",
-        Rule(allowed=("archive_with_host", "abandon", "prevent")),
+        Bounds(allowed=("archive_with_host", "abandon", "prevent")),
     )
-    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    deletion_policy_input = attributes.DeclaredChoice[AgentDeletionPolicy]("deletion_policy")
     reset_deletion_policy = attributes.Reset("deletion_policy")
     status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
     tenant_id = attributes.text_output("The tenant that the agent belongs to.")
@@ -163,7 +167,7 @@ class Agent(CarriesSpecialty, AgentAttributes):
         credential_config: AgentCredentialConfigDeclaration | None = None,
         plugin_ids: Sequence[str] | None = None,
         accessible_credential_ids: Sequence[str] | None = None,
-        deletion_policy: str | None = None,
+        deletion_policy: AgentDeletionPolicy | cdktf.IResolvable | None = None,
         connection: Connection | None = None,
         count: Count | None = None,
         depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
@@ -201,4 +205,4 @@ class Agent(CarriesSpecialty, AgentAttributes):
 
     def put_credential_config(self, value: AgentCredentialConfigDeclaration) -> None:
         """Declare `credential_config`."""
-        self.credential_config = value
+        self._assign("credential_config", value)

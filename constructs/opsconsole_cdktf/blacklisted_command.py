@@ -8,9 +8,9 @@ from typing import ClassVar
 import cdktf
 from constructs import Construct
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import Resource, given
-from opsconsole_cdktf._rules import Rule
 from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
 
 
@@ -22,7 +22,7 @@ class BlacklistedCommandAttributes:
     reset_id = attributes.Reset("id")
     pattern = attributes.text(
         "The command pattern that is refused, 1 to 200 characters.",
-        Rule(min_length=1, max_length=200),
+        Bounds(min_length=1, max_length=200),
     )
     pattern_input = attributes.Declaration[str]("pattern")
     reset_pattern = attributes.Reset("pattern")

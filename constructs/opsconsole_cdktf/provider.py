@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 import cdktf
 from constructs import Construct
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import Provider, given
-from opsconsole_cdktf._rules import Rule
+
+OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none"]
+"""What `host_read` of `OpsconsoleProvider` may be."""
+
+OpsconsoleProviderAgentRead: TypeAlias = Literal["plugins", "reattach"]
+"""What `agent_read` of `OpsconsoleProvider` may be."""
+
+OpsconsoleProviderOnExistingHost: TypeAlias = Literal["fail", "adopt"]
+"""What `on_existing_host` of `OpsconsoleProvider` may be."""
+
+OpsconsoleProviderOnMissingHost: TypeAlias = Literal["remove", "error"]
+"""What `on_missing_host` of `OpsconsoleProvider` may be."""
 
 
 class OpsconsoleProviderAttributes:
@@ -40,17 +53,18 @@ class OpsconsoleProviderAttributes:
     request_timeout = attributes.number_setting("Seconds that one request may take. Default: 30.")
     request_timeout_input = attributes.Declaration[int | float]("request_timeout")
     reset_request_timeout = attributes.Reset("request_timeout")
-    max_retries = attributes.number_setting(
-        "Tries after the first; waiting after a 429 is none. Default: 4.", Rule(minimum=0)
+    max_retries = attributes.whole_setting(
+        "Tries after the first; waiting after a 429 is none. Default: 4. At least 0.",
+        Bounds(minimum=0),
     )
-    max_retries_input = attributes.Declaration[int | float]("max_retries")
+    max_retries_input = attributes.Declaration[int | cdktf.IResolvable]("max_retries")
     reset_max_retries = attributes.Reset("max_retries")
-    max_concurrency = attributes.number_setting(
+    max_concurrency = attributes.whole_setting(
         "Requests in flight at most, abandoned ones included. Fewer are sent where that serves "
-        "the console better. Default: 32.",
-        Rule(minimum=1),
+        "the console better. Default: 32. At least 1.",
+        Bounds(minimum=1),
     )
-    max_concurrency_input = attributes.Declaration[int | float]("max_concurrency")
+    max_concurrency_input = attributes.Declaration[int | cdktf.IResolvable]("max_concurrency")
     reset_max_concurrency = attributes.Reset("max_concurrency")
     rate_limit_patience = attributes.number_setting(
         "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
@@ -58,10 +72,11 @@ class OpsconsoleProviderAttributes:
     )
     rate_limit_patience_input = attributes.Declaration[int | float]("rate_limit_patience")
     reset_rate_limit_patience = attributes.Reset("rate_limit_patience")
-    max_response_bytes = attributes.number_setting(
-        "Size of one answer after decompression, in bytes. Default: 67108864.", Rule(minimum=1024)
+    max_response_bytes = attributes.whole_setting(
+        "Size of one answer after decompression, in bytes. Default: 67108864. At least 1024.",
+        Bounds(minimum=1024),
     )
-    max_response_bytes_input = attributes.Declaration[int | float]("max_response_bytes")
+    max_response_bytes_input = attributes.Declaration[int | cdktf.IResolvable]("max_response_bytes")
     reset_max_response_bytes = attributes.Reset("max_response_bytes")
     ca_file = attributes.text_setting("File of certificates to trust, PEM.")
     ca_file_input = attributes.Declaration[str]("ca_file")
@@ -74,39 +89,44 @@ class OpsconsoleProviderAttributes:
     allow_http = attributes.flag_setting("Allow http to an address off loopback. Default: false.")
     allow_http_input = attributes.Declaration[bool | cdktf.IResolvable]("allow_http")
     reset_allow_http = attributes.Reset("allow_http")
-    import_chunk_size = attributes.number_setting(
-        "Rows in one bulk import request; halved when the console refuses the size. Default: 500.",
-        Rule(minimum=1),
+    import_chunk_size = attributes.whole_setting(
+        "Rows in one bulk import request; halved when the console refuses the size. Default: 500. "
+        "At least 1.",
+        Bounds(minimum=1),
     )
-    import_chunk_size_input = attributes.Declaration[int | float]("import_chunk_size")
+    import_chunk_size_input = attributes.Declaration[int | cdktf.IResolvable]("import_chunk_size")
     reset_import_chunk_size = attributes.Reset("import_chunk_size")
-    host_read = attributes.text_setting(
+    host_read = attributes.ChosenSetting[OpsconsoleProviderHostRead](
         "How a host is read: `empty_update` (an empty partial update answers with the host) or "
         "`none`. Default: `empty_update`.",
-        Rule(allowed=("empty_update", "none")),
+        Bounds(allowed=("empty_update", "none")),
     )
-    host_read_input = attributes.Declaration[str]("host_read")
+    host_read_input = attributes.DeclaredChoice[OpsconsoleProviderHostRead]("host_read")
     reset_host_read = attributes.Reset("host_read")
-    agent_read = attributes.text_setting(
+    agent_read = attributes.ChosenSetting[OpsconsoleProviderAgentRead](
         "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one attached "
         "plugin is attached again, as the answer is the whole agent). Default: `plugins`.",
-        Rule(allowed=("plugins", "reattach")),
+        Bounds(allowed=("plugins", "reattach")),
     )
-    agent_read_input = attributes.Declaration[str]("agent_read")
+    agent_read_input = attributes.DeclaredChoice[OpsconsoleProviderAgentRead]("agent_read")
     reset_agent_read = attributes.Reset("agent_read")
-    on_existing_host = attributes.text_setting(
+    on_existing_host = attributes.ChosenSetting[OpsconsoleProviderOnExistingHost](
         "What to do with a declared host that the console already has: `fail` or `adopt`. "
         "Default: `fail`.",
-        Rule(allowed=("fail", "adopt")),
+        Bounds(allowed=("fail", "adopt")),
     )
-    on_existing_host_input = attributes.Declaration[str]("on_existing_host")
+    on_existing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnExistingHost](
+        "on_existing_host"
+    )
     reset_on_existing_host = attributes.Reset("on_existing_host")
-    on_missing_host = attributes.text_setting(
+    on_missing_host = attributes.ChosenSetting[OpsconsoleProviderOnMissingHost](
         "What to do with a host that answers 404: `remove` it from state with a warning, or "
         "`error`. Default: `remove`.",
-        Rule(allowed=("remove", "error")),
+        Bounds(allowed=("remove", "error")),
     )
-    on_missing_host_input = attributes.Declaration[str]("on_missing_host")
+    on_missing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissingHost](
+        "on_missing_host"
+    )
     reset_on_missing_host = attributes.Reset("on_missing_host")
     list_query = attributes.text_map_setting("Extra query parameters of list calls.")
     list_query_input = attributes.Declaration[Mapping[str, str]]("list_query")
@@ -144,17 +164,18 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         org_id: Org of hosts and agents that name none, when they are created; never used for
             blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
         request_timeout: Seconds that one request may take. Default: 30.
-        max_retries: Tries after the first; waiting after a 429 is none. Default: 4.
+        max_retries: Tries after the first; waiting after a 429 is none. Default: 4. At least 0.
         max_concurrency: Requests in flight at most, abandoned ones included. Fewer are sent where
-            that serves the console better. Default: 32.
+            that serves the console better. Default: 32. At least 1.
         rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)
             before a resource fails of it. Default: 300.
-        max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864.
+        max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864. At
+            least 1024.
         ca_file: File of certificates to trust, PEM.
         insecure_skip_verify: Accept any certificate. Default: false.
         allow_http: Allow http to an address off loopback. Default: false.
         import_chunk_size: Rows in one bulk import request; halved when the console refuses the
-            size. Default: 500.
+            size. Default: 500. At least 1.
         host_read: How a host is read: `empty_update` (an empty partial update answers with the
             host) or `none`. Default: `empty_update`.
         agent_read: How an agent is read: `plugins` (its list of plugins only) or `reattach` (one
@@ -188,18 +209,18 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         session_cookie: str | None = None,
         org_id: str | None = None,
         request_timeout: int | float | None = None,
-        max_retries: int | float | None = None,
-        max_concurrency: int | float | None = None,
+        max_retries: int | cdktf.IResolvable | None = None,
+        max_concurrency: int | cdktf.IResolvable | None = None,
         rate_limit_patience: int | float | None = None,
-        max_response_bytes: int | float | None = None,
+        max_response_bytes: int | cdktf.IResolvable | None = None,
         ca_file: str | None = None,
         insecure_skip_verify: bool | cdktf.IResolvable | None = None,
         allow_http: bool | cdktf.IResolvable | None = None,
-        import_chunk_size: int | float | None = None,
-        host_read: str | None = None,
-        agent_read: str | None = None,
-        on_existing_host: str | None = None,
-        on_missing_host: str | None = None,
+        import_chunk_size: int | cdktf.IResolvable | None = None,
+        host_read: OpsconsoleProviderHostRead | cdktf.IResolvable | None = None,
+        agent_read: OpsconsoleProviderAgentRead | cdktf.IResolvable | None = None,
+        on_existing_host: OpsconsoleProviderOnExistingHost | cdktf.IResolvable | None = None,
+        on_missing_host: OpsconsoleProviderOnMissingHost | cdktf.IResolvable | None = None,
         list_query: Mapping[str, str] | None = None,
         cursor_parameter: str | None = None,
         cursor_field: str | None = None,

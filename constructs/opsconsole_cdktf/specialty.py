@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import cdktf
 from constructs import Construct
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import given
 from opsconsole_cdktf._ordering import Carried
-from opsconsole_cdktf._rules import Kind, Rule
+from opsconsole_cdktf._rules import Kind
 from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
+
+SpecialtyDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
+"""What `deletion_policy` of `Specialty` may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class SpecialtyTimeouts(objects.Struct):
     CHECKS: ClassVar[Mapping[str, objects.Check]] = {
         "delete": (
             Kind.TEXT,
-            Rule(pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"),
+            Bounds(pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"),
         ),
     }
 
@@ -72,12 +76,12 @@ class SpecialtyAttributes:
     org_id = attributes.text("The org that the specialty belongs to.")
     org_id_input = attributes.Declaration[str]("org_id")
     reset_org_id = attributes.Reset("org_id")
-    deletion_policy = attributes.text(
+    deletion_policy = attributes.Choice[SpecialtyDeletionPolicy](
         "What removal does: `delete` (the default) deletes the specialty, which the console "
         "cannot create again; `abandon` leaves it on the console.",
-        Rule(allowed=("delete", "abandon")),
+        Bounds(allowed=("delete", "abandon")),
     )
-    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]("deletion_policy")
     reset_deletion_policy = attributes.Reset("deletion_policy")
     timeouts = objects.struct(
         "How long to wait.", SpecialtyTimeouts, SpecialtyTimeoutsOutputReference
@@ -128,7 +132,7 @@ class Specialty(Carried, SpecialtyAttributes):
         description: str | None = None,
         execution_mode: str | None = None,
         org_id: str | None = None,
-        deletion_policy: str | None = None,
+        deletion_policy: SpecialtyDeletionPolicy | cdktf.IResolvable | None = None,
         timeouts: SpecialtyTimeoutsDeclaration | None = None,
         connection: Connection | None = None,
         count: Count | None = None,
@@ -165,4 +169,4 @@ class Specialty(Carried, SpecialtyAttributes):
 
     def put_timeouts(self, *, delete: str | None = None) -> None:
         """Declare `timeouts`."""
-        self.timeouts = SpecialtyTimeouts(delete=delete)
+        self._assign("timeouts", SpecialtyTimeouts(delete=delete))

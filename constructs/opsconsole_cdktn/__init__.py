@@ -1,19 +1,26 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktn.agent import Agent, AgentCredentialConfig
+from opsconsole_cdktn.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktn.agent_plugin import AgentPlugin
 from opsconsole_cdktn.blacklisted_command import BlacklistedCommand
 from opsconsole_cdktn.data_agent_plugins import DataAgentPlugins
 from opsconsole_cdktn.data_blacklisted_command import DataBlacklistedCommand
 from opsconsole_cdktn.data_specialties import DataSpecialties
 from opsconsole_cdktn.data_specialty import DataSpecialty
-from opsconsole_cdktn.host import Host
-from opsconsole_cdktn.provider import OpsconsoleProvider
-from opsconsole_cdktn.specialty import Specialty, SpecialtyTimeouts
+from opsconsole_cdktn.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
+from opsconsole_cdktn.provider import (
+    OpsconsoleProvider,
+    OpsconsoleProviderAgentRead,
+    OpsconsoleProviderHostRead,
+    OpsconsoleProviderOnExistingHost,
+    OpsconsoleProviderOnMissingHost,
+)
+from opsconsole_cdktn.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
 
 __all__ = [
     "Agent",
     "AgentCredentialConfig",
+    "AgentDeletionPolicy",
     "AgentPlugin",
     "BlacklistedCommand",
     "DataAgentPlugins",
@@ -21,7 +28,15 @@ __all__ = [
     "DataSpecialties",
     "DataSpecialty",
     "Host",
+    "HostDeletionPolicy",
+    "HostIpConnectMode",
+    "HostTargetType",
     "OpsconsoleProvider",
+    "OpsconsoleProviderAgentRead",
+    "OpsconsoleProviderHostRead",
+    "OpsconsoleProviderOnExistingHost",
+    "OpsconsoleProviderOnMissingHost",
     "Specialty",
+    "SpecialtyDeletionPolicy",
     "SpecialtyTimeouts",
 ]

@@ -6,22 +6,26 @@ A token is asked of jsii when it is first read, once for each construct and attr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, overload
+from typing import Any, Generic, Never, Protocol, Self, TypeVar, overload
 
 import cdktn
 import jsii
 
-from opsconsole_cdktn._rules import NO_RULE, Kind, Rule, checked
-
-if TYPE_CHECKING:
-    from opsconsole_cdktn._declared import Declared
-
-HANDED_OUT: dict[str, tuple[Any, str]] = {}
-"""The string tokens that were handed out: whose attribute each is. Never emptied, as jsii keeps
-every construct alive just so."""
+from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole_cdktn._rules import Kind, checked
+from opsconsole_cdktn._trees import Tree
 
 Out = TypeVar("Out")
 In = TypeVar("In")
+Chosen = TypeVar("Chosen", bound=str)
+
+
+class Holder(Protocol):
+    """What has attributes that may be declared."""
+
+    _values: dict[str, Any]
+
+    def _assign(self, name: str, value: Any) -> None: ...
 
 
 class Named:
@@ -52,8 +56,9 @@ class Output(Named, Generic[Out]):
         tokens = construct._tokens
         if self.name not in tokens:
             token = tokens[self.name] = self._token(construct, self.name)
-            if isinstance(token, str):
-                HANDED_OUT[token] = (construct, self.name)
+            tree: Tree | None = getattr(construct, "_tree", None)
+            if tree is not None and isinstance(token, str):
+                tree.handed_out[token] = (construct, self.name)
         return tokens[self.name]
 
     def __set__(self, construct: Any, value: Never) -> None:
@@ -64,43 +69,57 @@ class Argument(Output[Out], Generic[Out, In]):
     """An attribute that may be declared; reading it gives a token for what Terraform knows."""
 
     def __init__(
-        self, doc: str, token: Callable[[Any, str], Out], kind: Kind, rule: Rule = NO_RULE
+        self, doc: str, token: Callable[[Any, str], Out], kind: Kind, bounds: Bounds = UNBOUNDED
     ) -> None:
         super().__init__(doc, token)
         self._kind = kind
-        self._rule = rule
+        self._bounds = bounds
 
     def checked(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        return checked(self._kind, self._rule, value)
+        return checked(self._kind, self._bounds, value)
 
-    def __set__(self, construct: Declared, value: In) -> None:
+    def __set__(self, construct: Holder, value: In) -> None:
         construct._assign(self.name, value)
 
 
 class Setting(Named, Generic[In]):
     """A setting of the provider. Nothing can refer to it: reading gives the declared value."""
 
-    def __init__(self, doc: str, kind: Kind, rule: Rule = NO_RULE) -> None:
+    def __init__(self, doc: str, kind: Kind, bounds: Bounds = UNBOUNDED) -> None:
         super().__init__(doc)
         self._kind = kind
-        self._rule = rule
+        self._bounds = bounds
 
     def checked(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        value = checked(self._kind, self._rule, value)
+        value = checked(self._kind, self._bounds, value)
         # cdktn rewrites the keys of a plain map in a provider block to snake case.
         return cdktn.Token.as_any(value) if isinstance(value, dict) else value
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, construct: Declared, owner: type) -> In | None: ...
-    def __get__(self, construct: Declared | None, owner: type) -> Any:
+    def __get__(self, construct: Holder, owner: type) -> In | None: ...
+    def __get__(self, construct: Holder | None, owner: type) -> Any:
         return self if construct is None else construct._values.get(self.name)
 
-    def __set__(self, construct: Declared, value: In | None) -> None:
+    def __set__(self, construct: Holder, value: In | None) -> None:
         construct._assign(self.name, value)
+
+
+class Choice(Argument[Chosen, Chosen | cdktn.IResolvable | None], Generic[Chosen]):
+    """A string that may be declared, one of those that its type allows."""
+
+    def __init__(self, doc: str, bounds: Bounds) -> None:
+        super().__init__(doc, _string, Kind.TEXT, bounds)
+
+
+class ChosenSetting(Setting[Chosen | cdktn.IResolvable], Generic[Chosen]):
+    """A string among the provider's settings, one of those that its type allows."""
+
+    def __init__(self, doc: str, bounds: Bounds) -> None:
+        super().__init__(doc, Kind.TEXT, bounds)
 
 
 class Declaration(Generic[In]):
@@ -113,12 +132,16 @@ class Declaration(Generic[In]):
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, construct: Declared, owner: type) -> In | None: ...
-    def __get__(self, construct: Declared | None, owner: type) -> Any:
+    def __get__(self, construct: Holder, owner: type) -> In | None: ...
+    def __get__(self, construct: Holder | None, owner: type) -> Any:
         return self if construct is None else construct._values.get(self._argument)
 
     def __set__(self, construct: Any, value: Never) -> None:
         raise AttributeError(f"assign to `{self._argument}` instead")
+
+
+class DeclaredChoice(Declaration[Chosen | cdktn.IResolvable], Generic[Chosen]):
+    """`NAME_input` of an argument that is one of several strings."""
 
 
 class Reset:
@@ -131,8 +154,8 @@ class Reset:
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, construct: Declared, owner: type) -> Callable[[], None]: ...
-    def __get__(self, construct: Declared | None, owner: type) -> Any:
+    def __get__(self, construct: Holder, owner: type) -> Callable[[], None]: ...
+    def __get__(self, construct: Holder | None, owner: type) -> Any:
         return self if construct is None else lambda: construct._assign(self._argument, None)
 
 
@@ -162,6 +185,11 @@ def text_output(doc: str) -> Output[str]:
     return Output(doc, _string)
 
 
+def whole_output(doc: str) -> Output[int]:
+    """A whole number that the console supplies."""
+    return Output(doc, _number)
+
+
 def number_output(doc: str) -> Output[float]:
     """A number that the console supplies."""
     return Output(doc, _number)
@@ -182,39 +210,49 @@ def text_set_output(doc: str) -> Output[list[str]]:
     return Output(doc, _set)
 
 
-def text(doc: str, rule: Rule = NO_RULE) -> Argument[str, str | None]:
+def text(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[str, str | None]:
     """A string that may be declared."""
-    return Argument(doc, _string, Kind.TEXT, rule)
+    return Argument(doc, _string, Kind.TEXT, bounds)
 
 
-def number(doc: str, rule: Rule = NO_RULE) -> Argument[float, int | float | None]:
+def whole(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[int, int | cdktn.IResolvable | None]:
+    """A whole number that may be declared."""
+    return Argument(doc, _number, Kind.WHOLE, bounds)
+
+
+def number(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[float, int | float | None]:
     """A number that may be declared."""
-    return Argument(doc, _number, Kind.NUMBER, rule)
+    return Argument(doc, _number, Kind.NUMBER, bounds)
 
 
 def flag(doc: str) -> Argument[cdktn.IResolvable, bool | cdktn.IResolvable | None]:
     """A boolean that may be declared."""
-    return Argument(doc, _boolean, Kind.FLAG, NO_RULE)
+    return Argument(doc, _boolean, Kind.FLAG, UNBOUNDED)
 
 
-def texts(doc: str, rule: Rule = NO_RULE) -> Argument[list[str], Sequence[str] | None]:
+def texts(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[list[str], Sequence[str] | None]:
     """A list of strings that may be declared."""
-    return Argument(doc, _list, Kind.TEXTS, rule)
+    return Argument(doc, _list, Kind.TEXTS, bounds)
 
 
-def text_set(doc: str, rule: Rule = NO_RULE) -> Argument[list[str], Sequence[str] | None]:
+def text_set(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[list[str], Sequence[str] | None]:
     """A set of strings that may be declared."""
-    return Argument(doc, _set, Kind.TEXTS, rule)
+    return Argument(doc, _set, Kind.TEXTS, bounds)
 
 
-def text_setting(doc: str, rule: Rule = NO_RULE) -> Setting[str]:
+def text_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[str]:
     """A string among the provider's settings."""
-    return Setting(doc, Kind.TEXT, rule)
+    return Setting(doc, Kind.TEXT, bounds)
 
 
-def number_setting(doc: str, rule: Rule = NO_RULE) -> Setting[int | float]:
+def whole_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[int | cdktn.IResolvable]:
+    """A whole number among the provider's settings."""
+    return Setting(doc, Kind.WHOLE, bounds)
+
+
+def number_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[int | float]:
     """A number among the provider's settings."""
-    return Setting(doc, Kind.NUMBER, rule)
+    return Setting(doc, Kind.NUMBER, bounds)
 
 
 def flag_setting(doc: str) -> Setting[bool | cdktn.IResolvable]:

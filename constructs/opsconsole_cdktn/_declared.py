@@ -7,7 +7,7 @@ making one costs a single jsii call.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import cdktn
 import jsii
@@ -16,6 +16,7 @@ from constructs import Construct
 from opsconsole_cdktn._attributes import Argument, Setting
 from opsconsole_cdktn._imports import Import
 from opsconsole_cdktn._places import place
+from opsconsole_cdktn._trees import Tree, tree_of
 from opsconsole_cdktn._triggers import with_readable_triggers
 
 PROVIDER_NAME = "opsconsole"
@@ -42,15 +43,21 @@ def _config(type_name: str, meta: dict[str, Any]) -> cdktn.TerraformResourceConf
     )
 
 
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _no_such_attribute(construct: Declared, name: str) -> str:
+    from difflib import get_close_matches  # only what is wrong needs it
+
+    close = get_close_matches(name, construct._arguments, n=1)
+    hint = f", did you mean {close[0]}?" if close else ""
+    where = construct.node.path if isinstance(construct, Construct) else type(construct).__name__
+    return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
+
+
 def given(**values: Any) -> dict[str, Any]:
     """Return those of `values` that are not None."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-class Revision:
-    """Counts what is declared in this process, so that a conclusion drawn from it can age."""
-
-    number: ClassVar[int] = 0
 
 
 class Declared:
@@ -63,6 +70,7 @@ class Declared:
 
     _arguments: ClassVar[dict[str, Argument[Any, Any] | Setting[Any]]] = {}
     _scope: Construct
+    _tree: Tree
     _values: dict[str, Any]
     _tokens: dict[str, Any]
 
@@ -77,27 +85,44 @@ class Declared:
 
     def _declare(self, scope: Construct, id_: str, values: dict[str, Any]) -> None:
         self._scope = scope
-        arguments = self._arguments
         self._tokens = {}
         self._values = {}
         for name, value in values.items():
-            try:
-                self._values[name] = arguments[name].checked(value)
-            except (TypeError, ValueError) as failure:
-                where = "/".join(filter(None, (scope.node.path, id_)))
-                raise type(failure)(f"{where}: {name}: {failure}") from failure
-        Revision.number += 1
+            self._values[name] = self._checked(name, value, id_)
+        self._tree = tree_of(scope)
+        self._tree.revision += 1
 
     def _assign(self, name: str, value: Any) -> None:
         if value is None:
             self._values.pop(name, None)
         else:
-            try:
-                self._values[name] = self._arguments[name].checked(value)
-            except (TypeError, ValueError) as failure:
-                where = self.node.path if isinstance(self, Construct) else type(self).__name__
-                raise type(failure)(f"{where}: {name}: {failure}") from failure
-        Revision.number += 1
+            self._values[name] = self._checked(name, value)
+        self._tree.revision += 1
+
+    def _checked(self, name: str, value: Any, id_: str | None = None) -> Any:
+        try:
+            return self._arguments[name].checked(value)
+        except (TypeError, ValueError) as failure:
+            refused = failure
+        if id_ is None:
+            where = self.node.path if isinstance(self, Construct) else type(self).__name__
+        else:
+            where = "/".join(filter(None, (self._scope.node.path, id_)))
+        # Raised here, and not while the other is handled: a program's author sees one traceback.
+        raise type(refused)(f"{where}: {name}: {refused}")
+
+    if not TYPE_CHECKING:  # a type checker would take it for leave to assign to any name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Refuse names that the construct has not: they would be dropped in silence."""
+            if (
+                name.startswith("_")
+                or hasattr(type(self), name)
+                or type(self).__module__.partition(".")[0] != _PACKAGE
+            ):
+                object.__setattr__(self, name, value)
+            else:
+                raise AttributeError(_no_such_attribute(self, name))
 
     def _hcl_attributes(self) -> dict[str, Any]:
         # cdktn guesses the notation of everything but a map.

@@ -9,17 +9,17 @@ specialty refers to something itself, the synthesised stack is searched.
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cache, cached_property
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import cdktn
 import jsii
 from constructs import Construct
 
-from opsconsole_cdktn._attributes import HANDED_OUT
-from opsconsole_cdktn._declared import Declared, Resource, Revision
+from opsconsole_cdktn._declared import Declared, Resource
 from opsconsole_cdktn._references import specialties_of_hosts
 from opsconsole_cdktn._rules import is_token
+from opsconsole_cdktn._trees import Tree
 
 _LONGEST_CHAIN = 100
 
@@ -27,13 +27,11 @@ _LONGEST_CHAIN = 100
 class CarriesSpecialty(Resource):
     """An agent: it joins a host and a specialty."""
 
-    every: ClassVar[list[CarriesSpecialty]] = []
-
     def __init__(
         self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
     ) -> None:
         super().__init__(scope, id_, values, meta)
-        self.every.append(self)
+        self._tree.carriers.append(self)
 
 
 class DestroyedBeforeSpecialties(Resource):
@@ -45,7 +43,7 @@ class DestroyedBeforeSpecialties(Resource):
     def _synthesize_attributes(self) -> dict[str, Any]:
         implied = tuple(
             address
-            for address in _Conclusions.current().implied(self)
+            for address in _Conclusions.current(self._tree).implied(self)
             if address not in self._declared_dependencies
         )
         if implied != self._implied:
@@ -85,13 +83,8 @@ def _holds_token(value: Any) -> bool:
     return any(map(_holds_token, value.values())) if isinstance(value, dict) else is_token(value)
 
 
-@cache
-def _stack_around(scope: Construct) -> cdktn.TerraformStack:
-    return scope if isinstance(scope, cdktn.TerraformStack) else cdktn.TerraformStack.of(scope)
-
-
 def _stack_of(construct: Declared) -> cdktn.TerraformStack:
-    return _stack_around(construct._scope)
+    return construct._tree.stack_around(construct._scope)
 
 
 class _Unseen:
@@ -101,14 +94,14 @@ class _Unseen:
 _UNSEEN = _Unseen()
 
 
-def _origin(value: Any) -> Declared | _Unseen | None:
+def _origin(tree: Tree, value: Any) -> Declared | _Unseen | None:
     """Return the construct whose `id` is `value`, or None where it is known to be none."""
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
             return None
-        if not isinstance(value, str) or value not in HANDED_OUT:
+        if not isinstance(value, str) or value not in tree.handed_out:
             return _UNSEEN
-        construct, name = HANDED_OUT[value]
+        construct, name = tree.handed_out[value]
         if not isinstance(construct, Declared):
             return _UNSEEN
         if name == "id":
@@ -124,27 +117,26 @@ def _address(construct: Resource) -> str:
 class _Conclusions:
     """Which host depends on which specialties, as of one revision of what is declared."""
 
-    _latest: ClassVar[_Conclusions | None] = None
-    _searching: ClassVar[bool] = False
-
-    def __init__(self) -> None:
-        self._revision = Revision.number
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._revision = tree.revision
         self._searched: dict[cdktn.TerraformStack, dict[str, set[str]]] = {}
         self._addresses: dict[Resource, str] = {}
 
     @classmethod
-    def current(cls) -> _Conclusions:
+    def current(cls, tree: Tree) -> _Conclusions:
         """Return the conclusions from what is declared now."""
-        if cls._latest is None or cls._latest._revision != Revision.number:
-            cls._latest = cls()
-        return cls._latest
+        latest: _Conclusions | None = tree.conclusions
+        if latest is None or latest._revision != tree.revision:
+            latest = tree.conclusions = cls(tree)
+        return latest
 
     @cached_property
     def _pairs(self) -> dict[DestroyedBeforeSpecialties, set[Carried]]:
         pairs: dict[DestroyedBeforeSpecialties, set[Carried]] = defaultdict(set)
-        for agent in CarriesSpecialty.every:
-            host = _origin(agent._values.get("host_id"))
-            specialty = _origin(agent._values.get("specialty_id"))
+        for agent in self._tree.carriers:
+            host = _origin(self._tree, agent._values.get("host_id"))
+            specialty = _origin(self._tree, agent._values.get("specialty_id"))
             if (
                 isinstance(host, DestroyedBeforeSpecialties)
                 and isinstance(specialty, Carried)
@@ -160,15 +152,17 @@ class _Conclusions:
             for specialty in set[Carried]().union(*self._pairs.values())
             if not specialty.stands_alone()
         }
-        for agent in CarriesSpecialty.every:
-            origins = [_origin(agent._values.get(name)) for name in ("host_id", "specialty_id")]
+        for agent in self._tree.carriers:
+            origins = [
+                _origin(self._tree, agent._values.get(name)) for name in ("host_id", "specialty_id")
+            ]
             if _UNSEEN in origins and None not in origins:
                 stacks.add(_stack_of(agent))
         return stacks
 
     def implied(self, host: DestroyedBeforeSpecialties) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
-        if self._searching:
+        if self._tree.searching:
             return host._implied
         if _stack_of(host) in self._doubtful:
             found = self._search(_stack_of(host)).get(_address(host), set())
@@ -189,10 +183,10 @@ class _Conclusions:
                 for specialty in specialties
                 if _stack_of(host) is stack
             ]
-            _Conclusions._searching = True
+            self._tree.searching = True
             try:
                 synthesised = stack.to_terraform()
             finally:
-                _Conclusions._searching = False
+                self._tree.searching = False
             self._searched[stack] = specialties_of_hosts(synthesised, pairs)
         return self._searched[stack]

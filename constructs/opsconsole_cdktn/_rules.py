@@ -1,65 +1,47 @@
 """What an argument's value may be, checked when a construct is made; no jsii call is made here.
 
-Tokens pass every rule: what they stand for is known to Terraform only.
+Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
+those that the provider checks at plan time.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+import cdktn
+from constructs import Construct
+
+from opsconsole.bounds import UNBOUNDED, Bounds
 
 
 class Kind(Enum):
     """The Python types that an argument's literal value may have, in words."""
 
     TEXT = "a string"
+    WHOLE = "a whole number"
     NUMBER = "a number"
     FLAG = "True or False"
     TEXTS = "a list of strings"
     TEXT_MAP = "a mapping of strings"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Bounds of one argument, as far as the console's API attributes them; None: unbounded."""
-
-    allowed: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
-    hint: str = ""
-
-    def problem(self, value: Any) -> str | None:
-        """Say what is wrong with one literal string or number, or None."""
-        if isinstance(value, str):
-            return self._text_problem(value)
-        if self.minimum is not None and value < self.minimum:
-            return f"{value} is less than {self.minimum}"
-        if self.maximum is not None and value > self.maximum:
-            return f"{value} is more than {self.maximum}"
-        return None
-
-    def _text_problem(self, text: str) -> str | None:
-        if self.allowed and text not in self.allowed:
-            return f"{text!r} is none of {', '.join(self.allowed)}"
-        if self.min_length is not None and len(text) < self.min_length:
-            return f"{text!r} is shorter than {self.min_length} characters"
-        if self.max_length is not None and len(text) > self.max_length:
-            return f"its {len(text)} characters are more than {self.max_length}"
-        if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
-            return f"{text!r}: {self.hint}"
-        return None
-
-
-NO_RULE = Rule()
-
 _SMALLEST_LITERAL = -1e280
 """cdktn encodes number tokens as floats far below any number that is meant."""
+
+_TOKENS_OF_VARIABLES = {
+    Kind.TEXT: "string_value",
+    Kind.WHOLE: "number_value",
+    Kind.NUMBER: "number_value",
+    Kind.FLAG: "boolean_value",
+    Kind.TEXTS: "list_value",
+    Kind.TEXT_MAP: "string_map_value",
+}
+"""The attribute of `TerraformVariable` that gives the token for each kind of value."""
+
+_MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
+"""What is meant where a resource stands instead of a value."""
 
 
 def is_token(value: Any) -> bool:
@@ -68,27 +50,40 @@ def is_token(value: Any) -> bool:
         return "${" in value or value.startswith("#{TfToken[")
     if isinstance(value, float):
         return value < _SMALLEST_LITERAL
-    return hasattr(value, "__jsii_ref__")
+    return hasattr(value, "__jsii_ref__") and not isinstance(value, Construct)
 
 
-def checked(kind: Kind, rule: Rule, value: Any) -> Any:
+def checked(kind: Kind, bounds: Bounds, value: Any) -> Any:
     """Return `value` as it is synthesised.
 
     Raises:
         TypeError: It is of another type than `kind` says.
-        ValueError: It breaks `rule`.
+        ValueError: It breaks `bounds`.
     """
     if value is None or is_token(value):
         return value
     if kind is Kind.TEXTS:
-        return _texts(rule, value)
+        return _texts(bounds, value)
     if kind is Kind.TEXT_MAP:
         return _text_map(value)
     if not _is_literal(kind, value):
-        raise TypeError(f"expected {kind.value}, got {type(value).__name__}")
-    if rule is not NO_RULE and (problem := rule.problem(value)):
-        raise ValueError(problem)
-    return value
+        raise wrong_type(kind, value)
+    if bounds is not UNBOUNDED and (broken := bounds.broken(value)):
+        hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
+        raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
+    return int(value) if kind is Kind.WHOLE else value
+
+
+def wrong_type(kind: Kind, value: Any) -> TypeError:
+    """Return the error for a literal that is not of `kind`, with what was meant perhaps."""
+    got = f"got {type(value).__name__}"
+    if isinstance(value, cdktn.TerraformVariable):
+        return TypeError(f"{got}, did you mean .{_TOKENS_OF_VARIABLES[kind]}?")
+    if not isinstance(value, Construct):
+        return TypeError(f"expected {kind.value}, {got}")
+    if hasattr(type(value), "id") and kind in _MEANT:
+        return TypeError(f"{got}, did you mean {_MEANT[kind]}?")
+    return TypeError(f"expected {kind.value}, {got}: a construct is no value")
 
 
 def _is_literal(kind: Kind, value: Any) -> bool:
@@ -96,17 +91,19 @@ def _is_literal(kind: Kind, value: Any) -> bool:
         return isinstance(value, str)
     if kind is Kind.FLAG:
         return isinstance(value, bool)
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return kind is Kind.NUMBER or value == value // 1
 
 
-def _texts(rule: Rule, value: Any) -> list[Any]:
+def _texts(bounds: Bounds, value: Any) -> list[Any]:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise TypeError(f"expected {Kind.TEXTS.value}, got {type(value).__name__}")
+        raise wrong_type(Kind.TEXTS, value)
     items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-    return [checked(Kind.TEXT, rule, item) for item in items]
+    return [checked(Kind.TEXT, bounds, item) for item in items]
 
 
 def _text_map(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"expected {Kind.TEXT_MAP.value}, got {type(value).__name__}")
-    return {str(key): checked(Kind.TEXT, NO_RULE, item) for key, item in value.items()}
+        raise wrong_type(Kind.TEXT_MAP, value)
+    return {str(key): checked(Kind.TEXT, UNBOUNDED, item) for key, item in value.items()}

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import cdktn
 from constructs import Construct
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn._declared import given
 from opsconsole_cdktn._ordering import DestroyedBeforeSpecialties
-from opsconsole_cdktn._rules import Rule
 from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+
+HostIpConnectMode: TypeAlias = Literal["auto", "public", "private"]
+"""What `ip_connect_mode` of `Host` may be."""
+
+HostTargetType: TypeAlias = Literal["ssh", "winrm"]
+"""What `target_type` of `Host` may be."""
+
+HostDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
+"""What `deletion_policy` of `Host` may be."""
 
 
 class HostAttributes:
@@ -33,20 +42,22 @@ class HostAttributes:
     private_ip = attributes.text("The address reached from inside.")
     private_ip_input = attributes.Declaration[str]("private_ip")
     reset_private_ip = attributes.Reset("private_ip")
-    ip_connect_mode = attributes.text(
-        "Which address the console connects to.", Rule(allowed=("auto", "public", "private"))
+    ip_connect_mode = attributes.Choice[HostIpConnectMode](
+        "Which address the console connects to. One of `auto`, `public`, `private`.",
+        Bounds(allowed=("auto", "public", "private")),
     )
-    ip_connect_mode_input = attributes.Declaration[str]("ip_connect_mode")
+    ip_connect_mode_input = attributes.DeclaredChoice[HostIpConnectMode]("ip_connect_mode")
     reset_ip_connect_mode = attributes.Reset("ip_connect_mode")
-    target_type = attributes.text(
-        "The protocol that the host is reached by.", Rule(allowed=("ssh", "winrm"))
+    target_type = attributes.Choice[HostTargetType](
+        "The protocol that the host is reached by. One of `ssh`, `winrm`.",
+        Bounds(allowed=("ssh", "winrm")),
     )
-    target_type_input = attributes.Declaration[str]("target_type")
+    target_type_input = attributes.DeclaredChoice[HostTargetType]("target_type")
     reset_target_type = attributes.Reset("target_type")
-    target_port = attributes.number(
-        "The port that the host is reached at.", Rule(minimum=1, maximum=65535)
+    target_port = attributes.whole(
+        "The port that the host is reached at. 1 to 65535.", Bounds(minimum=1, maximum=65535)
     )
-    target_port_input = attributes.Declaration[int | float]("target_port")
+    target_port_input = attributes.Declaration[int | cdktn.IResolvable]("target_port")
     reset_target_port = attributes.Reset("target_port")
     skip_tls_verify = attributes.flag("Whether the console accepts any certificate.")
     skip_tls_verify_input = attributes.Declaration[bool | cdktn.IResolvable]("skip_tls_verify")
@@ -56,7 +67,7 @@ class HostAttributes:
     reset_additional_names = attributes.Reset("additional_names")
     tags = attributes.text_set(
         "Tags, each shaped `<key>:<value>`.",
-        Rule(pattern=r"[^:]+:.+", hint="a tag is shaped <key>:<value>"),
+        Bounds(pattern=r"[^:]+:.+", hint="a tag is shaped <key>:<value>"),
     )
     tags_input = attributes.Declaration[Sequence[str]]("tags")
     reset_tags = attributes.Reset("tags")
@@ -103,12 +114,12 @@ class HostAttributes:
     )
     mac_input = attributes.Declaration[str]("mac")
     reset_mac = attributes.Reset("mac")
-    deletion_policy = attributes.text(
+    deletion_policy = attributes.Choice[HostDeletionPolicy](
         "What removal does: `delete` (the default) deletes the host and archives its agents; "
         "`abandon` leaves it on the console.",
-        Rule(allowed=("delete", "abandon")),
+        Bounds(allowed=("delete", "abandon")),
     )
-    deletion_policy_input = attributes.Declaration[str]("deletion_policy")
+    deletion_policy_input = attributes.DeclaredChoice[HostDeletionPolicy]("deletion_policy")
     reset_deletion_policy = attributes.Reset("deletion_policy")
     tenant_id = attributes.text_output("The tenant that the host belongs to.")
     enrichment_source = attributes.text_output("Where enriched fields came from.")
@@ -128,9 +139,9 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
             creation only: a changed declaration replaces the host.
         public_ip: The address reached from outside.
         private_ip: The address reached from inside.
-        ip_connect_mode: Which address the console connects to.
-        target_type: The protocol that the host is reached by.
-        target_port: The port that the host is reached at.
+        ip_connect_mode: Which address the console connects to. One of `auto`, `public`, `private`.
+        target_type: The protocol that the host is reached by. One of `ssh`, `winrm`.
+        target_port: The port that the host is reached at. 1 to 65535.
         skip_tls_verify: Whether the console accepts any certificate.
         additional_names: Further names of the host.
         tags: Tags, each shaped `<key>:<value>`.
@@ -166,9 +177,9 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         org_id: str | None = None,
         public_ip: str | None = None,
         private_ip: str | None = None,
-        ip_connect_mode: str | None = None,
-        target_type: str | None = None,
-        target_port: int | float | None = None,
+        ip_connect_mode: HostIpConnectMode | cdktn.IResolvable | None = None,
+        target_type: HostTargetType | cdktn.IResolvable | None = None,
+        target_port: int | cdktn.IResolvable | None = None,
         skip_tls_verify: bool | cdktn.IResolvable | None = None,
         additional_names: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
@@ -181,7 +192,7 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         external_id: str | None = None,
         unique_id: str | None = None,
         mac: str | None = None,
-        deletion_policy: str | None = None,
+        deletion_policy: HostDeletionPolicy | cdktn.IResolvable | None = None,
         connection: Connection | None = None,
         count: Count | None = None,
         depends_on: Sequence[cdktn.ITerraformDependable] | None = None,

@@ -7,12 +7,13 @@ no resource either: those are in `resources`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Any
+
+from opsconsole.bounds import Bounds
 
 
 class Kind(Enum):
@@ -69,6 +70,7 @@ class Attribute:
         refers_to: Name of the resource whose `id` this holds.
         attributes: The attributes of a nested object.
         section: The clause of the document that the attribute rests on.
+        bounds: What one literal value of it, or one of its elements, may be.
     """
 
     name: str
@@ -95,6 +97,20 @@ class Attribute:
     refers_to: str | None = None
     attributes: tuple[Attribute, ...] = ()
     section: str = ""
+    bounds: Bounds = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bounds = Bounds(
+            allowed=self.allowed,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            min_length=self.min_length,
+            max_length=self.max_length,
+            pattern=self.pattern,
+            hint=self.pattern_hint,
+            whole=self.kind is Kind.INTEGER,
+        )
+        object.__setattr__(self, "bounds", bounds)
 
     @property
     def settable(self) -> bool:
@@ -105,10 +121,6 @@ class Attribute:
     def read_only(self) -> bool:
         """Whether only the console supplies it."""
         return self.computed and not self.settable
-
-    def matches(self, text: str) -> bool:
-        """Tell whether `text` satisfies `pattern`."""
-        return self.pattern is None or re.fullmatch(self.pattern, text, re.DOTALL) is not None
 
     def change_under(self, extra_endpoints: Mapping[str, str]) -> Change:
         """Return what a changed declaration asks for, given the extra endpoints that are named."""

@@ -9,27 +9,40 @@ from constructs import Construct
 from opsconsole_cdktf import Agent, BlacklistedCommand, Host, OpsconsoleProvider, Specialty
 
 _WRONG_VALUES = [
-    (Host, {"ip_connect_mode": "nearest"}, "'nearest' is none of auto, public, private"),
-    (Host, {"target_port": 0}, "0 is less than 1"),
-    (Host, {"target_port": 65536}, "65536 is more than 65535"),
-    (Host, {"tags": ["a:b", "untagged"]}, "'untagged': a tag is shaped <key>:<value>"),
-    (Host, {"deletion_policy": "prevent"}, "'prevent' is none of delete, abandon"),
-    (BlacklistedCommand, {"pattern": ""}, "'' is shorter than 1 characters"),
-    (BlacklistedCommand, {"pattern": "x" * 201}, "its 201 characters are more than 200"),
-    (Specialty, {"timeouts": {"delete": "soon"}}, "delete: 'soon': a duration"),
-    (OpsconsoleProvider, {"host_read": "guess"}, "'guess' is none of empty_update, none"),
+    (
+        Host,
+        {"ip_connect_mode": "nearest"},
+        "cannot be 'nearest': it is one of: auto, public, private",
+    ),
+    (Host, {"target_port": 0}, "cannot be 0: it must be 1 to 65535"),
+    (Host, {"target_port": 65536}, "cannot be 65536: it must be 1 to 65535"),
+    (Host, {"tags": ["a:b", "untagged"]}, "cannot be 'untagged': a tag is shaped <key>:<value>"),
+    (Host, {"deletion_policy": "prevent"}, "cannot be 'prevent': it is one of: delete, abandon"),
+    (BlacklistedCommand, {"pattern": ""}, "has 0 characters: it must have 1 to 200 of them"),
+    (
+        BlacklistedCommand,
+        {"pattern": "x" * 201},
+        "has 201 characters: it must have 1 to 200",
+    ),
+    (Specialty, {"timeouts": {"delete": "soon"}}, "delete: cannot be 'soon': a duration"),
+    (
+        OpsconsoleProvider,
+        {"host_read": "guess"},
+        "cannot be 'guess': it is one of: empty_update,",
+    ),
 ]
 _WRONG_TYPES = [
     (Host, {"name": 7}, "expected a string, got int"),
     (Host, {"tags": "a:b"}, "expected a list of strings, got str"),
     (Host, {"tags": [1]}, "expected a string, got int"),
     (Host, {"tags": 1}, "expected a list of strings, got int"),
-    (Host, {"target_port": "22"}, "expected a number, got str"),
-    (Host, {"target_port": True}, "expected a number, got bool"),
+    (Host, {"target_port": "22"}, "expected a whole number, got str"),
+    (Host, {"target_port": 22.5}, "expected a whole number, got float"),
+    (Host, {"target_port": True}, "expected a whole number, got bool"),
     (Host, {"skip_tls_verify": "no"}, "expected True or False, got str"),
     (Agent, {"credential_config": {"order": 1}}, "expected a list, got dict"),
     (Agent, {"credential_config": ["crd_1"]}, "expected AgentCredentialConfig or a mapping"),
-    (Agent, {"credential_config": [{"order": "1"}]}, "order: expected a number, got str"),
+    (Agent, {"credential_config": [{"order": "1"}]}, "order: expected a whole number, got str"),
     (Agent, {"credential_config": [{"role": "x"}]}, "unexpected keyword argument 'role'"),
     (OpsconsoleProvider, {"list_query": ["a"]}, "expected a mapping of strings, got list"),
 ]
@@ -57,6 +70,78 @@ def test_a_value_of_a_wrong_type(stack, construct, values, problem) -> None:
     assert problem in str(failure.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"name": "host"}, "name: got Host, did you mean .id?"),
+        ({"jump_host_ids": ["host"]}, "jump_host_ids: got Host, did you mean .id?"),
+        ({"jump_host_ids": "host"}, "jump_host_ids: got Host, did you mean a list of .id?"),
+        ({"name": "text"}, "name: got TerraformVariable, did you mean .string_value?"),
+        (
+            {"target_port": "text"},
+            "target_port: got TerraformVariable, did you mean .number_value?",
+        ),
+        ({"name": "group"}, "name: expected a string, got Construct: a construct is no value"),
+    ],
+)
+def test_a_construct_where_a_value_belongs(stack, values, problem) -> None:
+    constructs = {
+        "host": Host(stack, "host", name="host"),
+        "text": cdktf.TerraformVariable(stack, "text", type="string"),
+        "group": Construct(stack, "group"),
+    }
+
+    def put(value):
+        return (
+            [constructs[item] for item in value] if isinstance(value, list) else constructs[value]
+        )
+
+    with pytest.raises(TypeError) as failure:
+        Host(stack, "it", **{"name": "it"} | {name: put(value) for name, value in values.items()})
+    assert str(failure.value) == f"stack/it: {problem}"
+
+
+def test_a_slip_in_an_allowed_value_names_the_closest_in_one_traceback(stack) -> None:
+    with pytest.raises(ValueError) as failure:
+        Host(stack, "it", name="it", target_type="wirnm")  # type: ignore[arg-type]  # the slip
+    assert str(failure.value) == (
+        "stack/it: target_type: cannot be 'wirnm': it is one of: ssh, winrm, did you mean 'winrm'?"
+    )
+    assert failure.value.__cause__ is None
+    assert failure.value.__context__ is None
+
+
+def test_an_attribute_that_does_not_exist_is_no_assignment(stack) -> None:
+    host = Host(stack, "it", name="it")
+    with pytest.raises(
+        AttributeError, match=r"stack/it: Host has no attribute tagz, did you mean tags\?"
+    ):
+        host.tagz = ["a:1"]  # type: ignore[attr-defined]  # the slip
+    with pytest.raises(AttributeError, match=r"OpsconsoleProvider has no attribute url$"):
+        OpsconsoleProvider(stack, "other", alias="other").url = "x"  # type: ignore[attr-defined]
+
+
+def test_a_class_of_ones_own_keeps_what_it_likes(stack) -> None:
+    class Web(Host):
+        def __init__(self, scope, id_) -> None:
+            super().__init__(scope, id_, name=id_)
+            self.owner = "somebody"
+
+    assert Web(stack, "web").owner == "somebody"
+
+
+def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth) -> None:
+    Host(stack, "it", name="it", target_port=22.0)  # type: ignore[arg-type]  # lenient
+    assert repr(synth(stack)["resource"]["opsconsole_host"]["it"]["target_port"]) == "22"
+
+
+def test_hover_text_has_allowed_values_and_bounds() -> None:
+    text = Host.__doc__ or ""
+    assert "One of `ssh`, `winrm`." in text
+    assert "1 to 65535." in text
+    assert "1 to 200 characters." in (BlacklistedCommand.__doc__ or "")
+
+
 def test_a_wrong_construct_leaves_nothing_behind(stack, synth) -> None:
     with pytest.raises(ValueError):
         Host(stack, "it", name="it", target_port=0)
@@ -66,7 +151,7 @@ def test_a_wrong_construct_leaves_nothing_behind(stack, synth) -> None:
 
 def test_a_wrong_value_assigned_later(stack, synth) -> None:
     host = Host(stack, "it", name="it", target_port=22)
-    with pytest.raises(ValueError, match="stack/it: target_port: 70000 is more than 65535"):
+    with pytest.raises(ValueError, match="stack/it: target_port: cannot be 70000: it must be"):
         host.target_port = 70000
     assert synth(stack)["resource"]["opsconsole_host"]["it"]["target_port"] == 22
 

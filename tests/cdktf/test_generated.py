@@ -13,7 +13,7 @@ import pytest
 import opsconsole_cdktf
 from opsconsole import __version__
 from opsconsole.generate.__main__ import main
-from opsconsole.generate.attributes import camel
+from opsconsole.generate.attributes import camel, described
 from opsconsole.generate.constructs import construct_files
 from opsconsole.generate.forks import CDKTF, CDKTN
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
@@ -100,7 +100,7 @@ def test_descriptions_are_found_where_python_looks() -> None:
     documented.append((opsconsole_cdktf.OpsconsoleProvider, PROVIDER))
     for construct, definition in documented:
         for attribute in definition:
-            assert getattr(construct, attribute.name).__doc__ == attribute.description
+            assert getattr(construct, attribute.name).__doc__ == described(attribute)
             if attribute.settable:
                 assert attribute.name in getattr(construct, f"{attribute.name}_input").__doc__
                 assert f"\n        {attribute.name}: " in construct.__doc__

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mypy import api
 
+from pyright_runs import strict_pyright
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("typed_program.py")
 REFUSED = re.compile(r"# refused: ([\w-]+)$")
@@ -25,6 +27,14 @@ def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
     assert problems == ""
     found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
     assert found == expected, output
+
+
+def test_pyright_refuses_the_same_lines() -> None:
+    lines = PROGRAM.read_text("utf-8").splitlines()
+    expected = {number for number, line in enumerate(lines) if REFUSED.search(line)}
+    report = strict_pyright(PROGRAM)
+    found = {item["range"]["start"]["line"] for item in report if item["severity"] == "error"}
+    assert found == expected, report
 
 
 def test_the_examples_are_strictly_typed(monkeypatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_type
+from typing import Literal, assert_type
 
 import cdktf
 from constructs import Construct
@@ -16,6 +16,7 @@ from opsconsole_cdktf import (
     DataAgentPlugins,
     DataSpecialties,
     Host,
+    HostIpConnectMode,
     OpsconsoleProvider,
     Specialty,
     SpecialtyTimeouts,
@@ -28,11 +29,14 @@ class Fleet(cdktf.TerraformStack):
         lab = OpsconsoleProvider(self, "lab", alias="lab", list_query={"a": "b"}, max_retries=2)
         assert_type(lab.base_url, str | None)
         jump = Host(self, "jump", name="jump", is_jump_host=True, provider=lab)
+        mode: HostIpConnectMode = "public"
         host = Host(
             self,
             "host",
             name="host",
-            target_port=22,
+            target_port=jump.target_port,
+            target_type=jump.target_type,
+            ip_connect_mode=mode,
             jump_host_ids=[jump.id],
             tags=("a:1",),
             depends_on=[jump],
@@ -40,7 +44,8 @@ class Fleet(cdktf.TerraformStack):
             count=cdktf.TerraformCount.of(2),
         )
         assert_type(host.id, str)
-        assert_type(host.target_port, float)
+        assert_type(host.target_port, int)
+        assert_type(host.target_type, Literal["ssh", "winrm"])
         assert_type(host.tags, list[str])
         assert_type(host.tags_input, Sequence[str] | None)
         assert_type(host.skip_tls_verify, cdktf.IResolvable)
@@ -58,7 +63,7 @@ class Fleet(cdktf.TerraformStack):
             remote_execution=host.skip_tls_verify,
             credential_config=[entry, {"credential_id": "crd_2"}],
         )
-        assert_type(agent.credential_config.get(0).order, float)
+        assert_type(agent.credential_config.get(0).order, int)
         agent.put_credential_config([entry])
         AgentPlugin(self, "plugin", agent_id=agent.id, plugin_id="plg_disk")
         BlacklistedCommand(self, "row", id="blk_1", tenant_wide=True)
@@ -70,6 +75,13 @@ class Fleet(cdktf.TerraformStack):
 
 
 def wrong(stack: cdktf.TerraformStack, host: Host) -> None:
+    Host(stack, "h", name="h", target_type="telnet")  # refused: arg-type
+    Host(stack, "i", name="i", target_port=22.5)  # refused: arg-type
+    Host(stack, "j", name="j", jump_host_ids=[host])  # refused: list-item
+    Agent(stack, "k", host_id=host)  # refused: arg-type
+    OpsconsoleProvider(stack, "l", host_read="guess")  # refused: arg-type
+    host.tagz = ["a:1"]  # refused: attr-defined
+    host.ip_connect_mode = "nearest"  # refused: assignment
     Host(stack, "a")  # refused: call-arg
     Host(stack, "b", name=7)  # refused: arg-type
     Host(stack, "c", name="c", colour="red")  # refused: call-arg

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsconsole.definition import Attribute, Kind
+from opsconsole.generate import tables
 from opsconsole.generate.source import call, indented, paragraph, quoted, text_argument
 
 _MEMBERS = {
     Kind.STRING: "text",
-    Kind.INTEGER: "number",
+    Kind.INTEGER: "whole",
     Kind.NUMBER: "number",
     Kind.BOOLEAN: "flag",
     Kind.STRING_SET: "text_set",
@@ -18,7 +19,7 @@ _MEMBERS = {
 }
 _TYPES = {
     Kind.STRING: "str",
-    Kind.INTEGER: "int | float",
+    Kind.INTEGER: "int | cdktf.IResolvable",
     Kind.NUMBER: "int | float",
     Kind.BOOLEAN: "bool | cdktf.IResolvable",
     Kind.STRING_SET: "Sequence[str]",
@@ -27,7 +28,7 @@ _TYPES = {
 }
 _FIELD_KINDS = {
     Kind.STRING: "Kind.TEXT",
-    Kind.INTEGER: "Kind.NUMBER",
+    Kind.INTEGER: "Kind.WHOLE",
     Kind.NUMBER: "Kind.NUMBER",
     Kind.BOOLEAN: "Kind.FLAG",
     Kind.STRING_SET: "Kind.TEXTS",
@@ -56,8 +57,28 @@ def declaration_name(owner: str, attribute: Attribute) -> str:
     return f"{struct_name(owner, attribute)}Declaration"
 
 
-def rule(attribute: Attribute) -> str | None:
-    """Return the source of an attribute's `Rule`, or None where it has no bounds."""
+def choice_name(owner: str, attribute: Attribute) -> str:
+    """Return the name of the type of an attribute that holds one of several strings."""
+    return owner + camel(attribute.name)
+
+
+def choices(owner: str, attribute: Attribute) -> list[str]:
+    """Return the definition of that type."""
+    allowed = ", ".join(map(quoted, attribute.allowed))
+    return [
+        f"{choice_name(owner, attribute)}: TypeAlias = Literal[{allowed}]",
+        f'"""What `{attribute.name}` of `{owner}` may be."""',
+        "",
+    ]
+
+
+def described(attribute: Attribute) -> str:
+    """Return an attribute's description and its bounds."""
+    return " ".join(filter(None, (attribute.description, tables.bounds(attribute))))
+
+
+def bounds(attribute: Attribute) -> str | None:
+    """Return the source of an attribute's `Bounds`, or None where it has none."""
     facts = {
         "allowed": f"({', '.join(map(quoted, attribute.allowed))})" if attribute.allowed else None,
         "minimum": attribute.minimum,
@@ -68,13 +89,15 @@ def rule(attribute: Attribute) -> str | None:
         "hint": quoted(attribute.pattern_hint) if attribute.pattern_hint else None,
     }
     given = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
-    return f"Rule({given})" if given else None
+    return f"Bounds({given})" if given else None
 
 
 def declared_type(owner: str, attribute: Attribute) -> str:
     """Return the type of what is declared for an attribute, None aside."""
     if attribute.kind in NESTED:
         return declaration_name(owner, attribute)
+    if attribute.allowed:
+        return f"{choice_name(owner, attribute)} | cdktf.IResolvable"
     return _TYPES[attribute.kind]
 
 
@@ -88,7 +111,7 @@ def parameter(owner: str, attribute: Attribute) -> str:
 
 def output(owner: str, attribute: Attribute) -> list[str]:
     """Return the member of an attribute that only the console supplies."""
-    doc = text_argument(attribute.description, 2)
+    doc = text_argument(described(attribute), 2)
     if attribute.kind in NESTED:
         arguments = [doc, [reference_name(owner, attribute)]]
         return call(f"{attribute.name} = objects.objects_output", arguments, 1)
@@ -98,7 +121,7 @@ def output(owner: str, attribute: Attribute) -> list[str]:
 
 def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
     """Return the members of an attribute that may be declared: itself, its input, its reset."""
-    doc = text_argument(attribute.description, 2)
+    doc = text_argument(described(attribute), 2)
     if attribute.kind in NESTED:
         head = "struct" if attribute.kind is Kind.OBJECT else "structs"
         arguments = [
@@ -109,10 +132,15 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
         lines = call(f"{attribute.name} = objects.{head}", arguments, 1)
     else:
         head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}{suffix}"
-        bounds = rule(attribute)
-        lines = call(head, [doc, [bounds]] if bounds else [doc], 1)
+        if attribute.allowed:
+            kind = "ChosenSetting" if suffix else "Choice"
+            head = f"{attribute.name} = attributes.{kind}[{choice_name(owner, attribute)}]"
+        limits = bounds(attribute)
+        lines = call(head, [doc, [limits]] if limits else [doc], 1)
     name = quoted(attribute.name)
     declared = f"attributes.Declaration[{declared_type(owner, attribute)}]"
+    if attribute.allowed:
+        declared = f"attributes.DeclaredChoice[{choice_name(owner, attribute)}]"
     lines += call(f"{attribute.name}_input = {declared}", [[name]], 1)
     if not attribute.required:
         lines.append(f"reset_{attribute.name} = attributes.Reset({name})")
@@ -121,10 +149,10 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
 
 def check(attribute: Attribute) -> list[str]:
     """Return the entry of a nested attribute in its dataclass's `CHECKS`."""
-    kind, bounds = _FIELD_KINDS[attribute.kind], rule(attribute)
-    if bounds is None:
-        return [f"{quoted(attribute.name)}: ({kind}, NO_RULE),"]
-    return [f"{quoted(attribute.name)}: (", *indented([f"{kind},", f"{bounds},"]), "),"]
+    kind, limits = _FIELD_KINDS[attribute.kind], bounds(attribute)
+    if limits is None:
+        return [f"{quoted(attribute.name)}: ({kind}, UNBOUNDED),"]
+    return [f"{quoted(attribute.name)}: (", *indented([f"{kind},", f"{limits},"]), "),"]
 
 
 def field(attribute: Attribute) -> str:
@@ -137,5 +165,5 @@ def explained(attributes: Iterable[Attribute], depth: int) -> list[str]:
     return [
         line
         for attribute in attributes
-        for line in paragraph(f"{attribute.name}: {attribute.description}", depth, "    ")
+        for line in paragraph(f"{attribute.name}: {described(attribute)}", depth, "    ")
     ]

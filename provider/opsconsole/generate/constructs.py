@@ -19,9 +19,9 @@ from opsconsole.generate.attributes import (
 )
 from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
-from opsconsole.generate.source import call, indented, paragraph, quoted
+from opsconsole.generate.source import WIDTH, call, indented, paragraph, quoted
 
-_RULES = ("NO_RULE", "Kind", "Rule")
+_BOUNDS = ("UNBOUNDED", "Bounds")
 _TYPE_NAMES = ("Connection", "Count", "Lifecycle", "Provisioners")
 _META_DOC = "as in every construct of cdktf."
 
@@ -132,24 +132,29 @@ def _init(module: Module) -> list[str]:
 
 
 def _put(module: Module, attribute: Attribute) -> list[str]:
+    # Not `self.NAME = value`: pyright would take it for the declaration of another attribute.
     name = struct_name(module.class_name, attribute)
     doc = f'"""Declare `{attribute.name}`."""'
     if attribute.kind is Kind.OBJECT:
         fields = [members.field(part) for part in attribute.attributes]
         values = ", ".join(f"{part.name}={part.name}" for part in attribute.attributes)
         head = f"def put_{attribute.name}(self, *, {', '.join(fields)}) -> None:"
-        return ["", head, *indented([doc, f"self.{attribute.name} = {name}({values})"])]
+        return [
+            "",
+            head,
+            *indented([doc, f"self._assign({quoted(attribute.name)}, {name}({values}))"]),
+        ]
     declared = members.declared_type(module.class_name, attribute)
     return [
         "",
         f"def put_{attribute.name}(self, value: {declared}) -> None:",
-        *indented([doc, f"self.{attribute.name} = value"]),
+        *indented([doc, f"self._assign({quoted(attribute.name)}, value)"]),
     ]
 
 
 def _imports(module: Module, body: str) -> list[str]:
     abc = [name for name in ("Mapping", "Sequence") if f"{name}[" in body]
-    typing = [name for name in ("Any", "ClassVar", "TypeAlias") if name in body]
+    typing = [name for name in ("Any", "ClassVar", "Literal", "TypeAlias") if name in body]
     lines = ["from __future__ import annotations", ""]
     lines += [f"from collections.abc import {', '.join(abc)}"] if abc else []
     lines += ["from dataclasses import dataclass"] if "@dataclass" in body else []
@@ -157,13 +162,15 @@ def _imports(module: Module, body: str) -> list[str]:
     lines += [""] if lines[-1] else []
     lines += ["import cdktf"] if "cdktf." in body else []
     lines += ["from constructs import Construct", ""]
+    limits = [name for name in _BOUNDS if re.search(rf"(?<!\w){name}[(),]", body)]
+    lines += [f"from opsconsole.bounds import {', '.join(limits)}"] if limits else []
     shared = ["_attributes as attributes"] if "attributes." in body else []
     shared += ["_objects as objects"] if "objects." in body else []
     if shared:
         lines += [f"from opsconsole_cdktf import {name}" for name in shared]
     own = [(module.base_module, module.base)]
     own += [("_declared", "given")] if "given(" in body else []
-    own += [("_rules", name) for name in _RULES if re.search(rf"(?<!\w){name}[.(),]", body)]
+    own += [("_rules", "Kind")] if "Kind." in body else []
     own += [("_types", name) for name in _TYPE_NAMES if f": {name} |" in body]
     for source in sorted({source for source, _ in own}):
         names = sorted(
@@ -171,11 +178,15 @@ def _imports(module: Module, body: str) -> list[str]:
             key=lambda name: (not name.isupper(), name),
         )
         lines.append(f"from opsconsole_cdktf.{source} import {', '.join(names)}")
-    return [*lines, "", "", ""]
+    return [*lines, "", ""]
 
 
 def _module(module: Module) -> str:
     lines: list[str] = []
+    for attribute in module.chosen:
+        lines += members.choices(module.class_name, attribute)
+    # A class stands two lines below the imports, anything else one.
+    lines = [*lines, ""] if lines else [""]
     for attribute in module.nested:
         lines += _struct(module, attribute) if attribute.settable else []
         lines += _reference(module, attribute)
@@ -194,6 +205,13 @@ def _module(module: Module) -> str:
     return "\n".join([head, "", *_imports(module, body)]) + body + "\n"
 
 
+def _import_of(source: str, names: list[str]) -> list[str]:
+    line = f"from {source} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"from {source} import (", *indented(f"{name}," for name in names), ")"]
+
+
 def _package(every: Mapping[str, Module]) -> str:
     exported = {
         name: source
@@ -205,6 +223,7 @@ def _package(every: Mapping[str, Module]) -> str:
                 for attribute in module.nested
                 if attribute.settable
             ),
+            *(members.choice_name(module.class_name, attribute) for attribute in module.chosen),
         )
     }
     lines = [
@@ -213,7 +232,7 @@ def _package(every: Mapping[str, Module]) -> str:
     ]
     for source in sorted(set(exported.values())):
         names = sorted(name for name, other in exported.items() if other == source)
-        lines.append(f"from opsconsole_cdktf.{source} import {', '.join(names)}")
+        lines += _import_of(f"opsconsole_cdktf.{source}", names)
     lines += ["", "__all__ = ["]
     lines += indented(f"{quoted(name)}," for name in sorted(exported))
     return "\n".join([*lines, "]"]) + "\n"

@@ -46,6 +46,11 @@ class Module:
         return tuple(attribute for attribute in self.attributes if attribute.settable)
 
     @property
+    def chosen(self) -> tuple[Attribute, ...]:
+        """Those that hold one of several strings."""
+        return tuple(attribute for attribute in self.arguments if attribute.allowed)
+
+    @property
     def nested(self) -> tuple[Attribute, ...]:
         return tuple(attribute for attribute in self.attributes if attribute.kind in NESTED)
 

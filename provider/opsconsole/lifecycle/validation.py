@@ -49,30 +49,9 @@ def _attribute_problems(attribute: Attribute, value: Value, path: Path) -> Itera
 
 
 def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
-    name = attribute.name
-    if attribute.allowed and value not in attribute.allowed:
-        options = ", ".join(attribute.allowed)
-        yield error(f"{name} cannot be {value!r}", f"It is one of: {options}.", path)
-    if isinstance(value, str):
-        yield from _text_problems(attribute, value, path)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        if attribute.kind is Kind.INTEGER and value != int(value):
-            yield error(f"{name} cannot be {value}", "It must be a whole number.", path)
-        low, high = attribute.minimum, attribute.maximum
-        if (low is not None and value < low) or (high is not None and value > high):
-            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
-            yield error(f"{name} cannot be {value}", f"It must be {bounds}.", path)
-
-
-def _text_problems(attribute: Attribute, value: str, path: Path) -> Iterator[Diagnostic]:
-    name = attribute.name
-    low, high = attribute.min_length, attribute.max_length
-    if (low is not None and len(value) < low) or (high is not None and len(value) > high):
-        yield error(
-            f"{name} has {len(value)} characters", f"It must have {low} to {high} of them.", path
-        )
-    if not attribute.matches(value):
-        yield error(f"{name} cannot be {value!r}", f"{attribute.pattern_hint}.".capitalize(), path)
+    broken = attribute.bounds.broken(value)
+    if broken is not None:
+        yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
 
 
 def _specialty_rules(config: Attributes) -> Iterator[Diagnostic]:

@@ -1,0 +1,84 @@
+"""What one literal string or number may be, and how a value that breaks it is explained. Pure.
+
+The definitions state the bounds; the lifecycle checks them at plan time, the constructs while a
+program runs. Only bounds that the API document attributes to a field are stated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A value that breaks its bounds.
+
+    Attributes:
+        found: What was found, to be read after the attribute's name: `cannot be 0`.
+        wanted: What is wanted instead, without a capital and a full stop.
+        closest: The allowed value that is most like the one found, where there is one.
+    """
+
+    found: str
+    wanted: str
+    closest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of one attribute, all inclusive; None or empty: unbounded.
+
+    Attributes:
+        whole: A number must have no fraction.
+        hint: What `pattern` asks for, in words.
+    """
+
+    allowed: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    hint: str = ""
+    whole: bool = False
+
+    def broken(self, value: Any) -> Broken | None:
+        """Say how a literal string or number breaks the bounds, or None."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._number(value)
+        return None
+
+    def _number(self, value: int | float) -> Broken | None:
+        if self.whole and value != int(value):
+            return Broken(f"cannot be {value}", "it must be a whole number")
+        low, high = self.minimum, self.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
+            return Broken(f"cannot be {value}", f"it must be {bounds}")
+        return None
+
+    def _text(self, text: str) -> Broken | None:
+        if self.allowed and text not in self.allowed:
+            options = ", ".join(self.allowed)
+            return Broken(
+                f"cannot be {text!r}", f"it is one of: {options}", _closest(text, self.allowed)
+            )
+        low, high = self.min_length, self.max_length
+        if (low is not None and len(text) < low) or (high is not None and len(text) > high):
+            return Broken(f"has {len(text)} characters", f"it must have {low} to {high} of them")
+        if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
+            return Broken(f"cannot be {text!r}", self.hint)
+        return None
+
+
+def _closest(text: str, allowed: tuple[str, ...]) -> str | None:
+    from difflib import get_close_matches  # only what is wrong needs it
+
+    return next(iter(get_close_matches(text.lower(), allowed, n=1)), None)
+
+
+UNBOUNDED = Bounds()
