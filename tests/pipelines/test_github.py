@@ -12,11 +12,11 @@ import yaml
 
 from github_runs import GitHub, holds
 from opsconsole.emulator.running import Emulator
-from pipeline_jobs import Ran
+from pipeline_jobs import Ran, run_shell
 from pipeline_repository import Pull, Repository, plain_program
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "examples" / "pipelines" / "github"
-NAMES = ("plan", "deploy", "drift")
+NAMES = ("plan", "deploy", "drift", "shards")
 BACKEND = "Open the backend of the state"
 ADDED = '"web-2": "10.1.0.12", "web-3": "10.1.0.13"'
 
@@ -199,16 +199,54 @@ def test_much_goes_only_when_it_is_forced(plain: GitHub, console: Emulator) -> N
     assert len(console.rows("hosts")) == 6
 
 
+def test_shards_plan_and_check_what_one_machine_would(
+    console: Emulator, machine: dict[str, str], tmp_path: Path
+) -> None:
+    """Synthesis is done beforehand: the output of an app with five stacks is in the repository."""
+    names = ("alpha", "beta", "gamma", "delta", "epsilon")
+    files, stacks = {}, {}
+    for name in names:
+        place = f"stacks/{name}/cdk.tf.json"
+        state = tmp_path / f"terraform.{name}.tfstate"
+        files[f"cdktf.out/{place}"] = plain_program(state, name)
+        stacks[name] = {"name": name, "synthesizedStackPath": place, "annotations": []}
+    files["cdktf.out/manifest.json"] = json.dumps({"version": "0.21.0", "stacks": stacks})
+    unused = {f"TF_HTTP_{name}": "" for name in ("ADDRESS", "USERNAME", "PASSWORD")}
+    github = open_github(files, tmp_path, machine, settings_of(console) | unused, "Install")
+    for name in names:
+        words = f"opsconsole apply -auto-approve -dir=cdktf.out/stacks/{name}"
+        code, said = run_shell(words, github.repository.folder, machine | settings_of(console))
+        assert code == 0, said
+
+    *shards, merged = github.run_all("shards", "schedule", github.repository.head)
+    assert [ran.code for ran in (*shards, merged)] == [0] * 5, merged.text
+    assert "No drift" in merged.summary
+    planned = "".join(ran.text for ran in shards)
+    assert [planned.count(f"Stack {name}:") for name in names] == [1] * 5
+    assert planned.count("No changes.") == 5
+
+    [changed] = (row for row in console.rows("hosts") if row["name"] == "gamma")
+    console.change("hosts", changed["id"], private_ip="10.9.9.9")
+    *shards, merged = github.run_all("shards", "schedule", github.repository.head)
+    assert [ran.code for ran in (*shards, merged)] == [0, 0, 0, 0, 2], merged.text
+    assert "10.9.9.9" in merged.summary
+    kept = {file.name for file in (merged.artifacts / "drift").iterdir()}
+    assert {"drift.md", "drift.html", "drift.json", "plan-gamma.html"} <= kept
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_secrets_reach_only_the_steps_that_need_them(name: str) -> None:
     workflow = yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text())
-    [job] = workflow["jobs"].values()
-    assert "secrets" not in str([workflow["env"], job.get("env")])
-    having = {step["name"] for step in job["steps"] if "secrets.OPSCONSOLE_API_KEY" in str(step)}
-    assert having == {{"plan": "Plan", "deploy": "Deploy", "drift": "Check"}[name]}
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    jobs = [job.get("env") for job in workflow["jobs"].values()]
+    assert "secrets" not in str([workflow["env"], *jobs])
+    having = {step["name"] for step in steps if "secrets.OPSCONSOLE_API_KEY" in str(step)}
+    wanted = {"plan": {"Plan"}, "deploy": {"Deploy"}, "drift": {"Check"}}
+    assert having == wanted.get(name, {"Plan", "Check"})
     assert all(level == "read" for level in workflow["permissions"].values())
-    [checkout] = (step for step in job["steps"] if "checkout" in step.get("uses", ""))
-    assert checkout["with"]["persist-credentials"] is False
+    checkouts = [step for step in steps if "checkout" in step.get("uses", "")]
+    assert len(checkouts) == len(workflow["jobs"])
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
     assert workflow["concurrency"]["cancel-in-progress"] is (name == "plan")
 
 

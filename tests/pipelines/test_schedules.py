@@ -95,6 +95,55 @@ def in_systemd(deployed: Deployed, machine: dict[str, str], folder: Path) -> tup
     return run_command(["opsconsole", *words], machine | environment, folder)
 
 
+def pods_of_shards() -> list[tuple[dict[str, Any], dict[str, str]]]:
+    """Return the container of each pod of the shards, with its index, then that of the merge."""
+    check, merge = yaml.safe_load_all((PIPELINES / "kubernetes/drift-shards.yaml").read_text())
+    job = check["spec"]["jobTemplate"]["spec"]
+    assert (job["completionMode"], job["completions"]) == ("Indexed", job["parallelism"])
+    [container] = pod_of(check)["containers"]
+    environment = {item["name"]: item.get("value") for item in container["env"]}
+    assert environment["SHARDS"] == str(job["completions"])
+    shares = [
+        (container, {"JOB_COMPLETION_INDEX": str(index)}) for index in range(job["completions"])
+    ]
+    [container] = pod_of(merge)["containers"]
+    return [*shares, (container, {})]
+
+
+def test_the_indexed_job_and_its_merge_tell_drift_from_health(
+    deployed: Deployed, machine: dict[str, str], tmp_path: Path
+) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    program = tmp_path / "more"
+    program.mkdir()
+    second = deployed.states / "terraform.other.tfstate"
+    (program / "main.tf.json").write_text(plain_program(second, "db-1"))
+    assert run_shell("opsconsole apply -auto-approve", program, machine | deployed.settings)[0] == 0
+    places = {"STATES": str(deployed.states), "REPORTS": str(reports), "SHARDS": "4"}
+
+    def night() -> list[int]:
+        codes = []
+        for container, own in pods_of_shards():
+            words = [*container["command"], *container["args"]]
+            environment = machine | deployed.settings | places | own
+            codes.append(run_command(words, environment, reports)[0])
+        return codes
+
+    assert night() == [0, 0, 0, 0, 0]
+    [host] = (row for row in deployed.console.rows("hosts") if row["name"] == "db-1")
+    deployed.console.change("hosts", host["id"], private_ip="10.9.9.9")
+    assert night() == [0, 0, 0, 0, 2]
+    merged = json.loads((reports / "drift.json").read_text())
+    assert merged["verdict"]["outcome"] == "drift"
+    assert "10.9.9.9" in (reports / "drift.html").read_text()
+
+    deployed.console.change("keys", "key_main", status="revoked")
+    codes = night()
+    assert 1 in codes[:4]
+    assert codes[4] == 1
+
+
 def pod_of(cron_job: dict[str, Any]) -> dict[str, Any]:
     """Return what a CronJob says of its pods."""
     found: dict[str, Any] = cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import kubernetes_validate
 import pytest
@@ -18,14 +20,16 @@ import opsconsole
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
 BIN = Path(sys.executable).parent
-CRON_JOB = PIPELINES / "kubernetes" / "drift-cronjob.yaml"
+KUBERNETES = PIPELINES / "kubernetes"
+CRON_JOB = KUBERNETES / "drift-cronjob.yaml"
+SHARDS = KUBERNETES / "drift-shards.yaml"
 SYSTEMD = PIPELINES / "systemd"
 
 _SCHEMA = ("check-jsonschema", "--builtin-schema")
 GITHUB = (*_SCHEMA, "vendor.github-workflows")
 GITLAB = (*_SCHEMA, "vendor.gitlab-ci", "--data-transform", "gitlab-ci")
 CHECKED = {
-    GITHUB: ("github/plan.yml", "github/deploy.yml", "github/drift.yml"),
+    GITHUB: tuple(f"github/{name}.yml" for name in ("plan", "deploy", "drift", "shards")),
     GITLAB: ("gitlab/.gitlab-ci.yml",),
     ("pre-commit", "validate-config"): ("pre-commit/.pre-commit-config.yaml",),
     ("pre-commit", "validate-manifest"): ("../../.pre-commit-hooks.yaml",),
@@ -52,17 +56,23 @@ def test_the_validator_accepts_it(validator: tuple[str, ...], tmp_path: Path) ->
     assert verdict(validator, [spoilt]).returncode == 1, "the validator sees nothing"
 
 
-def test_kubernetes_accepts_the_cron_job() -> None:
-    cron_job = yaml.safe_load(CRON_JOB.read_text())
+def cron_jobs() -> list[Any]:
+    """Return every CronJob: the check, the check of a share, and the merge of the shares."""
+    return [*yaml.safe_load_all(CRON_JOB.read_text()), *yaml.safe_load_all(SHARDS.read_text())]
+
+
+@pytest.mark.parametrize("cron_job", cron_jobs(), ids=lambda item: item["metadata"]["name"])
+def test_kubernetes_accepts_the_cron_job(cron_job: dict[str, Any]) -> None:
     kubernetes_validate.validate(cron_job, kubernetes_validate.latest_version(), strict=True)
-    cron_job["spec"]["jobTemplate"]["spec"]["backOffLimit"] = 2
+    spoilt = copy.deepcopy(cron_job)
+    spoilt["spec"]["jobTemplate"]["spec"]["backOffLimit"] = 2
     with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(cron_job, kubernetes_validate.latest_version(), strict=True)
+        kubernetes_validate.validate(spoilt, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_cron_job_has_no_more_rights_than_it_needs() -> None:
-    job = yaml.safe_load(CRON_JOB.read_text())["spec"]["jobTemplate"]["spec"]
-    pod = job["template"]["spec"]
+@pytest.mark.parametrize("cron_job", cron_jobs(), ids=lambda item: item["metadata"]["name"])
+def test_the_cron_job_has_no_more_rights_than_it_needs(cron_job: dict[str, Any]) -> None:
+    pod = cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     [container] = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -71,8 +81,9 @@ def test_the_cron_job_has_no_more_rights_than_it_needs() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    [states] = (mount for mount in container["volumeMounts"] if mount["name"] == "states")
-    assert states["readOnly"] is True
+    states = [mount for mount in container["volumeMounts"] if mount["name"] == "states"]
+    assert all(mount["readOnly"] is True for mount in states)
+    assert bool(states) is (container["name"] == "drift")
     mounted = {mount["name"] for mount in container["volumeMounts"]}
     assert mounted == {volume["name"] for volume in pod["volumes"]}
 
@@ -106,7 +117,9 @@ def test_systemd_accepts_the_units(units: list[Path]) -> None:
 def test_the_examples_name_this_version() -> None:
     version = opsconsole.__version__
     assert (PIPELINES / "project" / "requirements.txt").read_text() == f"opsconsole=={version}\n"
-    assert f"image: opsconsole:{version}\n" in CRON_JOB.read_text()
+    for file in (CRON_JOB, SHARDS):
+        images = re.findall("image: (.*)", file.read_text())
+        assert set(images) == {f"opsconsole:{version}"}
     config = yaml.safe_load((PIPELINES / "pre-commit" / ".pre-commit-config.yaml").read_text())
     assert [repository["rev"] for repository in config["repos"]] == [f"v{version}"]
 

@@ -77,6 +77,22 @@ class GitHub:
         )
         return ran
 
+    def run_all(self, name: str, event: str, commit: str) -> list[Ran]:
+        """Run every job of workflow `name`, those of a matrix one after the other."""
+        file = self.repository.folder / ".github" / "workflows" / f"{name}.yml"
+        workflow = yaml.safe_load(file.read_text())
+        run = _Run(self, 1000 + len(self._runs), event, commit, {})
+        self._runs.append({"databaseId": run.number, "workflow": file.name})
+        done = []
+        for job in workflow["jobs"].values():
+            matrix = job.get("strategy", {}).get("matrix", {"": [""]})
+            [(key, values)] = matrix.items()
+            for value in values:
+                run.values = {f"matrix.{key}": str(value), "strategy.job-total": str(len(values))}
+                run.begin(workflow["name"])
+                done.append(run.job(workflow, job))
+        return done
+
     def write_notes(self) -> Path:
         """Write what `gh` may ask for; return the folder."""
         notes = {"runs": self._runs[::-1], "pulls": self._pulls}
@@ -91,6 +107,7 @@ class _Run:
     event: str
     commit: str
     inputs: Mapping[str, str]
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def begin(self, name: str) -> None:
         """Make a fresh checkout, at the place where every run has it."""
@@ -98,7 +115,7 @@ class _Run:
         shutil.rmtree(self.checkout, ignore_errors=True)
         self.github.repository.clone(self.checkout, self.commit)
         self.artifacts = self.github.folder / "artifacts" / str(self.number)
-        self.artifacts.mkdir(parents=True)
+        self.artifacts.mkdir(parents=True, exist_ok=True)
         self.summary = self.github.folder / f"summary-{self.number}.md"
         self.summary.touch()
         self.name = name
@@ -116,7 +133,8 @@ class _Run:
                 script = step["run"]
                 if _EXPRESSION.search(script):
                     raise AssertionError(f"{step['name']}: an expression in a script is injection")
-                code, text = run_shell(script, self.checkout, self._environment(shared, step))
+                failed, text = run_shell(script, self.checkout, self._environment(shared, step))
+                code = code or failed
                 ran.append(step["name"])
                 said.append(text)
         return Ran(code, tuple(ran), "".join(said), self.artifacts, self.summary.read_text())
@@ -143,7 +161,8 @@ class _Run:
             return self.github.settings[name]
         if space == "inputs":
             return self.inputs.get(name, "")
-        return {"github.token": "token", "github.repository": "operations/fleet"}[expression]
+        known = {"github.token": "token", "github.repository": "operations/fleet", **self.values}
+        return known[expression]
 
     def _use(self, step: Mapping[str, Any]) -> None:
         action, _, version = step["uses"].partition("@")
@@ -152,9 +171,13 @@ class _Run:
         if action == "actions/upload-artifact":
             source = self.checkout / step["with"]["path"]
             if source.exists():
-                shutil.copytree(source, self.artifacts / step["with"]["name"])
+                shutil.copytree(source, self.artifacts / self._evaluated(step["with"]["name"]))
             elif step["with"]["if-no-files-found"] == "error":
                 raise AssertionError(f"{self.name}: there is nothing at {source}")
+        elif action == "actions/download-artifact":
+            assert step["with"]["merge-multiple"] is True
+            for artifact in self.artifacts.glob(step["with"]["pattern"]):
+                shutil.copytree(artifact, self.checkout / step["with"]["path"], dirs_exist_ok=True)
         elif action not in _SET_UP:
             raise AssertionError(f"{action} is not known here")
 

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from opsconsole.errors import UserError
 from opsconsole.reconcile.guard import DEFAULT_SHARE
 from opsconsole.reconcile.options import PlanOptions
 
@@ -49,6 +50,7 @@ _OWN = frozenset(
         "on-error-parameter",
         "preflight",
         "provider",
+        "shard",
         "stack",
         "dir",
     )
@@ -199,6 +201,20 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     option(group, "html", metavar="FILE", type=Path, help="write the plan as one page")
     option(group, "markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
     flag(group, "no-color", "print without colour")
+
+
+def add_shard(group: argparse._ActionsContainer, meaning: str) -> None:
+    """Add the option that names a share of the stacks."""
+    option(group, "shard", type=_shard, metavar="K/N", help=meaning)
+
+
+def _shard(text: str) -> Any:
+    from opsconsole.drift.shards import read_shard
+
+    try:
+        return read_shard(text)
+    except UserError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
 def stands_in(args: argparse.Namespace) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli.arguments import add_variables, flag, option, seconds
+from opsconsole.cli.arguments import add_shard, add_variables, flag, option, seconds
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
 from opsconsole.cli.drift_stacks import anchor, find_stacks
 from opsconsole.cli.event_loop import make_runner
@@ -17,7 +17,6 @@ from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
-from opsconsole.drift.shards import Shard, read_shard
 from opsconsole.drift.unmanaged import COUNTED, KINDS
 from opsconsole.errors import UserError
 from opsconsole.reconcile.providers import OnStop
@@ -111,21 +110,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help=f"which unmanaged objects count as drift: {', '.join(KINDS)}, several with a "
         f"comma between, or none (default {','.join(COUNTED)})",
     )
-    option(
+    add_shard(
         group,
-        "shard",
-        type=_shard,
-        metavar="K/N",
-        help="check only the stacks of share K of N, chosen by a hash of their names; "
+        "check only the stacks of share K of N, chosen by a hash of their names; "
         "`opsconsole drift merge REPORT…` makes one report of the JSON reports of all shares",
     )
-
-
-def _shard(text: str) -> Shard:
-    try:
-        return read_shard(text)
-    except UserError as problem:
-        raise argparse.ArgumentTypeError(str(problem)) from problem
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.event_loop import make_runner
-from opsconsole.diagnostics import has_error
+from opsconsole.diagnostics import error, has_error
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language.model import Program
+from opsconsole.language.sources import find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
 from opsconsole.state.opening import open_state
@@ -36,6 +39,11 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "json", "print the plan in Terraform's JSON format")
     arguments.flag(parser, "input", "nothing is ever asked by a plan", default=True)
     arguments.add_place(parser)
+    arguments.add_shard(
+        parser,
+        "plan the stacks of share K of N, chosen by a hash of their names, one after the other; "
+        "a file to write must have {stack} in its name",
+    )
     arguments.add_variables(parser)
     arguments.add_planning(parser)
     arguments.add_guards(parser)
@@ -45,8 +53,70 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make a plan, show and save it; return the exit code."""
-    program = opening.open_program(args)
+    """Make a plan, or one for each stack of a share, show and save it; return the exit code."""
+    if getattr(args, "shard", None) is None:
+        return _plan(args, opening.open_program(args))
+    _check_share(args)
+    output = find_output(Path.cwd())
+    codes: dict[str, int] = {}
+    for name in stacks_of(output):
+        if args.shard.takes(name):
+            codes[name] = _plan_of_share(args, output, name)
+    count = Counter(codes.values())
+    sys.stdout.write(
+        f"Shard {args.shard}: {len(codes)} stacks, {count[CHANGES]} with changes,"
+        f" {count[FAILED]} that could not be planned.\n"
+    )
+    if FAILED in codes.values():
+        return FAILED
+    return CHANGES if args.detailed_exitcode and count[CHANGES] else 0
+
+
+_FILES: Final = ("out", "html", "markdown")
+
+
+def _check_share(args: argparse.Namespace) -> None:
+    """Refuse what is of one stack only.
+
+    Raises:
+        UserError: Such an option is given, or all plans would be written to one file.
+    """
+    given = [name for name in ("stack", "dir", "state", "json") if getattr(args, name)]
+    if given:
+        raise UserError(
+            f"--shard plans the stacks of an app, and -{given[0]} is of one.", "Give one of them."
+        )
+    for name in _FILES:
+        path = getattr(args, name)
+        if path is not None and "{stack}" not in str(path):
+            raise UserError(
+                f"-{name}={path} names one file for the plans of several stacks.",
+                "Write {stack} where the stack's name belongs.",
+            )
+
+
+def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
+    """Plan one stack; an error of it does not keep the others from being planned."""
+    own = argparse.Namespace(**vars(args))
+    own.stack, own.detailed_exitcode = name, True
+    for option in _FILES:
+        path = getattr(args, option)
+        if path is not None:
+            setattr(own, option, Path(str(path).replace("{stack}", name)))
+    sys.stdout.write(f"Stack {name}:\n\n")
+    sys.stdout.flush()
+    try:
+        return _plan(own, load_stack(output, name))
+    except Stopped:
+        raise
+    except OpsconsoleError as failure:
+        planning.show_diagnostics(args, [error(failure.message, failure.remedy)])
+        return FAILED
+    finally:
+        sys.stdout.write("\n")
+
+
+def _plan(args: argparse.Namespace, program: Program) -> int:
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:

@@ -1,4 +1,4 @@
-"""A share of the stacks, for checks that several machines make together. Pure."""
+"""A share of the stacks, for plans and checks that several machines make together. Pure."""
 
 from __future__ import annotations
 

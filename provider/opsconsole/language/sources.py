@@ -37,6 +37,15 @@ def load_program(
     """
     if files is not None:
         return load_directory(files)
+    return load_stack(find_output(directory, run_app=run_app), stack)
+
+
+def find_output(directory: Path, *, run_app: bool = True) -> Path:
+    """Return the directory that synthesis writes the stacks of an app to; arguments as above.
+
+    Raises:
+        UserError: There is none; or as `synthesise`.
+    """
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
     if config.exists():
@@ -49,7 +58,7 @@ def load_program(
             f"There is no program in {directory}: neither a cdktf.json nor {output.name}.",
             "Go to the directory of the app, or name one with `--dir`.",
         )
-    return load_stack(output, stack)
+    return output
 
 
 def load_stack(output: Path, stack: str | None = None) -> Program:
