@@ -13,6 +13,7 @@ from opsconsole_cdktf.provider import (
     OpsconsoleProviderAgentRead,
     OpsconsoleProviderHostRead,
     OpsconsoleProviderOnExistingHost,
+    OpsconsoleProviderOnMissing,
     OpsconsoleProviderOnMissingHost,
 )
 from opsconsole_cdktf.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
@@ -35,6 +36,7 @@ __all__ = [
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
     "OpsconsoleProviderOnExistingHost",
+    "OpsconsoleProviderOnMissing",
     "OpsconsoleProviderOnMissingHost",
     "Specialty",
     "SpecialtyDeletionPolicy",

@@ -13,6 +13,7 @@ from opsconsole_cdktn.provider import (
     OpsconsoleProviderAgentRead,
     OpsconsoleProviderHostRead,
     OpsconsoleProviderOnExistingHost,
+    OpsconsoleProviderOnMissing,
     OpsconsoleProviderOnMissingHost,
 )
 from opsconsole_cdktn.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
@@ -35,6 +36,7 @@ __all__ = [
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
     "OpsconsoleProviderOnExistingHost",
+    "OpsconsoleProviderOnMissing",
     "OpsconsoleProviderOnMissingHost",
     "Specialty",
     "SpecialtyDeletionPolicy",

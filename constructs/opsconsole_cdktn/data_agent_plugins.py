@@ -34,8 +34,12 @@ class DataAgentPluginsAttributes:
         "The plugins, ordered by id.", DataAgentPluginsPluginsOutputReference
     )
     complete = attributes.flag_output(
-        "Whether the console showed the whole list: false where `has_more` is true and no way to "
-        "the next page is known."
+        "Whether the list is certainly whole: false where there are more entries and no way to "
+        "the next page is known, where the answer does not say, and where `list_query` narrows "
+        "it."
+    )
+    total_count = attributes.whole_output(
+        "The number of entries that the console says there are; null where it does not."
     )
 
 

@@ -21,6 +21,9 @@ OpsconsoleProviderAgentRead: TypeAlias = Literal["plugins", "reattach"]
 OpsconsoleProviderOnExistingHost: TypeAlias = Literal["fail", "adopt"]
 """What `on_existing_host` of `OpsconsoleProvider` may be."""
 
+OpsconsoleProviderOnMissing: TypeAlias = Literal["remove", "error"]
+"""What `on_missing` of `OpsconsoleProvider` may be."""
+
 OpsconsoleProviderOnMissingHost: TypeAlias = Literal["remove", "error"]
 """What `on_missing_host` of `OpsconsoleProvider` may be."""
 
@@ -119,18 +122,37 @@ class OpsconsoleProviderAttributes:
         "on_existing_host"
     )
     reset_on_existing_host = attributes.Reset("on_existing_host")
+    on_missing = attributes.ChosenSetting[OpsconsoleProviderOnMissing](
+        "What to do with an object in state that answers 404, or that a whole list does not show: "
+        "`remove` it from state with a warning, or `error`. It is deleted, or not visible to this "
+        "key: the console does not say which. Default: `remove`.",
+        Bounds(allowed=("remove", "error")),
+    )
+    on_missing_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissing]("on_missing")
+    reset_on_missing = attributes.Reset("on_missing")
     on_missing_host = attributes.ChosenSetting[OpsconsoleProviderOnMissingHost](
-        "What to do with a host that answers 404: `remove` it from state with a warning, or "
-        "`error`. Default: `remove`.",
+        "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`. One of "
+        "`remove`, `error`.",
         Bounds(allowed=("remove", "error")),
     )
     on_missing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissingHost](
         "on_missing_host"
     )
     reset_on_missing_host = attributes.Reset("on_missing_host")
-    list_query = attributes.text_map_setting("Extra query parameters of list calls.")
+    list_query = attributes.text_map_setting(
+        "Extra query parameters of list calls. A name after `hosts.`, `agents.`, `plugins.`, "
+        "`specialties.` or `blacklisted_commands.` is a parameter of that list alone."
+    )
     list_query_input = attributes.Declaration[Mapping[str, str]]("list_query")
     reset_list_query = attributes.Reset("list_query")
+    list_query_narrows = attributes.flag_setting(
+        "Whether the parameters of `list_query` may leave entries out of a list. Such a list "
+        "proves that an object is there, never that it is gone. Default: true."
+    )
+    list_query_narrows_input = attributes.Declaration[bool | cdktn.IResolvable](
+        "list_query_narrows"
+    )
+    reset_list_query_narrows = attributes.Reset("list_query_narrows")
     cursor_parameter = attributes.text_setting(
         "Query parameter that asks a list call for the next page, where it is known."
     )
@@ -183,9 +205,15 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             `plugins`.
         on_existing_host: What to do with a declared host that the console already has: `fail` or
             `adopt`. Default: `fail`.
-        on_missing_host: What to do with a host that answers 404: `remove` it from state with a
-            warning, or `error`. Default: `remove`.
-        list_query: Extra query parameters of list calls.
+        on_missing: What to do with an object in state that answers 404, or that a whole list does
+            not show: `remove` it from state with a warning, or `error`. It is deleted, or not
+            visible to this key: the console does not say which. Default: `remove`.
+        on_missing_host: The same for hosts alone; it outranks `on_missing`. Default: as
+            `on_missing`. One of `remove`, `error`.
+        list_query: Extra query parameters of list calls. A name after `hosts.`, `agents.`,
+            `plugins.`, `specialties.` or `blacklisted_commands.` is a parameter of that list alone.
+        list_query_narrows: Whether the parameters of `list_query` may leave entries out of a list.
+            Such a list proves that an object is there, never that it is gone. Default: true.
         cursor_parameter: Query parameter that asks a list call for the next page, where it is
             known.
         cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
@@ -220,8 +248,10 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         host_read: OpsconsoleProviderHostRead | cdktn.IResolvable | None = None,
         agent_read: OpsconsoleProviderAgentRead | cdktn.IResolvable | None = None,
         on_existing_host: OpsconsoleProviderOnExistingHost | cdktn.IResolvable | None = None,
+        on_missing: OpsconsoleProviderOnMissing | cdktn.IResolvable | None = None,
         on_missing_host: OpsconsoleProviderOnMissingHost | cdktn.IResolvable | None = None,
         list_query: Mapping[str, str] | None = None,
+        list_query_narrows: bool | cdktn.IResolvable | None = None,
         cursor_parameter: str | None = None,
         cursor_field: str | None = None,
         extra_endpoints: Mapping[str, str] | None = None,
@@ -247,8 +277,10 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
                 host_read=host_read,
                 agent_read=agent_read,
                 on_existing_host=on_existing_host,
+                on_missing=on_missing,
                 on_missing_host=on_missing_host,
                 list_query=list_query,
+                list_query_narrows=list_query_narrows,
                 cursor_parameter=cursor_parameter,
                 cursor_field=cursor_field,
                 extra_endpoints=extra_endpoints,

@@ -170,7 +170,7 @@ def test_a_truncated_list_proves_nothing(ground_on: Any, world: World) -> None:
     found = ground.drift()
     assert found.code == 1
     assert found.bucket(DISK) == "unchecked"
-    assert "only part" in found.of(DISK)["reason"]
+    assert "may not be whole" in found.of(DISK)["reason"]
     assert "cursor_parameter" in found.told
     # What the list did show is attached for certain.
     assert f"{agent_id}/plg_logs" in found.addresses("unmanaged")

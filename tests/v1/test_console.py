@@ -10,7 +10,7 @@ import pytest
 from opsconsole.errors import ConfigurationError, NotFound, UnexpectedAnswer, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.operations import DOCUMENTED, EXTRA_ENDPOINTS
-from opsconsole.v1.shapes import ImportResult, Listing, RowResult
+from opsconsole.v1.shapes import Gap, ImportResult, Listing, RowResult
 
 EXTRAS = {
     "host_get": "GET /api/v1/hosts/{id}",
@@ -154,31 +154,74 @@ async def test_an_empty_204_is_no_documented_answer(server, connect, answer):
 async def test_lists(server, connect, answer, method, arguments, line):
     _, console = connect(extra_endpoints=EXTRAS)
     server.will(answer(body=listed("a", "b", has_more=False)))
-    assert await getattr(console, method)(*arguments) == Listing([{"id": "a"}, {"id": "b"}], True)
+    assert await getattr(console, method)(*arguments) == Listing([{"id": "a"}, {"id": "b"}])
     (request,) = server.received
     assert f"{request.method} {request.target}" == line
 
 
 @pytest.mark.parametrize(
-    ("more", "complete"),
+    ("members", "gap"),
     [
-        ({}, True),
-        ({"has_more": None}, True),
-        ({"has_more": False}, True),
-        ({"has_more": True}, False),
+        ({"has_more": False}, None),
+        ({"has_more": False, "total_count": 1}, None),
+        ({"has_more": False, "total_count": None}, None),
+        ({"total_count": 1}, None),
+        ({"has_more": None, "total_count": 1}, None),
+        ({}, Gap.UNSAID),
+        ({"has_more": None}, Gap.UNSAID),
+        ({"total_count": 2}, Gap.UNSAID),
+        ({"has_more": True}, Gap.MORE),
+        ({"has_more": True, "total_count": 2}, Gap.MORE),
+        ({"has_more": True, "total_count": 1}, Gap.CONTRADICTED),
+        ({"has_more": False, "total_count": 2}, Gap.CONTRADICTED),
+        ({"has_more": False, "total_count": 0}, Gap.CONTRADICTED),
     ],
     ids=str,
 )
-async def test_has_more_decides_whether_a_list_is_complete(server, connect, answer, more, complete):
+async def test_a_list_is_whole_only_where_it_says_so(server, connect, answer, members, gap):
     _, console = connect()
-    server.will(answer(body=listed("a", **more)))
-    assert (await console.search_specialties()).complete is complete
+    server.will(answer(body=listed("a", **members)))
+    found = await console.search_specialties()
+    assert (found.gap, found.complete) == (gap, gap is None)
+    assert found.total_count == members.get("total_count")
     assert len(server.received) == 1
+
+
+async def test_the_total_is_that_of_all_pages(server, connect, answer):
+    _, console = connect(cursor_parameter="after", cursor_field="next")
+    server.will(
+        answer(body=listed("a", "b", total_count=3, next=1)),
+        answer(body=listed("c", total_count=3)),
+    )
+    found = await console.search_specialties()
+    assert found == Listing([{"id": "a"}, {"id": "b"}, {"id": "c"}], None, 3)
+
+
+async def test_parameters_may_narrow_the_lists_that_they_are_for(server, connect, answer):
+    query = {"specialties.q": "linux", "plugins.limit": "9", "plain.q": "x"}
+    for narrows, of_search, of_plugins in (
+        (True, Gap.NARROWED, Gap.NARROWED),
+        (False, None, None),
+    ):
+        _, console = connect(list_query=query, list_query_narrows=narrows)
+        server.will(*(answer(body=listed("a", has_more=False)) for _ in range(2)))
+        assert (await console.search_specialties()).gap is of_search
+        assert (await console.list_plugins("agt_1")).gap is of_plugins
+    assert [request.target.partition("?")[2] for request in server.received[-2:]] == [
+        "q=linux&plain.q=x",
+        "limit=9&plain.q=x",
+    ]
+    _, console = connect(list_query={"plugins.limit": "9"})
+    server.will(answer(body=listed("a", has_more=False)))
+    assert (await console.search_specialties()).complete
 
 
 async def test_follows_pages_where_the_cursor_is_known(server, connect, answer):
     client, console = connect(
-        cursor_parameter="after", cursor_field="next", list_query={"limit": "2", "q": "a&b"}
+        cursor_parameter="after",
+        cursor_field="next",
+        list_query={"limit": "2", "q": "a&b"},
+        list_query_narrows=False,
     )
     server.will(
         answer(body=listed("a", "b", has_more=True, next="x/y=")),
@@ -210,7 +253,7 @@ async def test_a_cursor_that_does_not_move_on_ends_the_list_incomplete(
 ):
     _, console = connect(cursor_parameter="after", cursor_field="next")
     server.will(*(answer(body=listed("a", has_more=True, next=cursor)) for cursor in cursors))
-    assert await console.search_specialties() == Listing([{"id": "a"}], False)
+    assert await console.search_specialties() == Listing([{"id": "a"}], Gap.MORE)
     assert len(server.received) == len(cursors)
 
 
@@ -233,6 +276,7 @@ async def test_a_list_that_never_ends_is_given_up(server, connect, answer, monke
         {"data": [{"id": 1}]},
         {"object": "agent", "data": []},
         {"data": [], "has_more": "yes"},
+        {"data": [], "total_count": "1"},
         [],
     ],
     ids=json.dumps,

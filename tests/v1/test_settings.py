@@ -36,7 +36,26 @@ def test_defaults():
         "empty_update",
         "plugins",
     )
-    assert (made.on_existing_host, made.on_missing_host) == ("fail", "remove")
+    assert (made.on_existing_host, made.on_missing, made.on_missing_host) == (
+        "fail",
+        "remove",
+        None,
+    )
+
+
+def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
+    for given, host, agent in (
+        ({}, ("remove", "on_missing"), ("remove", "on_missing")),
+        ({"on_missing": "error"}, ("error", "on_missing"), ("error", "on_missing")),
+        (
+            {"on_missing": "error", "on_missing_host": "remove"},
+            ("remove", "on_missing_host"),
+            ("error", "on_missing"),
+        ),
+        ({"on_missing_host": "error"}, ("error", "on_missing_host"), ("remove", "on_missing")),
+    ):
+        made = settings(**given)
+        assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
 
 
 def test_values_win_over_the_environment():
@@ -66,7 +85,9 @@ IN_THE_ENVIRONMENT = {
     "host_read": ("none", "none"),
     "agent_read": ("reattach", "reattach"),
     "on_existing_host": ("adopt", "adopt"),
+    "on_missing": ("error", "error"),
     "on_missing_host": ("error", "error"),
+    "list_query_narrows": ("false", False),
     "list_query": ('{"limit": "5"}', {"limit": "5"}),
     "extra_endpoints": ('{"host_list": "GET /hosts"}', {"host_list": "GET /hosts"}),
 }
@@ -142,7 +163,9 @@ def test_everything_can_be_set():
         "host_read": "none",
         "agent_read": "reattach",
         "on_existing_host": "adopt",
+        "on_missing": "error",
         "on_missing_host": "error",
+        "list_query_narrows": False,
         "list_query": {"limit": "5", "unset": None},
         "cursor_parameter": "after",
         "cursor_field": "next",
@@ -158,7 +181,8 @@ def test_everything_can_be_set():
         "host_get": "GET /api/v1/hosts/{id}",
         "host_list": "GET /hosts",
     }
-    for name in ("host_read", "agent_read", "on_existing_host", "on_missing_host", "ca_file"):
+    assert made.list_query_narrows is False
+    for name in ("host_read", "agent_read", "on_existing_host", "on_missing", "ca_file"):
         assert getattr(made, name) == given[name]
 
 
@@ -236,7 +260,9 @@ WRONG = [
     ("host_read", "get", '"empty_update" or "none"'),
     ("agent_read", "all", '"plugins" or "reattach"'),
     ("on_existing_host", "Adopt", '"fail" or "adopt"'),
+    ("on_missing", "ignore", '"remove" or "error"'),
     ("on_missing_host", "ignore", '"remove" or "error"'),
+    ("list_query_narrows", "no", "not a boolean"),
     ("list_query", ["a"], "not a map"),
     ("list_query", {"a": 1}, "not a map"),
     ("list_query", {"a": UNKNOWN}, "not known"),

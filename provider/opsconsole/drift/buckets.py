@@ -33,7 +33,8 @@ _NEVER_READ = "it was not read"
 _GONE = {
     HOST.type_name: "deleted, or not visible to this key (404)",
     AGENT.type_name: "deleted, archived, or not visible to this key (404)",
-    AGENT_PLUGIN.type_name: "detached: the agent's list of plugins does not show it",
+    AGENT_PLUGIN.type_name: "detached, or not visible to this key: the agent's list of plugins "
+    "does not show it",
     SPECIALTY.type_name: "deleted, or not visible to this key",
     BLACKLISTED_COMMAND.type_name: "deleted, or not visible to this key (404)",
 }

@@ -87,10 +87,10 @@ class Consoles:
 def for_checking(settings: Settings, *, read_only: bool) -> Settings:
     """Return the settings under which a check reads.
 
-    A host that answers 404 is found missing, whatever a refresh would do about it. Read only, an
+    What answers 404 is found missing, whatever a refresh would do about it. Read only, an
     operation that is no GET is not there.
     """
-    settings = replace(settings, on_missing_host="remove")
+    settings = replace(settings, on_missing="remove", on_missing_host=None)
     if not read_only:
         return settings
     readable = {

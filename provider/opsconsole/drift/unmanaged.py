@@ -15,6 +15,7 @@ from opsconsole.drift.inventory import Inventory
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Held
 from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 
 KINDS: Final[Mapping[str, str]] = {
@@ -29,11 +30,6 @@ KINDS: Final[Mapping[str, str]] = {
 COUNTED: Final = ("plugins",)
 """What counts as drift unless told otherwise: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
-
-_REMEDY = (
-    "If this console has a way to the next page, name it in the provider settings: "
-    "cursor_parameter and cursor_field, or list_query."
-)
 
 
 def unmanaged(
@@ -77,12 +73,18 @@ def cut_short(
     for type_name, listing in listed.items():
         if listing.complete:
             continue
-        shown = f"The list shows {len(listing.entries)} and says that there are more."
-        yield error(f"Not every {type_name} was seen: some may be unmanaged", f"{shown} {_REMEDY}")
-    agents = sum(not listing.complete for listing in session.listed_plugins().values())
-    if agents and "plugins" in counted:
-        which = "An agent has" if agents == 1 else f"{agents:,} agents have"
-        yield warning(f"{which} more plugins than the list shows: some may be unmanaged", _REMEDY)
+        shown = f"The list shows {len(listing.entries)}."
+        why = explained(type_name, listing)[1]
+        yield error(
+            f"Perhaps not every {type_name} was seen: some may be unmanaged", f"{shown} {why}"
+        )
+    partial = [item for item in session.listed_plugins().values() if not item.complete]
+    if partial and "plugins" in counted:
+        which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
+        yield warning(
+            f"{which} more plugins than the list shows: some may be unmanaged",
+            explained("the agent's plugins", partial[0])[1],
+        )
 
 
 def _plugins(

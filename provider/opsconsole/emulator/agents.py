@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from opsconsole.emulator import checks
@@ -10,35 +11,46 @@ from opsconsole.emulator.checks import Checks, json_object
 from opsconsole.emulator.console import Answer, Call, Console
 from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.lists import page
+from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal, invalid
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row, Table
 
-CHECKS: Checks = {
-    "org_id": checks.text(),
-    "main_engine": checks.text(),
-    "secondary_engine": checks.text(),
-    "specialty_id": checks.text(1),
-    "host_id": checks.text(1),
-    "name": checks.text(1, 100),
-    "remote_execution": checks.boolean,
-    "credential_config": checks.credential_config,
-    "plugin_ids": checks.strings(),
-    "accessible_credential_ids": checks.strings(),
-}
-"""The create body: its bounds are two minimum lengths of 1, and one length of 1 to 100."""
+_TEXTS = ("org_id", "main_engine", "secondary_engine", "specialty_id", "host_id", "name")
+
+
+def _checks(profile: Profile) -> Checks:
+    """Return the checks of the create body.
+
+    Which fields its bounds belong to, two minimum lengths of 1 and one length of 1 to 100, is not
+    shown.
+    """
+    return _bounded(profile.agent_at_least_1, profile.agent_1_to_100)
+
+
+@lru_cache(maxsize=64)
+def _bounded(at_least_1: tuple[str, ...], to_100: str) -> Checks:
+    found: dict[str, checks.Check] = {
+        name: checks.text(1) if name in at_least_1 else checks.text() for name in _TEXTS
+    }
+    found[to_100] = checks.text(1, 100)
+    found["remote_execution"] = checks.boolean
+    found["credential_config"] = checks.credential_config
+    found["plugin_ids"] = found["accessible_credential_ids"] = checks.strings()
+    return found
 
 
 def create(console: Console, call: Call) -> Answer:
     """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
     console.check_query(call.query, ())
     fields = json_object(call.body, required=True)
+    known = _checks(console.profile)
     absent = [name for name in console.profile.agent_required if fields.get(name) is None]
-    errors = console.errors(fields, CHECKS, nulls=True)
+    errors = console.errors(fields, known, nulls=True)
     errors += [(name, "is required") for name in absent]
     if errors:
         raise invalid(errors)
-    fields = {name: value for name, value in fields.items() if name in CHECKS and value is not None}
+    fields = {name: value for name, value in fields.items() if name in known and value is not None}
     host = _check_references(console, call, fields)
     org_id = fields.get("org_id") or (host or {}).get("org_id") or call.principal.org_id
     call.principal.authorize(org_id)
@@ -120,8 +132,9 @@ def update(console: Console, call: Call) -> Answer:
     console.check_query(call.query, ())
     row = console.writable(store.agents, "agent", call.ids[0], call.principal)
     fields = json_object(call.body, required=True)
-    console.check(fields, CHECKS)
-    fields = {name: value for name, value in fields.items() if name in CHECKS}
+    known = _checks(console.profile)
+    console.check(fields, known)
+    fields = {name: value for name, value in fields.items() if name in known}
     _check_references(console, call, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
         call.principal.authorize(fields["org_id"])

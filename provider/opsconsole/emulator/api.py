@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from opsconsole.emulator import agents, blacklists, host_import, hosts, plugins, specialties
 from opsconsole.emulator.access import Headers
 from opsconsole.emulator.console import Answer, Call, Console
-from opsconsole.emulator.refusal import Refusal
+from opsconsole.emulator.refusal import Refusal, license_cap, license_expired
 from opsconsole.emulator.routes import DOCUMENTED, match
 
 Rule = Callable[[Console, Call], Answer]
@@ -90,18 +90,34 @@ def reply(
             raise _nothing_here(console, method, path)
         parameters = dict(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
         call = Call(operation, ids, parameters, body, _content_type(headers, body), principal)
+        _check_license(console, call)
         answer = RULES[operation](console, call)
         console.store.commit()
         status = answer.status or console.profile.success.get(operation, 200)
         return Reply(status, encode(answer.body))
     except Refusal as refusal:
         request_id = console.store.new_id("req")
-        return Reply(refusal.status, encode(refusal.body(request_id)), request_id)
+        answered = refusal.body(request_id)
+        if refusal.status == 409:
+            answered["code"] = console.profile.conflict_code
+        return Reply(refusal.status, encode(answered), request_id)
     except sqlite3.Error as failure:
         return _broken(console, f"the data file cannot be written: {failure}")
     except Exception:
         LOGGER.exception("%s %s", method, path)
         return _broken(console, "the emulator has a defect; its log says more")
+
+
+_GROWING = ("agent_create", "specialty_create", "blacklist_create")
+
+
+def _check_license(console: Console, call: Call) -> None:
+    """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
+    state = console.profile.license
+    if state == "expired" and not call.reads:
+        raise license_expired()
+    if state == "cap_reached" and call.operation in _GROWING:
+        raise license_cap()
 
 
 def _broken(console: Console, message: str) -> Reply:

@@ -10,7 +10,8 @@ from opsconsole.emulator.access import Access, Principal
 from opsconsole.emulator.answers import Rendering
 from opsconsole.emulator.checks import Checks, Errors, faults
 from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.refusal import invalid, malformed, not_found
+from opsconsole.emulator.refusal import hidden, invalid, malformed, not_found
+from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.emulator.store import Store
 from opsconsole.emulator.table import Row, Table
 
@@ -25,6 +26,11 @@ class Call:
     body: bytes
     content_type: str
     principal: Principal
+
+    @property
+    def reads(self) -> bool:
+        """Whether the operation is a GET."""
+        return TEMPLATES[self.operation].startswith("GET ")
 
 
 class Answer(NamedTuple):
@@ -50,9 +56,12 @@ class Console:
     def seen(self, table: Table, what: str, row_id: str, principal: Principal) -> Row:
         """Return the row; 404 when there is none that this caller can see."""
         row = table.get(row_id)
-        if row is None or not principal.sees(row):
-            raise not_found(what, row_id)
-        return row
+        if row is not None and principal.sees(row):
+            return row
+        # The document says 404 for the blacklist; for the others it is not shown.
+        if row is not None and self.profile.hidden_status == 403 and table.name != "blacklists":
+            raise hidden(what, row_id)
+        raise not_found(what, row_id)
 
     def writable(self, table: Table, what: str, row_id: str, principal: Principal) -> Row:
         """Return the row; 404 when it is not seen, 403 when its scope may not be written."""

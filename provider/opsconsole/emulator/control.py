@@ -38,7 +38,7 @@ _IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
 class ResetBody(Body):
     """What is to be forgotten."""
 
-    what: list[Literal["log", "faults", "data"]] = Field(default=["log", "faults"])
+    what: list[Literal["log", "faults", "data", "switches"]] = Field(default=["log", "faults"])
 
 
 class DoorBody(Body):
@@ -67,6 +67,7 @@ class Control:
         self._traffic = traffic
         self._door = door
         self._sow = sow
+        self._profile = console.profile
 
     def application(self) -> Starlette:
         """Return the control side as an ASGI application."""
@@ -111,12 +112,14 @@ class Control:
         return self._traffic.summary(max(0, int(request.query_params.get("limit", "1000"))))
 
     def reset(self, _request: Request, body: Any) -> Any:
-        """POST: `{"what": ["log", "faults", "data"]}`; log and faults unless told."""
+        """POST: `{"what": ["log", "faults", "data", "switches"]}`; log and faults unless told."""
         what = read("reset", ResetBody.model_validate, body).what
         if "log" in what:
             self._traffic.reset()
         if "faults" in what:
             self._faults.clear()
+        if "switches" in what:
+            self._console.use(self._profile)
         if "data" in what:
             self._console.store.clear()
             self._sow()

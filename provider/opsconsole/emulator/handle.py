@@ -62,8 +62,8 @@ class Emulator:
         self._ask("POST", "reset", {"what": ["log"]})
 
     def reset(self) -> None:
-        """Go back to the start: log, faults and data."""
-        self._ask("POST", "reset", {"what": ["log", "faults", "data"]})
+        """Go back to the start: log, faults, data and switches."""
+        self._ask("POST", "reset", {"what": ["log", "faults", "data", "switches"]})
 
     def fault(self, **members: Any) -> None:
         """Ask for a fault: the members of `faults.Fault`."""

@@ -7,6 +7,7 @@ from typing import Any
 from opsconsole.emulator.checks import json_object
 from opsconsole.emulator.console import Answer, Call, Console
 from opsconsole.emulator.host_rows import Batch, Verdict, csv_rows
+from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal, invalid, malformed
 
 
@@ -14,7 +15,7 @@ def run(console: Console, call: Call) -> Answer:
     """POST /api/v1/hosts/batch: status 200 even when every row failed."""
     profile = console.profile
     console.check_query(call.query, (profile.dry_run_parameter, profile.on_error_parameter))
-    envelope = _envelope(call)
+    envelope = _envelope(call, profile)
     rows = envelope["rows"]
     on_error = _option(console, call, envelope, "on_error")
     dry_run = _option(console, call, envelope, "dry_run") == "true" and profile.honours_dry_run
@@ -55,13 +56,13 @@ def _option(console: Console, call: Call, envelope: dict[str, Any], name: str) -
             raise malformed(f"{where} must be one of {allowed}", where)
     order = (in_query, in_body) if profile.query_overrides else (in_body, in_query)
     first, second = order
-    default = "false" if name == "dry_run" else "continue"
+    default = "false" if name == "dry_run" else profile.on_error_default
     return str(first if first is not None else second if second is not None else default)
 
 
-def _envelope(call: Call) -> dict[str, Any]:
+def _envelope(call: Call, profile: Profile) -> dict[str, Any]:
     if call.content_type == "text/csv":
-        return {"rows": csv_rows(call.body)}
+        return {"rows": csv_rows(call.body, profile)}
     envelope = json_object(call.body, required=True)
     if type(envelope.get("rows")) is not list:
         raise invalid([("rows", "must be an array")])

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from opsconsole.emulator.checks import Check
 from opsconsole.emulator.console import Call, Console
 from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
-from opsconsole.emulator.refusal import Refusal, malformed
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.refusal import Refusal, license_cap, malformed
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row
 
@@ -35,25 +36,26 @@ class Verdict(NamedTuple):
     error: str | None = None
 
 
-def csv_rows(body: bytes) -> list[dict[str, Any]]:
-    """Read a CSV body: the first line names fields, `;` parts the entries of an array.
+def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
+    """Read a CSV body: the first line names fields.
 
     The column layout is not shown in the document.
     """
     try:
-        table = csv.DictReader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
-        return [_csv_row(row) for row in table]
+        text = io.StringIO(body.decode("utf-8-sig"), newline="")
+        table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
+        return [_csv_row(row, profile.csv_list_separator) for row in table]
     except (UnicodeDecodeError, csv.Error) as failure:
         raise malformed("the body is not CSV") from failure
 
 
-def _csv_row(row: dict[str | Any, str | Any]) -> dict[str, Any]:
+def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in row.items():
         if name is None or value in (None, ""):
             continue
         if name in LISTS:
-            fields[name] = value.split(";")
+            fields[name] = value.split(separator)
         elif name in NUMBERS and value.isascii() and value.isdigit():
             fields[name] = int(value[:9])
         elif name in TRUTHS and value.lower() in ("true", "false"):
@@ -125,6 +127,8 @@ class Batch:
         profile, store = self._console.profile, self._console.store
         org_id = fields.get("org_id") or self._call.principal.org_id
         self._call.principal.authorize(org_id)
+        if profile.license == "cap_reached":
+            raise license_cap()
         if self._dry_run:
             row_id = store.new_id("hst") if profile.dry_run_ids == "all" else ""
             for name in profile.match_by:

@@ -68,7 +68,9 @@ def _not_taken(value: Any) -> str | None:
 
 def stored(profile: Profile, fields: dict[str, Any], known: dict[str, Check]) -> Row:
     """Return the fields as this console keeps them: known ones only, trimmed, in lower case."""
-    kept = {name: value for name, value in fields.items() if name in known}
+    kept = {
+        name: value for name, value in fields.items() if name in known and name not in profile.drops
+    }
     if profile.trims:
         kept = {name: _each(str.strip, value) for name, value in kept.items()}
     for name in profile.lowercases:

@@ -20,7 +20,10 @@ def page(
     """Return one page of `rows` as a list envelope (List envelope; cursor pagination not shown)."""
     profile = console.profile
     asked = profile.cursor_parameter
-    console.check_query(query, (asked, profile.page_size_parameter, profile.total_count_parameter))
+    named = (asked, profile.page_size_parameter, profile.total_count_parameter)
+    console.check_query(query, (*named, profile.filter_parameter))
+    if profile.filter_parameter is not None and (word := query.get(profile.filter_parameter)):
+        rows = [row for row in rows if _holds(row, word)]
     start = _start(query.get(asked)) if asked else 0
     size = _size(profile, query)
     end = len(rows) if size is None else start + size
@@ -28,13 +31,21 @@ def page(
     body: dict[str, Any] = {
         "object": "list",
         "data": console.rendering.render_all(kind, rows[start:end]),
-        "has_more": has_more,
     }
+    if profile.has_more == "true_or_false":
+        body["has_more"] = has_more
+    elif profile.has_more != "absent":
+        body["has_more"] = profile.has_more == "always_true"
     if _counts(profile, query):
         body["total_count"] = len(rows)
     if asked:
         console.rendering.optional(body, profile.cursor_field, _cursor(end) if has_more else None)
     return body
+
+
+def _holds(row: Row, word: str) -> bool:
+    """Tell whether a filter keeps a row: its key, name or pattern holds the word."""
+    return any(word in str(row.get(name, "")) for name in ("key", "name", "pattern"))
 
 
 def _counts(profile: Profile, query: Mapping[str, str]) -> bool:

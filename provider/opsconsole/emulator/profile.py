@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 HOST_SETS = ("additional_names", "tags", "eligible_subnets")
 EXTRA_OPERATIONS = (
@@ -46,6 +46,7 @@ class Profile:
     trims: bool = False
     lowercases: tuple[str, ...] = ()
     assigns: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
     fills_defaults: bool = True
     connect_fields: Literal["stored", "ignored", "refused"] = "stored"
 
@@ -57,6 +58,8 @@ class Profile:
         default_factory=lambda: {"jump_host_ids": 5, "additional_names": 64}
     )
     agent_required: tuple[str, ...] = ("host_id", "specialty_id")
+    agent_at_least_1: tuple[str, ...] = ("host_id", "specialty_id")
+    agent_1_to_100: str = "name"
     unknown_reference_status: Literal[400, 404] = 400
 
     # Updates of hosts.
@@ -74,11 +77,14 @@ class Profile:
     honours_dry_run: bool = True
     dry_run_parameter: str = "dry_run"
     on_error_parameter: str = "on_error"
+    on_error_default: Literal["continue", "stop"] = "continue"
     query_overrides: bool = True
     index_base: Literal[0, 1] = 0
     lists_rows_after_stop: bool = False
     max_rows: int | None = None
     too_many_rows_status: Literal[400, 413] = 413
+    csv_delimiter: str = ","
+    csv_list_separator: str = ";"
 
     # Agents and their plugins.
     attach_twice_status: int = 200
@@ -98,7 +104,14 @@ class Profile:
     cursor_field: str = "next_cursor"
     total_count: Literal["always", "asked", "never"] = "always"
     total_count_parameter: str = "include"
+    has_more: Literal["true_or_false", "absent", "always_true", "always_false"] = "true_or_false"
+    filter_parameter: str | None = None
     unknown_parameters: Literal["ignored", "refused"] = "ignored"
+
+    # Refusals: an object that the key does not see, the license, the name of the 409's code.
+    hidden_status: Literal[403, 404] = 404
+    license: Literal["valid", "cap_reached", "expired"] = "valid"
+    conflict_code: str = "CONFLICT"
 
     # Limits: a token bucket, and answers that take longer the more requests are in flight.
     requests_per_second: int | None = None
@@ -109,7 +122,7 @@ class Profile:
     # Beyond the documented eleven.
     extra: frozenset[str] = frozenset()
     cookie_name: str = "console_session"
-    provider_settings: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
+    provider_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def hosts_readable(self) -> bool:
@@ -121,11 +134,19 @@ class Profile:
     def keeps_values_as_sent(self) -> bool:
         """Whether every value of a host that this console takes is answered as it was sent."""
         return not (
-            self.trims or self.lowercases or self.assigns or self.connect_fields == "ignored"
+            self.trims
+            or self.lowercases
+            or self.assigns
+            or self.drops
+            or self.connect_fields == "ignored"
         )
 
     @property
     def lists_whole(self) -> bool:
         """Whether the provider, set up by `provider_settings`, can see the end of every list."""
         settings = self.provider_settings
+        if self.has_more in ("absent", "always_true") and self.total_count != "always":
+            return False
+        if self.has_more == "always_true":
+            return False
         return self.page_size is None or "cursor_parameter" in settings or "list_query" in settings

@@ -84,12 +84,25 @@ LISTS = (
         cursor_parameter="starting_after",
         cursor_field="last_id",
         total_count_parameter="with",
-        provider_settings={"list_query": {"limit": "500"}},
+        provider_settings={"list_query": {"limit": "500"}, "list_query_narrows": False},
     ),
     Profile(
         name="truncated",
         summary="Lists stop after five entries, and there is no way to the rest.",
         page_size=5,
+    ),
+    Profile(
+        name="unsaid",
+        summary="Lists hold no has_more; the search filters by `q`; agent bounds are elsewhere.",
+        has_more="absent",
+        filter_parameter="q",
+        agent_at_least_1=("main_engine", "specialty_id"),
+        agent_1_to_100="secondary_engine",
+        hidden_status=403,
+        conflict_code="SPECIALTY_IN_USE",
+        on_error_default="stop",
+        csv_delimiter=";",
+        csv_list_separator="|",
     ),
 )
 
@@ -129,6 +142,11 @@ VALUES = (
         trims=True,
         lowercases=("mac", "additional_names"),
         connect_fields="ignored",
+    ),
+    Profile(
+        name="dropping",
+        summary="Keeps no mac and no unique_id of a host.",
+        drops=("mac", "unique_id"),
     ),
     Profile(
         name="assigning",

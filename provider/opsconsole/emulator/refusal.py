@@ -78,6 +78,21 @@ def tenant_denied() -> Refusal:
     return Refusal(403, "FORBIDDEN", "a tenant-wide row takes tenant-level access")
 
 
+def hidden(what: str, row_id: str) -> Refusal:
+    """403: the row is one of an org that the caller does not see."""
+    return Refusal(403, "ORG_ACCESS_DENIED", f"this key may not see {what} {row_id}")
+
+
+def license_expired() -> Refusal:
+    """403: the license has expired."""
+    return Refusal(403, "LICENSE_EXPIRED", "the license has expired")
+
+
+def license_cap() -> Refusal:
+    """403: the license allows no more objects."""
+    return Refusal(403, "LICENSE_CAP_REACHED", "the license allows no more hosts or agents")
+
+
 def conflict(message: str, details: dict[str, Any] | None = None) -> Refusal:
     """409. The name of its code is not shown in the document."""
     return Refusal(409, "CONFLICT", message, details=details)

@@ -43,6 +43,7 @@ from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, attached_ids, detach
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
@@ -93,9 +94,11 @@ class AgentLifecycle(OneByOne):
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             outcome = await self._look(request)
-        except NotFound:
-            told = missing(self.name(prior, request.address))
-            outcome = Outcome(None, diagnostics=(told,), seen=Seen.GONE)
+        except NotFound as problem:
+            name = self.name(prior, request.address)
+            outcome = missing(self.session, self.definition, request, name, problem=problem)
+            if outcome.state is not None:
+                return outcome
         if outcome.state is None:
             self.session.gone_agents.add(agent_id)
             return outcome
@@ -244,7 +247,7 @@ class AgentLifecycle(OneByOne):
             listing = await self.session.plugins(agent_id)
             attached = set(attached_ids(listing))
             if not listing.complete:
-                found.append(_truncated(self.name(prior)))
+                found.append(_truncated(self.name(prior), listing))
         else:
             attached = set(prior["plugin_ids"])
         steps = [(attach, plugin_id) for plugin_id in sorted(wanted - attached)]
@@ -341,10 +344,10 @@ def _create_body(config: Attributes) -> dict[str, Any]:
     return body
 
 
-def _truncated(name: str) -> Diagnostic:
+def _truncated(name: str, listing: Listing) -> Diagnostic:
+    _, why = explained("the agent's plugins", listing)
     return warning(
         f"Not every plugin of the {name} could be seen",
-        "The console showed only part of its plugins (has_more): one that is attached and not "
-        "declared may stay attached.",
+        f"One that is attached and not declared may stay attached. {why}",
         ("plugin_ids",),
     )

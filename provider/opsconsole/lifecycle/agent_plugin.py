@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
+from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -34,6 +35,9 @@ from opsconsole.lifecycle.truncated import unchecked
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.values import UNKNOWN, Attributes
+
+_NO_AGENT = "The console answers 404 for the list of its agent's plugins."
+_NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
 
 
 class AgentPluginLifecycle(OneByOne):
@@ -96,17 +100,18 @@ class AgentPluginLifecycle(OneByOne):
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             listing = await self.session.plugins(agent_id)
-        except NotFound:
-            self.session.gone_agents.add(agent_id)
-            return Outcome(None, seen=Seen.GONE)
+        except NotFound as problem:
+            name = self.name(prior)
+            outcome = missing(self.session, self.definition, request, name, _NO_AGENT, problem)
+            if outcome.state is None:
+                self.session.gone_agents.add(agent_id)
+            return outcome
         entry = find_entry(listing, plugin_id)
         if entry is not None:
             return self._present(request, entry)
         if listing.complete:
-            return Outcome(None, seen=Seen.GONE)
-        return unchecked(
-            request, self.name(prior), "the console showed only part of the agent's plugins"
-        )
+            return missing(self.session, self.definition, request, self.name(prior), _NOT_LISTED)
+        return unchecked(request, self.name(prior), "the agent's plugins", listing)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there.

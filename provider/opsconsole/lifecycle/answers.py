@@ -128,7 +128,10 @@ def merge(
     unseen: list[str] = []
     for attribute in attributes:
         name = attribute.name
-        if name in values:
+        if name in memory.dropped and values.get(name) is None:
+            # It can be set at creation only, and it was told that the console did not keep it.
+            pass
+        elif name in values:
             state[name] = values[name]
         elif name in memory.observed:
             state[name] = None

@@ -25,7 +25,6 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     ReadRequest,
-    Seen,
     UpdateRequest,
 )
 from opsconsole.lifecycle.one_by_one import OneByOne
@@ -107,10 +106,12 @@ class BlacklistedCommandLifecycle(OneByOne):
         row_id = request.prior["id"]
         try:
             answer = await self.session.console.get_blacklisted_command(row_id)
-        except NotFound:
-            self.session.gone_adopted[row_id] = request.prior
-            gone = missing(self.name(request.prior))
-            return Outcome(None, diagnostics=(gone,), seen=Seen.GONE)
+        except NotFound as problem:
+            name = self.name(request.prior)
+            outcome = missing(self.session, self.definition, request, name, problem=problem)
+            if outcome.state is None:
+                self.session.gone_adopted[row_id] = request.prior
+            return outcome
         demand("org_id", answer)
         outcome = self.seen(request.prior, request.private, answer)
         assert outcome.state is not None

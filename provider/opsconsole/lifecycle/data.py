@@ -13,6 +13,7 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty_search import candidates
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.truncated import explained, unsettled
 from opsconsole.resources import (
     AGENT_PLUGINS_DATA,
     BLACKLISTED_COMMAND_DATA,
@@ -58,9 +59,8 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
             (name,),
         )
     if not listing.complete:
-        return _nothing(
-            f"Cannot tell which specialty has the {name} {value!r}", _TRUNCATED, (name,)
-        )
+        summary = f"Cannot tell which specialty has the {name} {value!r}"
+        return Outcome(None, diagnostics=(unsettled(summary, "specialties", listing, (name,)),))
     return _nothing(
         f"There is no specialty with the {name} {value!r} that this key can see",
         "Check the value, and the key's org.",
@@ -71,7 +71,7 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
 async def _specialties(session: Session, _: Attributes) -> Outcome:
     listing = await session.specialties()
     attribute = SPECIALTIES_DATA["specialties"]
-    return _list(listing, shown((attribute,), {"specialties": _ordered(listing)}))
+    return _list("specialties", listing, shown((attribute,), {"specialties": _ordered(listing)}))
 
 
 async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
@@ -84,7 +84,7 @@ async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
         )
     attribute = AGENT_PLUGINS_DATA["plugins"]
     values = shown((attribute,), {"plugins": _ordered(listing)})
-    return _list(listing, values | {"agent_id": agent_id})
+    return _list("the agent's plugins", listing, values | {"agent_id": agent_id})
 
 
 async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
@@ -109,21 +109,17 @@ _READERS: Mapping[str, Callable[[Session, Attributes], Awaitable[Outcome]]] = {
     BLACKLISTED_COMMAND_DATA.type_name: _blacklisted_command,
 }
 
-_TRUNCATED = (
-    "The console showed only part of the list (has_more), and how to ask for the rest is not "
-    "known: set cursor_parameter and cursor_field, or a filter in list_query."
-)
-
 
 def _ordered(listing: Listing) -> list[Mapping[str, Any]]:
     return sorted(listing.entries, key=lambda entry: str(entry.get("id")))
 
 
-def _list(listing: Listing, values: dict[str, Any]) -> Outcome:
+def _list(listed: str, listing: Listing, values: dict[str, Any]) -> Outcome:
     told: tuple[Diagnostic, ...] = ()
     if not listing.complete:
-        told = (warning("The list is not complete", _TRUNCATED),)
-    return Outcome(values | {"complete": listing.complete}, diagnostics=told)
+        told = (warning("The list may not be complete", explained(listed, listing)[1]),)
+    whole = {"complete": listing.complete, "total_count": listing.total_count}
+    return Outcome(values | whole, diagnostics=told)
 
 
 def _nothing(summary: str, detail: str, path: Path = ()) -> Outcome:

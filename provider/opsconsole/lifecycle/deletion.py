@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.lifecycle.gone import BY_404, must_stay
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.values import Attributes
@@ -46,13 +47,10 @@ async def settle_deletion(
     request: DeleteRequest,
     problem: ConsoleError,
     is_there: IsThere,
-    *,
-    keep_missing: bool = False,
 ) -> Ended:
     """Return how a deletion ended that was answered with `problem`.
 
-    Args:
-        keep_missing: Whether what answers 404 and cannot be read stays in state, as an error.
+    What answers 404 and cannot be read stays in state where `on_missing` says so.
     """
     prior = request.prior
     name = steps.name(prior, request.address)
@@ -66,10 +64,12 @@ async def settle_deletion(
         return Ended(replace(failed, uncertain=there is None), there)
     if there:
         told: Diagnostic = _not_deletable(name, problem)
-    elif keep_missing:
-        told = _kept(name, problem)
     else:
-        return Ended(Outcome(None, diagnostics=(_not_visible(name),)), there=False)
+        summary = f"The {name} was deleted already, or is not visible to this key"
+        kept = must_stay(steps.session, steps.definition, summary, BY_404, problem.cause)
+        if kept is None:
+            return Ended(Outcome(None, diagnostics=(_not_visible(summary),)), there=False)
+        told = kept
     return Ended(Outcome(prior, request.private, (told,)), there)
 
 
@@ -91,17 +91,8 @@ def _not_deletable(name: str, problem: NotFound) -> Diagnostic:
     )
 
 
-def _not_visible(name: str) -> Diagnostic:
+def _not_visible(summary: str) -> Diagnostic:
     return warning(
-        f"The {name} was deleted already, or is not visible to this key",
+        summary,
         "The console answers 404 for both, and it cannot be read. It is removed from state.",
-    )
-
-
-def _kept(name: str, problem: NotFound) -> Diagnostic:
-    return error(
-        f"The {name} was deleted already, or is not visible to this key",
-        'on_missing_host is "error", so it stays in state. Remove it from state by hand, or let '
-        "the key see it.",
-        cause=problem.cause,
     )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from opsconsole.diagnostics import Diagnostic, Severity, warning
-from opsconsole.lifecycle.interface import PlanOutcome
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Severity, error, warning
+from opsconsole.errors import Cause, NotFound
+from opsconsole.lifecycle.interface import Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -20,14 +22,61 @@ _WAY_OUT = (
 )
 
 
-def missing(name: str, how: str = "The console answers 404 for both.") -> Diagnostic:
-    """Warn of what leaves state because the console does not show it.
+BY_404 = "The console answers 404 for both."
+_UNSEEN = "deleted, or not visible to this key"
 
-    Silence would be dangerous: an agent that is only hidden from this key would be created again,
-    and run twice.
+
+def missing(
+    session: Session,
+    definition: ResourceDefinition,
+    request: ReadRequest,
+    name: str,
+    how: str = BY_404,
+    problem: NotFound | None = None,
+) -> Outcome:
+    """Return the outcome of reading what the console does not show: `on_missing` decides.
+
+    It leaves state with a warning, never silently: an agent that is only hidden from this key would
+    be created again, and run twice.
+
+    Args:
+        definition: The definition of its resource.
+        name: What it is called in messages.
+        how: What showed that it is missing.
+        problem: The answer that showed it, where it was one of its own.
     """
-    return warning(
-        f"The {name} is deleted, or not visible to this key", f"{how} It is removed from state."
+    summary = f"The {name} is {_UNSEEN}"
+    cause = None if problem is None else problem.cause
+    kept = must_stay(session, definition, summary, how, cause)
+    if kept is not None:
+        return Outcome(
+            request.prior, request.private, (kept,), Seen.UNCHECKED, reason=_UNSEEN, cause=cause
+        )
+    said = f"{how} It is removed from state."
+    if "create" in definition.operations:
+        said += (
+            " If it is only hidden from this key, an apply makes a second one: "
+            'on_missing = "error" keeps what is missing in state instead.'
+        )
+    return Outcome(None, diagnostics=(warning(summary, said),), seen=Seen.GONE)
+
+
+def must_stay(
+    session: Session,
+    definition: ResourceDefinition,
+    summary: str,
+    how: str,
+    cause: Cause | None = None,
+) -> Diagnostic | None:
+    """Return the error that keeps a missing object in state; None: it may leave (`on_missing`)."""
+    policy, setting = session.settings.on_missing_of(definition.name)
+    if policy != "error":
+        return None
+    return error(
+        summary,
+        f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or let '
+        "the key see it.",
+        cause=cause,
     )
 
 

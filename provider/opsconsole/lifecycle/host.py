@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
+from opsconsole.lifecycle.gone import BY_404, missing
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
     is_readable,
@@ -115,21 +116,10 @@ class HostLifecycle(OneByOne):
 
     def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
         name = self.name(request.prior)
-        if self.session.settings.on_missing_host == "error":
-            told = error(
-                f"The {name} is deleted, or not visible to this key",
-                'on_missing_host is "error", so it stays in state. Remove it from state by hand, '
-                "or let the key see it.",
-                cause=problem.cause,
-            )
-            reason = "deleted, or not visible to this key"
-            return Outcome(request.prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
-        self.session.gone_hosts.add(request.prior["id"])
-        told = warning(
-            f"The {name} is deleted, or not visible to this key",
-            "The console answers 404 for both. It is removed from state, and its agents with it.",
-        )
-        return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
+        outcome = missing(self.session, self.definition, request, name, _BOTH, problem)
+        if outcome.state is None:
+            self.session.gone_hosts.add(request.prior["id"])
+        return outcome
 
     @property
     def creates_together(self) -> int:
@@ -161,16 +151,17 @@ class HostLifecycle(OneByOne):
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
         changed = updated_fields(prior, planned)
-        memory = Memory.decode(request.private).having_declared(request.config, REPLACING)
         if not changed:
             state = settle(self.definition, planned, prior)
-            return Outcome(state, memory.encode())
+            memory = Memory.decode(request.private).having_declared(request.config, REPLACING)
+            return Outcome(state, _not_keeping(memory, prior, planned).encode())
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         answer = await self.session.console.update_host(prior["id"], changes)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
-        private = self.written(request, state, answer, REPLACING)
+        written = Memory.decode(self.written(request, state, answer, REPLACING))
+        private = _not_keeping(written, prior, planned).encode()
         differing = changed_fields(state, values, [name for name in changed if name in values])
         if not differing:
             return Outcome(state, private)
@@ -187,10 +178,21 @@ class HostLifecycle(OneByOne):
         return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
 
 
+_BOTH = f"{BY_404} Its agents leave state with it."
+
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
 )
+
+
+def _not_keeping(memory: Memory, prior: Attributes, planned: Attributes) -> Memory:
+    """Note which declared values the console shows as null, and no update can set."""
+    return memory.dropping(
+        name
+        for name in REPLACING
+        if prior[name] is None and planned[name] is not None and name in memory.observed
+    )
 
 
 def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
@@ -203,6 +205,14 @@ def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
 
 
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
+    if request.prior.get(attribute) is None:
+        return warning(
+            f"The console holds no {attribute} of the {name}",
+            f"Declared is {request.config.get(attribute)!r}, the console shows null. It "
+            "can be set at creation only, so state keeps what is declared: this is told once, and "
+            "is no difference until the declaration changes.",
+            (attribute,),
+        )
     return warning(
         f"The console changed {attribute} of the {name} by itself",
         f"Declared is {request.config.get(attribute)!r}, the console holds "

@@ -48,8 +48,7 @@ async def _tried(steps: OneByOne, request: DeleteRequest) -> Ended:
     try:
         answer = await session.console.delete_host(prior["id"])
     except ConsoleError as problem:
-        keep = session.settings.on_missing_host == "error"
-        return await settle_deletion(steps, request, problem, is_there, keep_missing=keep)
+        return await settle_deletion(steps, request, problem, is_there)
     except Exception as problem:
         return Ended(steps.failed("delete", request, problem), there=True)
     try:

@@ -115,6 +115,9 @@ def taken(
     _, memory, _ = merge(HOST.answered, state, memory, answer)
     declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)
+    memory = memory.dropping(
+        name for name in differing if name in REPLACING and values[name] is None
+    )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
     return Outcome(state, memory.encode(), (*told, *otherwise))
 

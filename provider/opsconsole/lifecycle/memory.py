@@ -40,6 +40,8 @@ class Memory:
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
+        dropped: Names of declared attributes that can be set at creation only and that the console
+            did not keep. State holds what was declared, whatever reading shows.
         host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
     """
 
@@ -48,6 +50,7 @@ class Memory:
     removal_planned: bool = False
     kept: bool = False
     host_id: str | None = None
+    dropped: frozenset[str] = frozenset()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -68,6 +71,7 @@ class Memory:
             content.pop("removal_planned", False) is True,
             content.pop("kept", False) is True,
             host_id if isinstance(host_id, str) else None,
+            _named(content.pop("dropped", None)),
             content,
         )
 
@@ -86,12 +90,18 @@ class Memory:
             content["kept"] = True
         if self.host_id is not None:
             content["host_id"] = self.host_id
+        if self.dropped:
+            content["dropped"] = sorted(self.dropped)
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def seeing(self, names: Iterable[str]) -> Memory:
         """Return this memory with `names` observed too; this very one where it knows them."""
         observed = self.observed.union(names)
         return self if observed == self.observed else replace(self, observed=observed)
+
+    def dropping(self, names: Iterable[str]) -> Memory:
+        """Return this memory with `names` noted as not kept by the console."""
+        return replace(self, dropped=self.dropped.union(names))
 
     def having_declared(self, config: Attributes, names: Iterable[str]) -> Memory:
         """Return this memory with what `config` declares for `names`."""

@@ -14,7 +14,7 @@ from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKi
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
-from opsconsole.lifecycle.gone import missing, plan_gone
+from opsconsole.lifecycle.gone import BY_404, missing, plan_gone
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -24,7 +24,6 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     ReadRequest,
-    Seen,
     UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
@@ -32,7 +31,7 @@ from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.specialty_search import find_specialty
-from opsconsole.lifecycle.truncated import unchecked
+from opsconsole.lifecycle.truncated import explained, unchecked
 from opsconsole.resources import SPECIALTY
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -110,7 +109,7 @@ class SpecialtyLifecycle(OneByOne):
             try:
                 answer = await self.session.console.get_specialty(prior["id"])
             except NotFound:
-                return self._gone(prior, missing(self.name(prior)))
+                return self._gone(request)
             return self.seen(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
@@ -118,15 +117,16 @@ class SpecialtyLifecycle(OneByOne):
                 return self.seen(prior, request.private, entry)
         if listing.complete:
             how = "A search that shows everything does not show it."
-            return self._gone(prior, missing(self.name(prior), how))
-        return unchecked(
-            request, self.name(prior), "the search showed only part of the specialties"
-        )
+            return self._gone(request, how)
+        return unchecked(request, self.name(prior), "specialties", listing)
 
-    def _gone(self, prior: Attributes, told: Diagnostic) -> Outcome:
-        for name in ("key", "id"):
-            self.session.gone_adopted[str(prior.get(name))] = prior
-        return Outcome(None, diagnostics=(told,), seen=Seen.GONE)
+    def _gone(self, request: ReadRequest, how: str = BY_404) -> Outcome:
+        prior = request.prior
+        outcome = missing(self.session, self.definition, request, self.name(prior), how)
+        if outcome.state is None:
+            for name in ("key", "id"):
+                self.session.gone_adopted[str(prior.get(name))] = prior
+        return outcome
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
@@ -226,7 +226,7 @@ class SpecialtyLifecycle(OneByOne):
         if any(entry.get("id") == specialty_id for entry in listing.entries):
             return True
         if not listing.complete:
-            raise ConsoleError("the search showed only part of the specialties")
+            raise ConsoleError(explained("specialties", listing)[0])
         return False
 
     def _leaving_agents(self, specialty_id: str) -> list[KnownAgent]:

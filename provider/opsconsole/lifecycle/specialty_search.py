@@ -9,6 +9,7 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import Cause, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.truncated import unsettled
 from opsconsole.resources import SPECIALTY
 from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
@@ -39,13 +40,8 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
             path,
         )
     if not listing.complete:
-        return error(
-            f"Cannot tell whether there is a specialty with the {asked}",
-            "The console showed only part of the list (has_more), and how to ask for the "
-            "rest is not known: set cursor_parameter and cursor_field, or a filter in "
-            "list_query.",
-            path,
-        )
+        summary = f"Cannot tell whether there is a specialty with the {asked}"
+        return unsettled(summary, "specialties", listing, path)
     return error(
         f"There is no specialty with the {asked} that this key can see",
         "The API has no operation that creates one: create it in the console, or check the "
@@ -65,6 +61,6 @@ async def candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
     if "id" not in wanted or not session.console.has("specialty_get"):
         return await session.specialties()
     try:
-        return Listing([await session.console.get_specialty(wanted["id"])], complete=True)
+        return Listing([await session.console.get_specialty(wanted["id"])])
     except NotFound:
-        return Listing([], complete=True)
+        return Listing([])

@@ -23,10 +23,18 @@ def _selecting(attribute: Attribute) -> Attribute:
 _COMPLETE = Attribute(
     name="complete",
     kind=Kind.BOOLEAN,
-    description="Whether the console showed the whole list: false where `has_more` is true and no "
-    "way to the next page is known.",
+    description="Whether the list is certainly whole: false where there are more entries and no "
+    "way to the next page is known, where the answer does not say, and where `list_query` narrows "
+    "it.",
     computed=True,
 )
+_TOTAL_COUNT = Attribute(
+    name="total_count",
+    kind=Kind.INTEGER,
+    description="The number of entries that the console says there are; null where it does not.",
+    computed=True,
+)
+_ABOUT_THE_LIST = (_COMPLETE, _TOTAL_COUNT)
 
 SPECIALTY_DATA = DataSourceDefinition(
     name="specialty",
@@ -54,7 +62,7 @@ SPECIALTIES_DATA = DataSourceDefinition(
             computed=True,
             attributes=tuple(map(_shown, SPECIALTY.answered)),
         ),
-        _COMPLETE,
+        *_ABOUT_THE_LIST,
     ),
 )
 
@@ -76,7 +84,7 @@ AGENT_PLUGINS_DATA = DataSourceDefinition(
                 *map(_shown, PLUGIN_FIELDS),
             ),
         ),
-        _COMPLETE,
+        *_ABOUT_THE_LIST,
     ),
 )
 

@@ -107,13 +107,31 @@ PROVIDER = ProviderDefinition(
             allowed=("fail", "adopt"),
         ),
         _setting(
-            "on_missing_host",
+            "on_missing",
             Kind.STRING,
-            "What to do with a host that answers 404: `remove` it from state with a warning, or "
-            "`error`. Default: `remove`.",
+            "What to do with an object in state that answers 404, or that a whole list does not "
+            "show: `remove` it from state with a warning, or `error`. It is deleted, or not "
+            "visible to this key: the console does not say which. Default: `remove`.",
             allowed=("remove", "error"),
         ),
-        _setting("list_query", Kind.STRING_MAP, "Extra query parameters of list calls."),
+        _setting(
+            "on_missing_host",
+            Kind.STRING,
+            "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`.",
+            allowed=("remove", "error"),
+        ),
+        _setting(
+            "list_query",
+            Kind.STRING_MAP,
+            "Extra query parameters of list calls. A name after `hosts.`, `agents.`, `plugins.`, "
+            "`specialties.` or `blacklisted_commands.` is a parameter of that list alone.",
+        ),
+        _setting(
+            "list_query_narrows",
+            Kind.BOOLEAN,
+            "Whether the parameters of `list_query` may leave entries out of a list. Such a list "
+            "proves that an object is there, never that it is gone. Default: true.",
+        ),
         _setting(
             "cursor_parameter",
             Kind.STRING,

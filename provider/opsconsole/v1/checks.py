@@ -86,9 +86,13 @@ class Given:
 
     def choice(self, name: str, default: str) -> str:
         """Return one of the values that the setting's definition allows."""
+        return self.choice_or_none(name) or default
+
+    def choice_or_none(self, name: str) -> str | None:
+        """Return one of the values that the setting's definition allows; None where it is unset."""
         value = self.text(name)
         if value is None:
-            return default
+            return None
         allowed = PROVIDER[name].allowed
         if value not in allowed:
             words = " or ".join(f'"{word}"' for word in allowed)

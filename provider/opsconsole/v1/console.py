@@ -12,9 +12,9 @@ from opsconsole.errors import UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.extras import Extras
 from opsconsole.v1.operations import Operation
-from opsconsole.v1.shapes import ImportResult, Listing, RowResult, import_result
+from opsconsole.v1.shapes import Gap, ImportResult, Listing, RowResult, import_result
 
-__all__ = ["Console", "ImportResult", "Listing", "RowResult"]
+__all__ = ["Console", "Gap", "ImportResult", "Listing", "RowResult"]
 
 Body = dict[str, Any]
 

@@ -48,8 +48,10 @@ class Settings:
         host_read: `empty_update` or `none`.
         agent_read: `plugins` or `reattach`.
         on_existing_host: `fail` or `adopt`.
-        on_missing_host: `remove` or `error`.
-        list_query: Extra query parameters of list calls.
+        on_missing: `remove` or `error`.
+        on_missing_host: `remove` or `error`; outranks `on_missing` for hosts. None: unset.
+        list_query: Extra query parameters of list calls; `specialties.NAME` is for one list alone.
+        list_query_narrows: Whether `list_query` may leave entries out.
         cursor_parameter: Query parameter that asks for the next page.
         cursor_field: Field of a list envelope that holds the next page's cursor.
         extra_endpoints: Name to `METHOD /path/{id}`.
@@ -72,12 +74,24 @@ class Settings:
     host_read: str = "empty_update"
     agent_read: str = "plugins"
     on_existing_host: str = "fail"
-    on_missing_host: str = "remove"
+    on_missing: str = "remove"
+    on_missing_host: str | None = None
     list_query: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    list_query_narrows: bool = True
     cursor_parameter: str | None = None
     cursor_field: str | None = None
     extra_endpoints: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     proxy: str | None = field(default=None, repr=False)
+
+    def on_missing_of(self, resource: str) -> tuple[str, str]:
+        """Return what to do with a missing object of a resource, and the setting that says so.
+
+        Args:
+            resource: The short name of the resource: `host`.
+        """
+        if resource == "host" and self.on_missing_host is not None:
+            return self.on_missing_host, "on_missing_host"
+        return self.on_missing, "on_missing"
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
@@ -117,8 +131,10 @@ class Settings:
             host_read=given.choice("host_read", "empty_update"),
             agent_read=given.choice("agent_read", "plugins"),
             on_existing_host=given.choice("on_existing_host", "fail"),
-            on_missing_host=given.choice("on_missing_host", "remove"),
+            on_missing=given.choice("on_missing", "remove"),
+            on_missing_host=given.choice_or_none("on_missing_host"),
             list_query=MappingProxyType(given.text_map("list_query")),
+            list_query_narrows=given.boolean("list_query_narrows", True),
             cursor_parameter=cursor_parameter,
             cursor_field=cursor_field,
             extra_endpoints=MappingProxyType(

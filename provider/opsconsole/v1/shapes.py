@@ -4,9 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from opsconsole.v1.operations import can_be_id
+
+
+class Gap(Enum):
+    """Why a list proves presence only: an entry that it does not show may exist all the same."""
+
+    MORE = "has_more is true, and how to ask for the next page is not known"
+    UNSAID = "it has no has_more, and no total_count that is the number of its entries"
+    CONTRADICTED = "its total_count contradicts its has_more"
+    NARROWED = "the parameters in list_query may leave entries out"
+
+    @property
+    def remedy(self) -> str:
+        """What an operator who knows this console can do about it."""
+        return _REMEDIES[self]
+
+
+_REMEDIES = {
+    Gap.MORE: (
+        "Set cursor_parameter and cursor_field; or ask for larger pages by a parameter in "
+        "list_query, with list_query_narrows = false."
+    ),
+    Gap.UNSAID: (
+        "If a query parameter makes this console answer with total_count, set it in list_query, "
+        "with list_query_narrows = false."
+    ),
+    Gap.CONTRADICTED: "Ask the console's operator which of the two is right.",
+    Gap.NARROWED: (
+        "If they leave no entry out, set list_query_narrows = false. To narrow one list only, "
+        'name it before the parameter: "specialties.NAME".'
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +47,18 @@ class Listing:
 
     Attributes:
         entries: The entries as answered, each with a string `id`, none twice.
-        complete: False: there is more that could not be asked for, so an entry that is not seen
-            may exist all the same.
+        gap: Why there may be more entries than these; None: these are all.
+        total_count: The number of entries that the console says there are, where it does.
     """
 
     entries: list[dict[str, Any]]
-    complete: bool
+    gap: Gap | None = None
+    total_count: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether an entry that is not shown does not exist."""
+        return self.gap is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +91,11 @@ class ImportResult:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One list envelope."""
+    """One list envelope; None where it does not hold the member."""
 
     entries: list[dict[str, Any]]
-    has_more: bool
+    has_more: bool | None
+    total_count: int | None
     cursor: str | None
 
 
@@ -65,7 +104,7 @@ class WrongShape(ValueError):
 
 
 def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
-    """Return a list envelope's entries (List envelope); has_more missing or null means no more.
+    """Return a list envelope (List envelope). A member that is null counts as missing.
 
     Raises:
         WrongShape: it is no list envelope, or an entry has no usable `id`.
@@ -81,10 +120,13 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
     has_more = answer.get("has_more")
     if has_more is not None and not isinstance(has_more, bool):
         raise WrongShape("a list envelope whose has_more is no boolean")
+    total_count = answer.get("total_count")
+    if total_count is not None and not _is_integer(total_count):
+        raise WrongShape("a list envelope whose total_count is no integer")
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
         cursor = str(cursor)
-    return Page(data, bool(has_more), cursor if isinstance(cursor, str) and cursor else None)
+    return Page(data, has_more, total_count, cursor if isinstance(cursor, str) and cursor else None)
 
 
 def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
