@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,8 +20,13 @@ from opsconsole.state.lock import LockInfo, info_file
 def scene(terraform: Callable[..., Terraform], tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as cleanup:
         scene = Scene(terraform({}), tmp_path, cleanup, STORIES["apply"])
-        scene.console.fault(method="POST", path="/agents$", delay=8)
+        # The first run is paused with a request in flight, for as long as the others need.
+        scene.terraform.environment["OPSCONSOLE_REQUEST_TIMEOUT"] = "3600"
+        scene.console.fault(method="POST", path="/agents$", delay=4)
         yield scene
+
+
+WAITING_APPLY = ("apply", "-input=false", "-no-color", "-auto-approve", "-lock-timeout=600s")
 
 
 def holder(scene: Scene) -> LockInfo:
@@ -36,17 +42,28 @@ def holder(scene: Scene) -> LockInfo:
 
 @pytest.mark.terraform
 def test_others_are_refused_by_name_and_a_terraform_that_waits_loses_nothing(scene: Scene) -> None:
-    with scene.start(0) as first:
+    with scene.start(0) as first, ExitStack() as at_the_end:
+        at_the_end.callback(first.kill)  # a paused process would be waited for without an end
         held = holder(scene)
+        first.send_signal(signal.SIGSTOP)
         with scene.start(0) as second:
             _, said = second.communicate(timeout=300)
         assert second.returncode == 1
         assert held.who in said and "opsconsole apply" in said
         refused = scene.terraform.apply(expect=(1,))
         assert held.id in refused.text and held.who in refused.text
-        waited = scene.terraform.apply("-lock-timeout=60s")
-        assert first.wait(30) == 0
-        first.communicate()
-    assert "0 added, 0 changed, 0 destroyed" in waited.text
+        with scene.terraform.start(*WAITING_APPLY) as waiting:
+            assert waiting.stdout is not None
+            seen = ""
+            while "Acquiring state lock" not in seen:
+                line = waiting.stdout.readline()
+                assert line, f"Terraform did not wait:\n{seen}"
+                seen += line
+            first.send_signal(signal.SIGCONT)
+            assert first.wait(300) == 0
+            first.communicate()
+            out, _ = waiting.communicate(timeout=300)
+        assert waiting.returncode == 0
+    assert "0 added, 0 changed, 0 destroyed" in out
     scene.check_nothing_is_lost()
     scene.check_all_is_there()
