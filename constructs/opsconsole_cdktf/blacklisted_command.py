@@ -29,6 +29,11 @@ class BlacklistedCommandAttributes:
     description = attributes.text("Why the command is refused.")
     description_input = attributes.Declaration[str]("description")
     reset_description = attributes.Reset("description")
+    no_description = attributes.flag(
+        "True writes `description: null`; omitted, it is left as it is."
+    )
+    no_description_input = attributes.Declaration[bool | cdktf.IResolvable]("no_description")
+    reset_no_description = attributes.Reset("no_description")
     org_id = attributes.text("The org that the row governs. Omitted: the scope is left as it is.")
     org_id_input = attributes.Declaration[str]("org_id")
     reset_org_id = attributes.Reset("org_id")
@@ -58,6 +63,7 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
         id: The console's id of the row to adopt.
         pattern: The command pattern that is refused, 1 to 200 characters.
         description: Why the command is refused.
+        no_description: True writes `description: null`; omitted, it is left as it is.
         org_id: The org that the row governs. Omitted: the scope is left as it is.
         tenant_wide: Whether the row governs every org of the tenant (`org_id` null).
         connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
@@ -77,6 +83,7 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
         id: str | None = None,
         pattern: str | None = None,
         description: str | None = None,
+        no_description: bool | cdktf.IResolvable | None = None,
         org_id: str | None = None,
         tenant_wide: bool | cdktf.IResolvable | None = None,
         connection: Connection | None = None,
@@ -94,6 +101,7 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
                 id=id,
                 pattern=pattern,
                 description=description,
+                no_description=no_description,
                 org_id=org_id,
                 tenant_wide=tenant_wide,
             ),

@@ -116,7 +116,7 @@ class AgentAttributes:
     status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
     tenant_id = attributes.text_output("The tenant that the agent belongs to.")
     disabled_rule_ids = attributes.text_set_output(
-        "Ids of the rules that are disabled for the agent."
+        "The console's `disabled_rule_ids`; the API document does not say what it means."
     )
     created_at = attributes.text_output("When the agent was created, ISO 8601.")
     updated_at = attributes.text_output("When the agent was last changed, ISO 8601.")

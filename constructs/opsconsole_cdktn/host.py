@@ -67,7 +67,7 @@ class HostAttributes:
     reset_additional_names = attributes.Reset("additional_names")
     tags = attributes.text_set(
         "Tags, each shaped `<key>:<value>`.",
-        Bounds(pattern=r"[^:]+:.+", hint="a tag is shaped <key>:<value>"),
+        Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
     )
     tags_input = attributes.Declaration[Sequence[str]]("tags")
     reset_tags = attributes.Reset("tags")
@@ -98,19 +98,20 @@ class HostAttributes:
     eligible_subnets_input = attributes.Declaration[Sequence[str]]("eligible_subnets")
     reset_eligible_subnets = attributes.Reset("eligible_subnets")
     external_id = attributes.text(
-        "The host's id in another system. Set at creation only: a changed declaration replaces "
-        "the host."
+        "The console's `external_id`; the API document does not say what it means. Set at "
+        "creation only: a changed declaration replaces the host."
     )
     external_id_input = attributes.Declaration[str]("external_id")
     reset_external_id = attributes.Reset("external_id")
     unique_id = attributes.text(
-        "A unique id of the machine. Set at creation only: a changed declaration replaces the host."
+        "The console's `unique_id`; the API document does not say what it means. Set at creation "
+        "only: a changed declaration replaces the host."
     )
     unique_id_input = attributes.Declaration[str]("unique_id")
     reset_unique_id = attributes.Reset("unique_id")
     mac = attributes.text(
-        "The machine's hardware address. Set at creation only: a changed declaration replaces the "
-        "host."
+        "The console's `mac`; the API document does not say what it means. Set at creation only: "
+        "a changed declaration replaces the host."
     )
     mac_input = attributes.Declaration[str]("mac")
     reset_mac = attributes.Reset("mac")
@@ -122,7 +123,9 @@ class HostAttributes:
     deletion_policy_input = attributes.DeclaredChoice[HostDeletionPolicy]("deletion_policy")
     reset_deletion_policy = attributes.Reset("deletion_policy")
     tenant_id = attributes.text_output("The tenant that the host belongs to.")
-    enrichment_source = attributes.text_output("Where enriched fields came from.")
+    enrichment_source = attributes.text_output(
+        "The console's `enrichment_source`; the API document does not say what it means."
+    )
     created_at = attributes.text_output("When the host was created, ISO 8601.")
     updated_at = attributes.text_output("When the host was last changed, ISO 8601.")
 
@@ -151,12 +154,12 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         jump_host_username_credential_id: Id of the credential that holds the jump host's user name.
         jump_host_secret_credential_id: Id of the credential that holds the jump host's secret.
         eligible_subnets: Subnets reached through the host.
-        external_id: The host's id in another system. Set at creation only: a changed declaration
-            replaces the host.
-        unique_id: A unique id of the machine. Set at creation only: a changed declaration replaces
-            the host.
-        mac: The machine's hardware address. Set at creation only: a changed declaration replaces
-            the host.
+        external_id: The console's `external_id`; the API document does not say what it means. Set
+            at creation only: a changed declaration replaces the host.
+        unique_id: The console's `unique_id`; the API document does not say what it means. Set at
+            creation only: a changed declaration replaces the host.
+        mac: The console's `mac`; the API document does not say what it means. Set at creation only:
+            a changed declaration replaces the host.
         deletion_policy: What removal does: `delete` (the default) deletes the host and archives its
             agents; `abandon` leaves it on the console.
         connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every

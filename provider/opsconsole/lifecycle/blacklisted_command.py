@@ -46,6 +46,7 @@ class BlacklistedCommandLifecycle(OneByOne):
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         proposal = self.propose(request)
         found = self.unverified(proposal, self.name(request.prior))
+        _apply_no_description(proposal.planned, request.config)
         found += _apply_scope(proposal.planned, request.config, request.prior)
         changed = changed_fields(request.prior, proposal.planned, _WRITTEN)
         if changed:
@@ -75,6 +76,7 @@ class BlacklistedCommandLifecycle(OneByOne):
         row_id = config.get("id")
         if row_id is None:
             if self.session.console.has("blacklist_create"):
+                _apply_no_description(planned, config)
                 _plan_scope_of_new(planned)
                 return PlanOutcome(planned)
             return PlanOutcome(planned, diagnostics=(_ID_NEEDED,))
@@ -90,6 +92,7 @@ class BlacklistedCommandLifecycle(OneByOne):
             else planned[attribute.name]
             for attribute in self.definition
         }
+        _apply_no_description(planned, config)
         found = _apply_scope(planned, config, row)
         changed = changed_fields(row, planned, _WRITTEN)
         if changed:
@@ -210,6 +213,14 @@ def _plan_scope_of_new(planned: Attributes) -> None:
         planned["org_id"] = None
     elif isinstance(planned["org_id"], str):
         planned["tenant_wide"] = False
+
+
+def _apply_no_description(planned: Attributes, config: Attributes) -> None:
+    """Plan no description where `no_description = true` says so."""
+    if config.get("no_description") is UNKNOWN and config.get("description") is None:
+        planned["description"] = UNKNOWN
+    elif config.get("no_description") is True:
+        planned["description"] = None
 
 
 def _apply_scope(planned: Attributes, config: Attributes, row: Attributes) -> list[Diagnostic]:

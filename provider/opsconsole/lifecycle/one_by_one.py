@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, Forbidden, OpsconsoleError, Stopped
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import calm, merge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
@@ -35,6 +35,7 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.named import named_objects
 from opsconsole.lifecycle.planning import Proposal, propose_change, settle
 from opsconsole.lifecycle.sentinel import (
     is_sentinel,
@@ -222,10 +223,14 @@ class OneByOne(ABC):
         private = b"" if prior is None else request.private
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
+        told = diagnose(problem, doing, self.definition)
+        if isinstance(problem, ApiError) and (named := named_objects(self.session, problem)):
+            said = f"Its details name {'; '.join(named)}."
+            told = (replace(told[0], detail=f"{told[0].detail} {said}".strip()), *told[1:])
         return Outcome(
             prior,
             private,
-            diagnose(problem, doing, self.definition),
+            told,
             uncertain=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
         )
 

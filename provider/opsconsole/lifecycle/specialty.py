@@ -27,6 +27,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.named import named_objects, texts_of
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
 from opsconsole.lifecycle.session import KnownAgent
@@ -254,25 +255,28 @@ class SpecialtyLifecycle(OneByOne):
         return True
 
     def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
-        carriers = sorted(
+        summary = f"An agent still carries the {self.name(prior)}"
+        carriers = named_objects(self.session, problem) or sorted(
             str(agent)
             for agent in self.session.agents.values()
             if agent.specialty_id == prior["id"] and agent.id not in self.session.gone_agents
         )
-        named = sorted(
-            str(agent)
-            for agent in self.session.agents.values()
-            if agent.id in _texts(problem.problem.details)
-        )
-        carriers = named or carriers
-        who = (
-            "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, or "
-            "give them another specialty, first."
-            if carriers
-            else "No agent that this run has met carries it: those that do are outside this "
-            "configuration, or unchanged in it. Find them in the console."
-        )
-        return error(f"An agent still carries the {self.name(prior)}", who, cause=problem.cause)
+        if carriers:
+            who = (
+                "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, "
+                "or give them another specialty, first."
+            )
+        elif named := sorted(texts_of(problem)):
+            who = (
+                f"The console names {', '.join(named)}. This run has met no agent that carries it: "
+                "those that do are outside this configuration, or unchanged in it."
+            )
+        else:
+            who = (
+                "No agent that this run has met carries it: those that do are outside this "
+                "configuration, or unchanged in it. Find them in the console."
+            )
+        return error(summary, who, cause=problem.cause)
 
     async def import_state(self, import_id: str) -> Outcome:
         """Find the specialty by `key=KEY`, or take `spc_…` as its id."""
@@ -283,15 +287,6 @@ class SpecialtyLifecycle(OneByOne):
         if isinstance(found, Diagnostic):
             return Outcome(None, diagnostics=(found,))
         return Outcome(self.definition.empty() | {"id": found["id"]})
-
-
-def _texts(details: Mapping[str, Any]) -> set[str]:
-    """Return the texts that an error's details hold, one by one or in a list."""
-    found: set[str] = set()
-    for value in details.values():
-        listed = value if isinstance(value, list) else [value]
-        found.update(item for item in listed if isinstance(item, str))
-    return found
 
 
 def _delete_timeout(prior: Attributes) -> float:

@@ -70,6 +70,12 @@ def _blacklist_rules(config: Attributes) -> Iterator[Diagnostic]:
             "govern them all: declare one of them.",
             ("tenant_wide",),
         )
+    if config.get("no_description") is True and config.get("description") not in (None, UNKNOWN):
+        yield error(
+            "Both description and no_description = true are declared",
+            "`no_description = true` makes the row have no description: declare one of them.",
+            ("no_description",),
+        )
 
 
 _RULES = {"specialty": _specialty_rules, "blacklisted_command": _blacklist_rules}

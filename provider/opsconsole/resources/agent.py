@@ -114,7 +114,8 @@ AGENT = ResourceDefinition(
         Attribute(
             name="disabled_rule_ids",
             kind=Kind.STRING_SET,
-            description="Ids of the rules that are disabled for the agent.",
+            description="The console's `disabled_rule_ids`; the API document does not say what "
+            "it means.",
             computed=True,
             creatable=False,
             section=_AGENT,

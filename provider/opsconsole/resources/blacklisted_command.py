@@ -49,6 +49,16 @@ BLACKLISTED_COMMAND = ResourceDefinition(
             nullable=True,
             section=_ROW,
         ),
+        Attribute(
+            name="no_description",
+            kind=Kind.BOOLEAN,
+            description="True writes `description: null`; omitted, it is left as it is.",
+            optional=True,
+            local=True,
+            creatable=False,
+            change=Change.LOCAL,
+            section="Endpoints: POST /api/v1/blacklists/{id}",
+        ),
         text(
             "org_id",
             "The org that the row governs. Omitted: the scope is left as it is.",

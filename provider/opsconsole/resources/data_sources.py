@@ -99,5 +99,6 @@ BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
         if attribute.name == "id"
         else _shown(attribute)
         for attribute in BLACKLISTED_COMMAND.attributes
+        if attribute.name != "no_description"
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
 
 _HOST = "Resources and their fields: Host"
+_UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
 _AT_CREATION = " Set at creation only: a changed declaration replaces the host."
 
 
@@ -74,7 +75,7 @@ HOST = ResourceDefinition(
             "tags",
             Kind.STRING_SET,
             "Tags, each shaped `<key>:<value>`.",
-            pattern=r"[^:]+:.+",
+            pattern=r"[^:]+:.*",
             pattern_hint="a tag is shaped <key>:<value>",
         ),
         _settable("knowledge", Kind.STRING, "Free text that agents may use."),
@@ -99,19 +100,19 @@ HOST = ResourceDefinition(
         _settable(
             "external_id",
             Kind.STRING,
-            "The host's id in another system." + _AT_CREATION,
+            _UNEXPLAINED.format("external_id") + _AT_CREATION,
             change=Change.REPLACE,
         ),
         _settable(
             "unique_id",
             Kind.STRING,
-            "A unique id of the machine." + _AT_CREATION,
+            _UNEXPLAINED.format("unique_id") + _AT_CREATION,
             change=Change.REPLACE,
         ),
         _settable(
             "mac",
             Kind.STRING,
-            "The machine's hardware address." + _AT_CREATION,
+            _UNEXPLAINED.format("mac") + _AT_CREATION,
             change=Change.REPLACE,
         ),
         text(
@@ -125,7 +126,7 @@ HOST = ResourceDefinition(
             allowed=("delete", "abandon"),
         ),
         read_only("tenant_id", "The tenant that the host belongs to.", section=_HOST),
-        read_only("enrichment_source", "Where enriched fields came from.", section=_HOST),
+        read_only("enrichment_source", _UNEXPLAINED.format("enrichment_source"), section=_HOST),
         read_only("created_at", "When the host was created, ISO 8601.", section=_HOST),
         read_only(
             "updated_at", "When the host was last changed, ISO 8601.", volatile=True, section=_HOST

@@ -1,0 +1,62 @@
+"""What the document leaves open is written, refused and explained for what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from declarations import held, program
+from engines import Terraform
+from opsconsole.emulator.handle import Emulator
+
+pytestmark = pytest.mark.terraform
+
+HOST = {"name": "web", "tags": ["retired:", "env:prod"], "mac": "02:00:00:00:00:01"}
+
+
+def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(
+    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
+) -> None:
+    console = console_of("dropping")
+    row = {"id": "blk_format", "no_description": True}
+    engine = project(program(host={"web": HOST}, blacklisted_command={"f": row}), console)
+    run = engine.apply()
+    assert [item["summary"].split(" of ")[0] for item in run.warnings if "mac" in item["summary"]]
+    assert "description" not in (console.row("blacklists", "blk_format") or {})
+    [host] = console.rows("hosts")
+    assert set(host["tags"]) == {"retired:", "env:prod"}
+    assert held(engine)["opsconsole_host.web"]["mac"] == HOST["mac"]
+    again = engine.plan_run(expect={0})
+    assert not [item for item in again.warnings if "mac" in item["summary"]]
+
+    engine.write(program(blacklisted_command={"f": row | {"description": "formats"}}))
+    [error] = engine.plan_run(expect={1}).errors
+    assert "no_description = true" in error["summary"]
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("expired", "license has expired"), ("cap_reached", "a cap of its license")]
+)
+def test_a_license_is_no_matter_of_scopes(
+    state: str, said: str, project: Callable[..., Terraform], console: Emulator
+) -> None:
+    console.switch(license=state)
+    bound = {"host_id": "hst_lab", "specialty_id": "spc_linux", "main_engine": "engine-a"}
+    console.create("hosts", id="hst_lab", name="lab")
+    engine = project(program(agent={"a": {"name": "a", **bound}}), console)
+    [error] = engine.apply(expect={1}).errors
+    assert said in error["detail"]
+    assert "scope" not in error["detail"]
+
+
+def test_a_key_that_may_not_write_hosts_is_told_what_reading_takes(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(program(host={"web": {"name": "web"}}), console)
+    engine.apply()
+    console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])
+    run = engine.plan_run(expect={0})
+    [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
+    assert "takes the right to write" in told["detail"]
+    assert "host_get" in told["detail"]
