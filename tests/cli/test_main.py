@@ -13,6 +13,7 @@ import pytest
 
 from opsconsole import __version__
 from opsconsole.cli import main as command
+from opsconsole.cli.commands import Command
 from opsconsole.errors import ConfigurationError, UserError
 
 KEY = "svc_ak_0123456789"
@@ -34,7 +35,9 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], i
         module = types.ModuleType("probe_command")
         module.__dict__["register"] = register
         monkeypatch.setitem(sys.modules, "probe_command", module)
-        monkeypatch.setitem(command.COMMANDS, "probe", ("probe_command", "end as told"))
+        monkeypatch.setitem(
+            command.COMMANDS, "probe", Command("probe_command:register", "end as told", "probes")
+        )
         monkeypatch.setenv("OPSCONSOLE_API_KEY", KEY)
         return command.main(["probe"])
 
@@ -151,7 +154,8 @@ def test_help_imports_no_command() -> None:
         "print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
     modules = python("-c", script).stderr.splitlines()
-    heavy = {module for module, _ in command.COMMANDS.values()} | {"httpx", "aiohttp", "asyncio"}
+    heavy = {item.register.partition(":")[0] for item in command.COMMANDS.values()}
+    heavy |= {"httpx", "aiohttp", "asyncio", "shtab"}
     assert "opsconsole.cli.main" in modules
     assert not heavy.intersection(modules)
 

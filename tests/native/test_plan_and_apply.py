@@ -81,7 +81,7 @@ def test_options_take_one_dash_or_two(native: Any, dashes: str, tmp_path: Path) 
         ("yes\n", [], 0, "Apply complete!"),
         ("y\n", [], 1, "Apply cancelled."),
         ("", [], 1, "Apply cancelled."),
-        ("yes\n", ["-input=false"], 1, "-input=false forbids to ask"),
+        ("yes\n", ["-input=false"], 1, "--input=false does not allow"),
     ],
 )
 def test_apply_asks(native: Any, answer: str, words: list[str], code: int, said: str) -> None:
@@ -108,7 +108,7 @@ def test_plan_as_json_is_terraforms(native: Any, fleet: Fleet) -> None:
 def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> None:
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
     refused = native.run("apply", "--json", expect=1)
-    assert "-auto-approve" in refused.err
+    assert "--auto-approve" in refused.err
     result = native.run("apply", "--json", "-auto-approve")
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")

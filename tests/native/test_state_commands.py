@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from opsconsole.state.local import LocalBackend
+from opsconsole.state.opening import open_state
+
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 OUTPUTS = {
     "name": {"value": "${opsconsole_host.a.name}"},
@@ -162,3 +165,59 @@ def test_imports_that_are_refused(native: Any, address: str, wanted: str, said: 
     assert said in refused.err
     assert refused.err.count("Error:") == 1
     assert native.state == before
+
+
+def test_mv_gives_a_new_address_and_the_plan_is_empty(native: Any, fleet: Any) -> None:
+    native.write(fleet(2, agents=False))
+    native.run("apply", "--auto-approve")
+    dry = native.run("state", "mv", "--dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
+    assert dry.count("Would move") == 2
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+    said = native.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate").out
+    assert said.endswith("Successfully moved 2 object(s).\n")
+    assert native.addresses() == ["opsconsole_host.gate[0]", "opsconsole_host.gate[1]"]
+    native.write({"opsconsole_host": {"gate": fleet(2)["opsconsole_host"]["web"]}})
+    assert native.actions() == {}
+
+
+def test_what_mv_refuses(native: Any, fleet: Any) -> None:
+    native.write(fleet(2, agents=False))
+    native.run("apply", "--auto-approve")
+    for source, target, text in (
+        ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
+        ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
+        ("opsconsole_host.web[0]", "opsconsole_host.web[1]", "is in the state already"),
+        ("opsconsole_host.no", "opsconsole_host.one", "names nothing in the state"),
+    ):
+        assert text in native.run("state", "mv", source, target, expect=1).err
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+
+
+def test_a_state_is_pulled_and_pushed(native: Any) -> None:
+    native.write(HOST)
+    assert native.run("state", "pull").out == ""
+    native.run("apply", "--auto-approve")
+    pulled = native.run("state", "pull").out
+    assert json.loads(pulled) == native.state
+    mine = native.folder / "mine"
+    mine.write_text(pulled)
+    native.run("state", "push", "mine")
+    native.run("state", "rm", "opsconsole_host.a")
+    assert "replace a newer one" in native.run("state", "push", "mine", expect=1).err
+    native.run("state", "push", "--force", "mine")
+    assert native.addresses() == ["opsconsole_host.a"]
+    mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
+    assert "lineage" in native.run("state", "push", "mine", expect=1).err
+    assert "Check the path" in native.run("state", "push", "none", expect=1).err
+
+
+@pytest.mark.parametrize(
+    "words", [["mv", "opsconsole_host.a", "opsconsole_host.b"], ["push", "mine"]]
+)
+def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native: Any, words: list[str]) -> None:
+    native.write(HOST)
+    native.run("apply", "--auto-approve")
+    (native.folder / "mine").write_bytes(native.state_file.read_bytes())
+    with open_state(LocalBackend(native.state_file, "another")):
+        assert "lock" in native.run("state", *words, expect=1).err
+    native.run("state", *words)

@@ -1,4 +1,4 @@
-"""`opsconsole apply`: carry out a saved plan; or make one, show it, ask, and carry it out."""
+"""`opsconsole apply` and `destroy`: carry out a saved plan, or make one, show it and ask."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import applying, arguments, events, opening, planning
+from opsconsole.cli.command_line import FAILED, add_command
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import error, has_error
@@ -20,34 +21,46 @@ from opsconsole.reconcile.saving import reopen
 from opsconsole.state.opening import open_state
 
 _FIXED = (
-    ("target", "-target"),
-    ("replace", "-replace"),
-    ("refresh_only", "-refresh-only"),
-    ("destroy", "-destroy"),
-    ("preflight", "-preflight"),
-    ("stack", "-stack"),
-    ("dir", "-dir"),
-    ("state", "-state"),
+    ("target", "--target"),
+    ("replace", "--replace"),
+    ("refresh_only", "--refresh-only"),
+    ("destroy", "--destroy"),
+    ("preflight", "--preflight"),
+    ("stack", "--stack"),
+    ("dir", "--dir"),
+    ("state", "--state"),
 )
 """What a saved plan has settled."""
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "apply",
-        help="bring the console to what the program declares",
-        description="Make a plan, show it, ask, and carry it out; or carry out a saved plan.",
-        epilog=arguments.DASHES,
+        "Make a plan, show it, ask, and carry it out; or carry out a saved plan.",
+        example="opsconsole apply --auto-approve",
     )
     parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
-    add_arguments(parser)
+    _add_arguments(parser)
     arguments.add_planning(parser)
     parser.set_defaults(run=run, operation="apply")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what `apply` and `destroy` share."""
+def register_destroy(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command `destroy`, an apply of a plan that removes everything."""
+    parser = add_command(
+        subparsers,
+        "destroy",
+        "Plan the removal of everything in state, show it, ask, and carry it out.",
+        example="opsconsole destroy --target opsconsole_host.web",
+    )
+    _add_arguments(parser)
+    arguments.add_planning(parser, destroying=True)
+    parser.set_defaults(run=run, operation="destroy", planfile=None)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.flag(parser, "auto-approve", "do not ask")
     arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
     arguments.option(
@@ -65,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out a plan; return the exit code."""
     if args.json and not args.auto_approve and args.planfile is None:
         raise UserError(
-            "With --json nothing can be asked.", "Add -auto-approve, or apply a saved plan."
+            "With --json nothing can be asked.", "Add --auto-approve, or apply a saved plan."
         )
     apply = _apply_program if args.planfile is None else _apply_saved
     if not args.json:
@@ -76,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         raise
     except OpsconsoleError as problem:
         events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
-        return applying.FAILED
+        return FAILED
 
 
 def _apply_program(args: argparse.Namespace) -> int:
@@ -92,10 +105,10 @@ def _apply_program(args: argparse.Namespace) -> int:
         plan = planning.planned(runner, args, space, session)
         plan = talk.shown(plan, program.stack)
         if has_error(plan.diagnostics):
-            return applying.FAILED
+            return FAILED
         applying.demand(args, plan)
         if not talk.approved(plan):
-            return applying.FAILED
+            return FAILED
         return applying.carry_out(runner, talk, space, plan, session)
 
 
@@ -125,7 +138,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         )
         if told:
             talk.refuse(told)
-            return applying.FAILED
+            return FAILED
         plan = replace(saved.plan, diagnostics=())
         talk.tell_begin(plan)
         return applying.carry_out(runner, talk, space, plan, session)

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from opsconsole.cli import events, planning
+from opsconsole.cli.command_line import FAILED, INTERRUPTED
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import Shown, showing
 from opsconsole.cli.progress_lines import TICK
@@ -24,7 +25,6 @@ from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import apply_text, messages
 from opsconsole.state.writer import StateSession
 
-FAILED, INTERRUPTED = 1, 130
 _SHOWN = 20
 
 
@@ -91,7 +91,8 @@ class Talk:
             return True
         if not self.args.input:
             raise UserError(
-                "The plan is not approved, and -input=false forbids to ask.", "Add -auto-approve."
+                "The plan is not approved, and --input=false does not allow a question.",
+                "Add --auto-approve.",
             )
         sys.stdout.write(_question(plan))
         sys.stdout.flush()

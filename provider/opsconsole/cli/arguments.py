@@ -1,6 +1,6 @@
-"""The options that the native commands share, named and written as Terraform's: one dash or two.
+"""The options that the native commands share, under Terraform's names.
 
-Only what a parser needs stands here; what the options mean is carried out elsewhere.
+Only what a parser needs is here; what the options mean is carried out elsewhere.
 """
 
 from __future__ import annotations
@@ -33,65 +33,28 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-DASHES = "Every option takes one dash or two."
-
-_OWN = frozenset(
-    (
-        "checksum",
-        "environment",
-        "force",
-        "journal-dir",
-        "unlocked-backend",
-        "format",
-        "html",
-        "markdown",
-        "max-destroy",
-        "on-error",
-        "on-error-parameter",
-        "preflight",
-        "provider",
-        "shard",
-        "stack",
-        "dir",
-    )
-)
-"""Options that Terraform has not: shown with two dashes, while its own are shown with one."""
-
-
 def option(parser: argparse._ActionsContainer, name: str, **facts: Any) -> None:
-    """Add an option that takes a value; one dash or two, of which help shows the usual."""
-    facts.setdefault("dest", name.replace("-", "_"))
-    shown, hidden = _dashed(name)
-    parser.add_argument(shown, **facts)
-    parser.add_argument(hidden, **{**facts, "help": argparse.SUPPRESS})
+    """Add an option that takes a value."""
+    parser.add_argument(f"--{name}", **facts)
 
 
 def flag(
     parser: argparse._ActionsContainer, name: str, meaning: str, *, default: bool = False
 ) -> None:
-    """Add an option that is on or off: `-NAME`, `-NAME=true`, `-NAME=false`, one dash or two."""
-    facts: dict[str, Any] = {
-        "dest": name.replace("-", "_"),
-        "default": default,
-        "action": "store_const",
-    }
-    shown, hidden = _dashed(name)
-    parser.add_argument(
-        f"{shown}=false" if default else shown, **facts, const=not default, help=meaning
-    )
-    others = {
-        f"{word}{ending}": ending != "=false"
-        for word in (shown, hidden)
-        for ending in ("", "=true", "=false")
-    }
-    del others[f"{shown}=false" if default else shown]
-    for word, value in others.items():
-        parser.add_argument(word, **facts, const=value, help=argparse.SUPPRESS)
+    """Add an option that is on or off: `--NAME`, `--NAME=true`, `--NAME=false`.
 
-
-def _dashed(name: str) -> tuple[str, str]:
-    words = (f"-{name}", f"--{name}")
-    return words[::-1] if name in _OWN else words
+    Help shows the spelling that changes something.
+    """
+    shown = f"--{name}=false" if default else f"--{name}"
+    for word in (f"--{name}", f"--{name}=true", f"--{name}=false"):
+        parser.add_argument(
+            word,
+            dest=name.replace("-", "_"),
+            default=default,
+            action="store_const",
+            const=not word.endswith("=false"),
+            help=meaning if word == shown else argparse.SUPPRESS,
+        )
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +100,7 @@ def add_locking(parser: argparse.ArgumentParser) -> None:
 
 
 def add_variables(parser: argparse.ArgumentParser) -> None:
-    """Add `-var` and `-var-file`, whose order among each other counts."""
+    """Add `--var` and `--var-file`, whose order among each other counts."""
     group = parser.add_argument_group("variables")
     for name, shown, meaning in (
         ("var", "NAME=VALUE", "the value of a variable; may be repeated"),

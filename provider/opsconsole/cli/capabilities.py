@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli.command_line import add_command
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.colour import Pen
 
@@ -17,12 +18,12 @@ _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "capabilities",
-        help="show what the console can do for each resource",
-        description="Show what can be done with each resource under the current settings, and "
-        "which setting would lift each limit. Nothing is sent to the console.",
-        epilog=arguments.DASHES,
+        "Show what can be done with each resource under the current settings, and which setting "
+        "would lift each limit. Nothing is sent to the console.",
+        example="opsconsole capabilities --environment",
     )
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli.arguments import add_shard, add_variables, flag, option, seconds
+from opsconsole.cli.command_line import INTERRUPTED, add_command
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
 from opsconsole.cli.drift_stacks import anchor, find_stacks
 from opsconsole.cli.event_loop import make_runner
@@ -24,24 +25,27 @@ from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
 
 _DESCRIPTION = (
-    "Compares what states hold with what the console shows, resource by resource. Takes no lock "
-    "and writes no state. Without an argument the program in this directory says which states "
+    "Compare what states hold with what the console shows, resource by resource. Take no lock "
+    "and write no state. Without an argument the program in this directory says which states "
     "those are; where there is none, all state files under it are checked."
 )
-_EPILOG = (
-    "Exit codes: 0 no drift, 2 drift, 1 could not tell (errors, or less coverage than "
-    "--min-coverage asks for)."
-)
+_CODES = {
+    0: "no drift",
+    1: "could not tell: errors, or less coverage than --min-coverage asks for",
+    2: "drift",
+    INTERRUPTED: "interrupted",
+}
 LISTEN = "127.0.0.1:9419"
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add `drift` to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "drift",
-        help="compare states with the console",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
+        _DESCRIPTION,
+        codes=_CODES,
+        example="opsconsole drift --format terminal --format html=drift.html",
     )
     parser.add_argument(
         "places",

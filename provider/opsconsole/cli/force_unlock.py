@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening
+from opsconsole.cli.command_line import add_command
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.local import LocalBackend
@@ -15,12 +16,12 @@ from opsconsole.state.lock import LockInfo, info_file
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "force-unlock",
-        help="release the lock of a run that is gone",
-        description="Release the lock of this ID. Make sure that no run holds it any more: one"
-        " that still goes on stops at its next write, and keeps what it did in its journal.",
-        epilog=arguments.DASHES,
+        "Release the lock of this ID. Make sure that no run holds it any more: one that still goes "
+        "on stops at its next write, and keeps what it did in its journal.",
+        example="opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
     )
     parser.add_argument("id", metavar="ID", help="the lock's ID, as the refusal names it")
     arguments.flag(parser, "force", "do not ask")

@@ -7,17 +7,18 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening
+from opsconsole.cli.command_line import add_command
 from opsconsole.language.graph import build_graph
 from opsconsole.reports import graph_text
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "graph",
-        help="print what depends on what in the program",
-        description="Print the resources of the program and their dependencies as a graph.",
-        epilog=arguments.DASHES,
+        "Print the resources of the program and their dependencies as a graph.",
+        example="opsconsole graph --format dot | dot -Tsvg > graph.svg",
     )
     arguments.option(
         parser,

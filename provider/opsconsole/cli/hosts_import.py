@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli.command_line import FAILED, INTERRUPTED, USUAL, add_command, add_verbs
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.errors import Stopped, UserError
@@ -34,20 +35,20 @@ from opsconsole.reports.wording import plural
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 
-FAILED = 1
-INTERRUPTED = 130
-
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    hosts = subparsers.add_parser("hosts", help="import hosts in bulk, beside any program")
-    verbs = hosts.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
-    parser = verbs.add_parser(
+    example = "opsconsole hosts import fleet.csv --dry-run"
+    verbs = add_verbs(
+        subparsers, "hosts", "Import hosts in bulk, beside any program.", example=example
+    )
+    parser = add_command(
+        verbs,
         "import",
-        help="import the rows of a file",
-        description="Import hosts from a CSV file, which is sent as it is, or from a JSON file: a "
-        'list of rows, or an object with "rows". Exits with 1 if any row failed.',
-        epilog=arguments.DASHES,
+        "Import the rows of a file. A CSV file is sent as it is; a JSON file is a list of rows, or "
+        'an object with "rows". Nothing is kept in state.',
+        codes={**USUAL, FAILED: "failed, or a row failed"},
+        example=example,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="FILE.csv or FILE.json")
     arguments.option(

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.command_line import FAILED, add_command
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import has_error
@@ -14,16 +15,14 @@ from opsconsole.reconcile.importing import import_instance
 from opsconsole.state.addresses import Address
 from opsconsole.state.opening import open_state
 
-FAILED = 1
-
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "import",
-        help="take an object that the console has into state",
-        description="Read the object that ID names, and keep it in state under ADDRESS.",
-        epilog=arguments.DASHES,
+        "Read the object that ID names, and keep it in state under ADDRESS.",
+        example="opsconsole import opsconsole_host.web hst_0123456789",
     )
     parser.add_argument("address", metavar="ADDRESS", help="where the program declares it")
     parser.add_argument(

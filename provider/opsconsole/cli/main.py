@@ -1,7 +1,7 @@
 """The command `opsconsole`: finds the subcommand, runs it, and says what went wrong.
 
-A subcommand lives in its own module, imported only when it is asked for, and has a line in
-COMMANDS. Errors become a message and an exit code here and nowhere else.
+A subcommand is in a module of its own, which is imported only when it is asked for. Errors become
+a message and an exit code here and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,77 +12,61 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 from opsconsole import __version__
 from opsconsole.cli import signals
+from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
+from opsconsole.cli.commands import COMMANDS
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.optional_packages import missing_package
 
-COMMANDS = {
-    "plan": ("opsconsole.cli.plan", "show what applying the program would do"),
-    "apply": ("opsconsole.cli.apply", "bring the console to what the program declares"),
-    "destroy": ("opsconsole.cli.destroy", "remove everything that the program manages"),
-    "show": ("opsconsole.cli.show", "show a saved plan, or the state"),
-    "output": ("opsconsole.cli.output", "print the outputs that state holds"),
-    "import": ("opsconsole.cli.import_command", "take an object that the console has into state"),
-    "state": ("opsconsole.cli.state_commands", "list, show, forget, or fold in what a crash left"),
-    "force-unlock": ("opsconsole.cli.force_unlock", "release the lock of a run that is gone"),
-    "workspace": ("opsconsole.cli.workspace", "list, show, make, select or delete workspaces"),
-    "graph": ("opsconsole.cli.graph", "print what depends on what in the program"),
-    "hosts": ("opsconsole.cli.hosts_import", "import hosts in bulk, beside any program"),
-    "capabilities": (
-        "opsconsole.cli.capabilities",
-        "show what the console can do for each resource",
-    ),
-    "drift": ("opsconsole.cli.drift", "compare states with the console"),
-    "emulator": ("opsconsole.cli.emulator", "serve a console for development and tests"),
-    "provider": ("opsconsole.cli.provider_install", "install the Terraform provider"),
-}
-"""Name: the module whose `register(subparsers)` adds the command, and one line of help.
 
-`register` gives its parser a default `run`, which takes the parsed arguments and returns the exit
-code.
-"""
+def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
+    """Make the parser.
 
-FAILED = 1
-"""Exit code of every error, usage errors too: 2 means "there are changes" or "there is drift"."""
-INTERRUPTED = 130
-
-
-class Parser(argparse.ArgumentParser):
-    """Takes no abbreviations, and exits with 1 on a usage error."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        options.setdefault("allow_abbrev", False)
-        super().__init__(*args, **options)  # type: ignore[arg-type]  # argparse's own, passed on
-
-    def error(self, message: str) -> NoReturn:
-        """Print how the command is used and what is wrong, and exit."""
-        self.print_usage(sys.stderr)
-        self.exit(FAILED, f"Error: {message}\n")
-
-
-def build_parser(wanted: str | None) -> Parser:
-    """Make the parser; only the command `wanted` is imported and knows its arguments."""
+    Args:
+        wanted: The only command that is imported and knows its arguments.
+        every: Import all commands, for completion; help then lists them as argparse does.
+    """
     parser = Parser(
         prog="opsconsole",
+        usage="%(prog)s [options] COMMAND …",
         description="Declare the hosts and agents of an operations console in Python, and keep "
         "the console as declared.",
-        epilog="`opsconsole COMMAND --help` tells more about a command.",
+        epilog="`opsconsole COMMAND --help` shows the options of a command, its exit codes and an "
+        "example.",
     )
-    parser.add_argument("--version", action="version", version=f"opsconsole {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"opsconsole {__version__}",
+        help="print the version, and exit",
+    )
     parser.add_argument(
         "--debug",
         action="store_true",
-        help="show where an unforeseen error comes from (also: OPSCONSOLE_DEBUG=1)",
+        help="show where an unforeseen error comes from (OPSCONSOLE_DEBUG=1)",
     )
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name, (module, line) in COMMANDS.items():
-        if name == wanted:
-            importlib.import_module(module).register(subparsers)
+    groups = dict.fromkeys(command.group for command in COMMANDS.values())
+    for group in groups if not every else ():
+        lines = [
+            f"  {name:<14} {command.line}"
+            for name, command in COMMANDS.items()
+            if command.group == group
+        ]
+        parser.add_argument_group(group, "\n".join(lines))
+    subparsers = parser.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        prog=parser.prog,
+        help=None if every else argparse.SUPPRESS,
+    )
+    for name, command in COMMANDS.items():
+        if every or name == wanted:
+            module, _, function = command.register.partition(":")
+            getattr(importlib.import_module(module), function)(subparsers)
         else:
-            subparsers.add_parser(name, help=line)
+            subparsers.add_parser(name)
     return parser
 
 

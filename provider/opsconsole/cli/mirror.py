@@ -70,22 +70,32 @@ def install(folder: Path, python: str = sys.executable) -> list[Path]:
             provider, or the folder cannot be written.
     """
     _check_import(python)
-    launchers = []
+    found = launchers(folder)
     try:
-        for host in DEFAULT_HOSTS:
-            version = folder.absolute() / host / SOURCE / __version__
-            for system in platforms():
-                launcher = version / system / f"{_COMMAND}_v{__version__}"
-                _write(launcher, _launcher_text(), 0o755)
-                _write(version / f"{system}.python", f"{python}\n", 0o644)
-                launchers.append(launcher)
+        for launcher in found:
+            package = launcher.parent
+            _write(launcher, _launcher_text(), 0o755)
+            _write(package.with_name(f"{package.name}.python"), f"{python}\n", 0o644)
         _write(folder / CONFIGURATION, configuration(folder), 0o644)
     except OSError as cause:
         raise UserError(
             f"{folder} cannot be written: {cause.strerror or cause}.",
             "Name another folder with --plugin-dir.",
         ) from cause
-    return launchers
+    return found
+
+
+def launchers(folder: Path) -> list[Path]:
+    """Return where the launchers of this version are in the mirror `folder`, once installed.
+
+    Raises:
+        UserError: The platform has no Terraform that could run them.
+    """
+    return [
+        folder.absolute() / host / SOURCE / __version__ / system / f"{_COMMAND}_v{__version__}"
+        for host in DEFAULT_HOSTS
+        for system in platforms()
+    ]
 
 
 def platforms(system: str = "", machine: str = "") -> list[str]:

@@ -117,7 +117,10 @@ def _opened(
     return backend
 
 
-_WRITES: Final = frozenset(("apply", "destroy", "import", "state rm", "state fold"))
+_WRITES: Final = (
+    *("apply", "destroy", "import", "taint", "untaint"),
+    *("state mv", "state rm", "state push", "state fold"),
+)
 
 
 def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
@@ -164,7 +167,7 @@ def state_backend(
 ) -> Backend:
     """Return the backend of a state, for commands that look at no program.
 
-    `-state`, else what the program says that synthesis wrote before, else the place that
+    `--state`, else what the program says that synthesis wrote before, else the place that
     `terraform init` noted in this directory, else `terraform.tfstate`.
 
     Raises:
@@ -181,7 +184,7 @@ def state_backend(
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(
             f"There is neither a program nor a state in {here}.",
-            "Go to the directory of the app, or name the state with -state=PATH.",
+            "Go to the directory of the app, or name the state with --state=PATH.",
         )
     settings = None if noted is None else {noted[0]: noted[1]}
     return _opened(args, here, settings, operation, workspace)

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.command_line import add_command
 from opsconsole.errors import UserError
 from opsconsole.reports import state_json, state_text
 from opsconsole.reports.value_diff import whole
@@ -17,11 +18,11 @@ from opsconsole.state.opening import read_state
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "output",
-        help="print the outputs that state holds",
-        description="Print all outputs (sensitive ones masked), or the value of one.",
-        epilog=arguments.DASHES,
+        "Print all outputs (sensitive ones masked), or the value of one.",
+        example="opsconsole output --raw host_id",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="the output")
     arguments.flag(parser, "json", "print JSON")
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Print outputs; return the exit code."""
     outputs = read_state(opening.state_backend(args, "output")).outputs
     if args.raw and (args.name is None or args.json):
-        raise UserError("-raw takes the name of one output, and no --json.")
+        raise UserError("--raw takes the name of one output, and no --json.")
     if args.name is not None:
         sys.stdout.write(_one(args, outputs))
     elif args.json:

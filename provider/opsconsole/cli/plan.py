@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.cli import arguments, events, opening, planning
+from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
@@ -19,16 +20,21 @@ from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
 from opsconsole.state.opening import open_state
 
-FAILED, CHANGES = 1, 2
+CHANGES = 2
+CODES = {**USUAL, CHANGES: "there are changes, with --detailed-exitcode"}
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "plan",
-        help="show what applying the program would do",
-        description="Compare program, state and console, and show what applying would do.",
-        epilog=arguments.DASHES,
+        "Compare program, state and console, and show what applying would do.",
+        codes=CODES,
+        example="""
+            opsconsole plan --out reviewed.plan
+            opsconsole apply reviewed.plan
+        """,
     )
     arguments.option(
         parser, "out", metavar="FILE", type=Path, help="save the plan, to apply exactly it"

@@ -42,7 +42,7 @@ def workspace(
     limit = args.parallelism
     if limit is not None:
         if limit < 1:
-            raise UserError("-parallelism must be 1 or more.")
+            raise UserError("--parallelism must be 1 or more.")
         found.make = lambda settings: _limited(settings, limit)
     return found
 

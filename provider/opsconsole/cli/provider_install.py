@@ -14,18 +14,20 @@ from typing import Any
 
 from opsconsole import __version__
 from opsconsole.address import SOURCE
+from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.cli.mirror import CONFIGURATION, configuration, install
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add `provider install` to the parser of `opsconsole`."""
-    provider = subparsers.add_parser("provider", help="install the Terraform provider")
-    actions = provider.add_subparsers(dest="action", metavar="ACTION", required=True)
-    parser = actions.add_parser(
+    example = "opsconsole provider install && terraform init"
+    verbs = add_verbs(subparsers, "provider", "Install the Terraform provider.", example=example)
+    parser = add_command(
+        verbs,
         "install",
-        help="put the provider where `terraform init` finds it, without a registry",
-        description="Puts a launcher of the provider where `terraform init`, `tofu init` and "
-        "`cdktf get` find it without a registry. May be repeated; versions stand side by side.",
+        "Put a launcher of the provider where `terraform init`, `tofu init` and `cdktf get` find "
+        "it without a registry. May be repeated; versions are kept side by side.",
+        example=example,
     )
     parser.add_argument(
         "--plugin-dir",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.command_line import add_command
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import program_of
 from opsconsole.state.opening import read_state
@@ -15,11 +16,11 @@ from opsconsole.state.opening import read_state
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "show",
-        help="show a saved plan, or the state",
-        description="Show a saved plan, or without one what the state holds.",
-        epilog=arguments.DASHES,
+        "Show a saved plan, or without one what the state holds.",
+        example="opsconsole show reviewed.plan",
     )
     parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
     arguments.flag(parser, "json", "print Terraform's JSON format")

@@ -1,4 +1,4 @@
-"""`opsconsole state list|show|rm|fold`: what state holds, and how it is mended by hand."""
+"""`opsconsole state`: what state holds, and how it is mended by hand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.runs import settle_all
+from opsconsole.reports.wording import plural
 from opsconsole.state.addresses import Address
+from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state, read_state
 from opsconsole.state.writer import StateSession
@@ -22,31 +27,61 @@ from opsconsole.state.writer import StateSession
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    verbs = add_verbs(
+        subparsers,
         "state",
-        help="list, show, forget, or fold in what a crash left",
-        description="Look at the state, and mend it by hand.",
+        "Look at the state, and mend it by hand. The console is never touched.",
+        example="opsconsole state mv opsconsole_host.web opsconsole_host.gate",
     )
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
-    listing = verbs.add_parser("list", help="print the addresses in state")
-    showing = verbs.add_parser("show", help="print what state holds of one instance")
-    removing = verbs.add_parser("rm", help="forget instances; the console keeps them")
-    folding = verbs.add_parser(
-        "fold", help="take in what an interrupted run left, so that Terraform may go on"
-    )
-    listing.add_argument("addresses", metavar="ADDRESS", nargs="*", help="only these")
-    showing.add_argument("address", metavar="ADDRESS")
-    removing.add_argument("addresses", metavar="ADDRESS", nargs="+")
-    arguments.flag(removing, "dry-run", "only say what would be forgotten")
-    arguments.flag(showing, "no-color", "print without colour")
-    arguments.flag(folding, "no-color", "print without colour")
-    arguments.option(folding, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
-    arguments.add_variables(folding)
-    for verb, run in ((listing, _list), (showing, _show), (removing, _remove), (folding, _fold)):
+    for name, run, meaning, example in _VERBS:
+        verb = add_command(verbs, name, meaning, example=f"opsconsole state {name}{example}")
+        if name in _OPERANDS:
+            _OPERANDS[name](verb)
+        if name in ("show", "fold"):
+            arguments.flag(verb, "no-color", "print without colour")
         arguments.add_place(verb)
-        if verb in (removing, folding):
+        if name not in ("list", "show", "pull"):
             arguments.add_locking(verb)
         verb.set_defaults(run=run)
+
+
+def _listing(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("addresses", metavar="ADDRESS", nargs="*", help="only these")
+
+
+def _showing(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("address", metavar="ADDRESS", help="one instance")
+
+
+def _removing(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("addresses", metavar="ADDRESS", nargs="+", help="instances, or resources")
+    arguments.flag(verb, "dry-run", "only say what would be forgotten")
+
+
+def _moving(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("source", metavar="SOURCE", help="an instance, or a resource")
+    verb.add_argument("target", metavar="TARGET", help="its new address")
+    arguments.flag(verb, "dry-run", "only say what would move")
+
+
+def _pushing(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("file", metavar="FILE", help="a state file; - is stdin")
+    arguments.flag(verb, "force", "write it whatever its lineage and serial")
+
+
+def _folding(verb: argparse.ArgumentParser) -> None:
+    arguments.option(verb, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+    arguments.add_variables(verb)
+
+
+_OPERANDS = {
+    "list": _listing,
+    "show": _showing,
+    "mv": _moving,
+    "rm": _removing,
+    "push": _pushing,
+    "fold": _folding,
+}
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -86,9 +121,85 @@ def _remove(args: argparse.Namespace) -> int:
             asyncio.run(session.checkpoint())
             session.resolve(call.id for call in session.unresolved if call.address in done)
     verb = "Would remove" if args.dry_run else "Removed"
-    noun = "instance" if len(found) == 1 else "instances"
-    sys.stdout.write(f"{verb} {len(found)} resource {noun}. The console was not touched.\n")
+    count = plural(len(found), "resource instance")
+    sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
     return 0
+
+
+def _move(args: argparse.Namespace) -> int:
+    with open_state(opening.state_backend(args, "state mv")) as session:
+        planning.tell_folded(session)
+        pairs = _pairs(session.state, args.source, Address.parse(args.target))
+        for old, new in pairs:
+            if not args.dry_run:
+                session.state.move(old, new)
+                session.record()
+        asyncio.run(session.checkpoint())
+    word = "Would move" if args.dry_run else "Move"
+    sys.stdout.writelines(f'{word} "{old}" to "{new}"\n' for old, new in pairs)
+    if not args.dry_run:
+        sys.stdout.write(f"Successfully moved {len(pairs)} object(s).\n")
+    return 0
+
+
+def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Address]]:
+    """Return old and new addresses: of one instance, or of all instances of a resource."""
+    found = named(state, [source])
+    if Address.parse(source).type != target.type:
+        raise UserError(
+            f"{source} and {target} are of different types.", "An object keeps its type."
+        )
+    if len(found) == 1 and (found[0].key is None or str(found[0]) == source):
+        return [(found[0], target)]
+    if target.key is not None:
+        raise UserError(
+            f"{source} names {plural(len(found), 'instance')}, and {target} is one.",
+            "Name a resource.",
+        )
+    return [(old, replace(target, key=old.key)) for old in found]
+
+
+def _pull(args: argparse.Namespace) -> int:
+    state = read_state(opening.state_backend(args, "state pull"))
+    if not state.empty or state.serial:
+        sys.stdout.write(state.to_bytes().decode())
+    return 0
+
+
+def _push(args: argparse.Namespace) -> int:
+    """Replace the state by a file: a later one of the same lineage, or forced."""
+    try:
+        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+    except OSError as error:
+        raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
+    pushed = State.parse(data, args.file)
+    backend = opening.state_backend(args, "state push")
+    with open_state(backend) as session:
+        held = session.state
+        if not args.force:
+            _check_succession(held, pushed)
+        if held.serial or not held.empty:
+            backend.back_up()
+        backend.write(pushed.snapshot().pieces(), SnapshotMeta(pushed.lineage, pushed.serial))
+    return 0
+
+
+def _check_succession(held: State, pushed: State) -> None:
+    remedy = "Nothing was changed. --force writes it all the same."
+    if held.empty and not held.serial:
+        return
+    if held.lineage != pushed.lineage:
+        raise UserError(
+            f"The lineage of the pushed state, {pushed.lineage}, is not {held.lineage}.", remedy
+        )
+    if pushed.serial < held.serial or (
+        pushed.serial == held.serial and pushed.digest() != held.digest()
+    ):
+        raise UserError(
+            f"The state that is there has serial {held.serial}, the pushed one {pushed.serial}: "
+            "it would replace a newer one.",
+            remedy,
+        )
 
 
 def _fold(args: argparse.Namespace) -> int:
@@ -155,3 +266,24 @@ def _is_named(address: Address, text: str) -> bool:
         return whole == text or whole.startswith((f"{text}.", f"{text}[")) or str(address) == text
     parsed = Address.parse(text)
     return parsed in (address, address.resource)
+
+
+_VERBS = (
+    ("list", _list, "Print the addresses in state.", ""),
+    ("show", _show, "Print what state holds of one instance.", " opsconsole_host.web"),
+    (
+        "mv",
+        _move,
+        "Give an instance, or all instances of a resource, another address.",
+        " opsconsole_host.web opsconsole_host.gate",
+    ),
+    ("rm", _remove, "Forget instances; the console keeps them.", " opsconsole_agent.old"),
+    ("pull", _pull, "Print the whole state.", " > backup.tfstate"),
+    (
+        "push",
+        _push,
+        "Replace the state by a file of the same lineage and a serial that is not older.",
+        " backup.tfstate",
+    ),
+    ("fold", _fold, "Take in what an interrupted run left, so that Terraform may go on.", ""),
+)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, opening
+from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, data_directory, workspace_of
@@ -23,21 +24,23 @@ _ANY = "any"
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser of `opsconsole`."""
-    parser = subparsers.add_parser(
+    verbs = add_verbs(
+        subparsers,
         "workspace",
-        help="list, show, make, select or delete workspaces",
-        description="Workspaces are Terraform's: each has a state of its own in one backend.",
-        epilog=arguments.DASHES,
+        "Workspaces are Terraform's: each has a state of its own in one backend.",
+        example="opsconsole workspace new staging",
     )
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
     for name, run, meaning in (
-        ("list", _list, "print all workspaces; * marks the selected one"),
-        ("show", _show, "print the selected workspace"),
-        ("new", _new, "make a workspace and select it"),
-        ("select", _select, "select a workspace"),
-        ("delete", _delete, "delete a workspace whose state is empty"),
+        ("list", _list, "Print all workspaces; * marks the selected one."),
+        ("show", _show, "Print the selected workspace."),
+        ("new", _new, "Make a workspace and select it."),
+        ("select", _select, "Select a workspace."),
+        ("delete", _delete, "Delete a workspace whose state is empty."),
     ):
-        verb = verbs.add_parser(name, help=meaning)
+        example = f"opsconsole workspace {name}"
+        if name in ("new", "select", "delete"):
+            example += " staging"
+        verb = add_command(verbs, name, meaning, example=example)
         if name in ("new", "select", "delete"):
             verb.add_argument("name", metavar="NAME")
         if name == "delete":
@@ -96,7 +99,7 @@ def _delete(args: argparse.Namespace) -> int:
     if not state.empty and not args.force:
         raise UserError(
             f'The workspace "{name}" holds {len(state)} objects.',
-            "Destroy them first; -force forgets them, and the console keeps them.",
+            "Destroy them first; --force forgets them, and the console keeps them.",
         )
     if isinstance(backend, StorageBackend):
         backend.open()

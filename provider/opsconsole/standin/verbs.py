@@ -96,9 +96,12 @@ VERBS: Mapping[str, Verb] = {
     ),
     "validate": Verb(
         "check whether the program is valid",
-        "opsconsole.standin.validating:run",
-        flags={**_flags("own", on_off="json"), **_NO_COLOUR, **_TESTS}
-        | _flags("ignore", on_off="no-tests"),
+        command=("validate",),
+        flags={
+            **_flags("pass", on_off="json no-color"),
+            **_TESTS,
+            **_flags("ignore", on_off="no-tests"),
+        },
         needs_backend=False,
     ),
     "plan": Verb(
@@ -159,15 +162,15 @@ VERBS: Mapping[str, Verb] = {
     ),
     "state mv": Verb(
         "give instances another address",
-        "opsconsole.standin.state_verbs:move",
-        flags={**_EDITING_SELF, **_flags("own", on_off="dry-run")},
+        command=("state", "mv"),
+        flags={**_EDITING, **_NO_COLOUR, **_flags("pass", on_off="dry-run")},
         operands=(2, 2),
     ),
-    "state pull": Verb("print the state", "opsconsole.standin.state_verbs:pull", flags=_REMOTE),
+    "state pull": Verb("print the state", command=("state", "pull"), flags=_REMOTE),
     "state push": Verb(
         "replace the state by a file",
-        "opsconsole.standin.state_verbs:push",
-        flags={**_EDITING_SELF, **_flags("own", on_off="force")},
+        command=("state", "push"),
+        flags={**_EDITING, **_NO_COLOUR, **_flags("pass", on_off="force")},
         operands=(1, 1),
     ),
     **{

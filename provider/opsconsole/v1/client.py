@@ -185,6 +185,19 @@ class Client:
             elif not was_answered or not self._is_worth_waiting(failed, asked or 0.0):
                 raise failed
 
+    async def ask(self, operation: Operation) -> Reply:
+        """Send one request without ids or a body, once, and return its answer as it is.
+
+        Raises:
+            ConsoleError: no whole answer came.
+        """
+        turn = Turn(self._shared_limiter().large_answers)
+        try:
+            url = self._settings.base_url + operation.path_of(())
+            return await self._exchange(operation, url, "", None, turn)
+        finally:
+            turn.end()
+
     async def _wait_to_repeat(
         self,
         operation: Operation,

@@ -1,0 +1,54 @@
+"""`opsconsole completion SHELL`: a script that completes commands, options and their values."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli.command_line import add_command
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = add_command(
+        subparsers,
+        "completion",
+        "Print a script that completes commands and options in a shell. Print it again after an "
+        "upgrade.",
+        example="""
+            opsconsole completion bash > ~/.local/share/bash-completion/completions/opsconsole
+            opsconsole completion zsh > ~/.zfunc/_opsconsole
+            opsconsole completion fish > ~/.config/fish/completions/opsconsole.fish
+        """,
+    )
+    parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script; return the exit code."""
+    import shtab
+
+    from opsconsole.cli.main import build_parser
+
+    parser = build_parser(None, every=True)
+    for action in _actions(parser):
+        if action.type is Path:
+            folder = "DIR" in str(action.metavar)
+            vars(action)["complete"] = shtab.DIRECTORY if folder else shtab.FILE
+    sys.stdout.write(shtab.complete(parser, shell=args.shell) + "\n")
+    return 0
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of the parsers of its verbs."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                yield from _actions(verb)

@@ -1,0 +1,232 @@
+"""`opsconsole doctor`: what would fail a run: this machine, the settings, the console."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from opsconsole import __version__
+from opsconsole.cli import arguments, mirror, planning, provider_install, settings
+from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
+from opsconsole.language.synthesis import find_node
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.literals import printable
+from opsconsole.reports.wrapping import wrapped
+from opsconsole.terraform_binary import real_terraform
+from opsconsole.v1.answers import Reply
+from opsconsole.v1.operations import SEARCH_SPECIALTIES
+from opsconsole.v1.settings import Settings
+
+OK: Final = "ok"
+NOTE: Final = "note"
+WRONG: Final = "wrong"
+_SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
+_CLOCK = 60
+"""Seconds by which the clocks may differ: locks and certificates are judged by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found.
+
+    Attributes:
+        check: What was looked at.
+        status: `ok`, `note` (a run may go well all the same) or `wrong`.
+        found: What is there, in a line.
+        remedy: What to do about it, where it is not `ok`.
+    """
+
+    check: str
+    status: str
+    found: str
+    remedy: str = ""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = add_command(
+        subparsers,
+        "doctor",
+        "Check versions, Node.js, Terraform and its provider mirror, the settings, and by one "
+        f"read ({SEARCH_SPECIALTIES}) the console, the key and the clock. Nothing is changed.",
+        codes={**USUAL, 0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
+        example="opsconsole doctor",
+    )
+    arguments.flag(parser, "json", "print JSON")
+    arguments.flag(parser, "no-color", "print without colour")
+    settings.add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make all checks and print what they found; return the exit code."""
+    found = []
+    pen = Pen(planning.coloured(args))
+    for item in _findings(args):
+        found.append(item)
+        if not args.json:
+            sys.stdout.write(_lines(item, pen))
+            sys.stdout.flush()
+    wrong = sum(item.status == WRONG for item in found)
+    if args.json:
+        sys.stdout.write(json.dumps([asdict(item) for item in found], indent=2) + "\n")
+    else:
+        sys.stdout.write(f"\n{_verdict(found, wrong)}\n")
+    return FAILED if wrong else 0
+
+
+def _verdict(found: Sequence[Finding], wrong: int) -> str:
+    if wrong:
+        return f"{wrong} of {len(found)} checks found something wrong."
+    notes = sum(item.status == NOTE for item in found)
+    return f"Nothing is wrong.{f' Notes: {notes}.' if notes else ''}"
+
+
+def _lines(item: Finding, pen: Pen) -> str:
+    sign, colour = _SIGNS[item.status]
+    text = f"{pen.paint(sign, colour)} {item.check:<16} {printable(item.found)}\n"
+    width = max(40, (planning.columns() or 100) - 19)
+    for line in wrapped(printable(item.remedy), width) if item.remedy else ():
+        text += f"{' ' * 19}{pen.paint(line, 'dim')}\n"
+    return text
+
+
+def _findings(args: argparse.Namespace) -> Iterator[Finding]:
+    yield Finding("opsconsole", OK, f"{__version__}, Python {platform.python_version()}")
+    yield _node()
+    terraform = real_terraform(os.environ)
+    yield _terraform(terraform)
+    yield _mirror(needed=terraform is not None)
+    try:
+        found, origin = settings.settings_of(args)
+    except Stopped:
+        raise
+    except OpsconsoleError as problem:
+        yield Finding("settings", WRONG, problem.message, problem.remedy)
+        yield Finding("console", NOTE, "not asked, as the settings are wrong")
+        return
+    yield Finding("settings", OK, f"{found.base_url}, from {origin}")
+    yield from _console(found)
+
+
+def _node() -> Finding:
+    wanted = [name for name in ("cdktf", "cdktn") if importlib.util.find_spec(name)]
+    try:
+        path, major = find_node()
+    except OpsconsoleError as problem:
+        if wanted:
+            return Finding("Node.js", WRONG, problem.message, problem.remedy)
+        return Finding("Node.js", NOTE, "none", "Only apps of cdktf and cdktn need it.")
+    return Finding("Node.js", OK, f"{major}, {path}")
+
+
+def _terraform(path: str | None) -> Finding:
+    if path is None:
+        return Finding(
+            "Terraform", NOTE, "none", "The native engine (`opsconsole plan`) needs none."
+        )
+    try:
+        seen = subprocess.run(
+            [path, "version", "-json"], capture_output=True, text=True, timeout=30, check=True
+        )
+        version = json.loads(seen.stdout)["terraform_version"]
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
+        return Finding("Terraform", WRONG, f"{path} does not tell its version", "Run it by hand.")
+    return Finding("Terraform", OK, f"{version}, {path}")
+
+
+def _mirror(*, needed: bool) -> Finding:
+    folders = provider_install.implied_folders(os.environ)
+    configured = provider_install.settings_file(os.environ)
+    launchers = [
+        launcher
+        for folder in folders
+        for launcher in mirror.launchers(folder)
+        if launcher.is_file()
+    ]
+    if launchers and configured is None:
+        return Finding("provider mirror", OK, str(launchers[0].parents[5]))
+    if configured is not None:
+        return Finding(
+            "provider mirror",
+            NOTE,
+            f"{configured} says where Terraform looks",
+            "`opsconsole provider install --plugin-dir DIR` puts the provider there.",
+        )
+    return Finding(
+        "provider mirror",
+        NOTE if needed else OK,
+        f"no provider {__version__} where Terraform looks",
+        "Run `opsconsole provider install`." if needed else "",
+    )
+
+
+def _console(found: Settings) -> Iterator[Finding]:
+    try:
+        reply = asyncio.run(_asked(found))
+    except ConsoleError as problem:
+        yield Finding("console", WRONG, problem.message, problem.remedy)
+        return
+    yield Finding("console", OK, f"answers with status {reply.status}")
+    yield _key(reply)
+    yield _clock(reply)
+
+
+async def _asked(found: Settings) -> Reply:
+    """Search once, as a key without any right to write may do, and return the answer."""
+    from opsconsole.v1.client import Client
+
+    client = Client(found, read_only=True)
+    try:
+        return await client.ask(SEARCH_SPECIALTIES)
+    finally:
+        await client.aclose()
+
+
+def _key(reply: Reply) -> Finding:
+    name = "key"
+    if 200 <= reply.status < 300:
+        return Finding(name, OK, "accepted")
+    if reply.status == 401:
+        return Finding(
+            name,
+            WRONG,
+            "refused: it is not valid, revoked or expired",
+            "Keys are minted in the console's API Keys settings.",
+        )
+    if reply.status == 403:
+        return Finding(name, NOTE, "accepted, but it may not search specialties")
+    if reply.status == 404:
+        return Finding(
+            name, WRONG, "not judged: there is no v1 API at this address", "Check base_url."
+        )
+    return Finding(name, WRONG, f"not judged: status {reply.status}", "Try again later.")
+
+
+def _clock(reply: Reply) -> Finding:
+    try:
+        there = parsedate_to_datetime(reply.headers["date"])
+        ahead = round((datetime.now(UTC) - there).total_seconds())
+    except (LookupError, ValueError, TypeError):
+        return Finding("clock", NOTE, "the console's answer has no date to compare with")
+    if abs(ahead) <= _CLOCK:
+        return Finding("clock", OK, "agrees with the console's")
+    word = "ahead of" if ahead > 0 else "behind"
+    return Finding(
+        "clock",
+        WRONG,
+        f"{abs(ahead):,} seconds {word} the console's",
+        "Set this machine's clock; drift that is accepted until a date depends on it too.",
+    )

@@ -1,0 +1,146 @@
+"""`opsconsole validate`: what is wrong with a program, told without state and without a console."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
+from opsconsole.errors import OpsconsoleError, Stopped
+from opsconsole.language.block_reading import definition_of
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.graph import build_graph
+from opsconsole.language.model import Block, Program
+from opsconsole.lifecycle.validation import validate
+from opsconsole.v1.settings import ENVIRONMENT, Settings
+from opsconsole.values import UNKNOWN, holds_unknown
+
+_FORMAT = "1.0"
+_STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate"}
+"""Settings that the environment of a check may lack; they are never sent."""
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = add_command(
+        subparsers,
+        "validate",
+        "Check the program, its provider settings and the bounds of its values. Nothing is sent, "
+        "no state is read, and variables need no values.",
+        codes={**USUAL, 0: "valid; there may be warnings", FAILED: "not valid"},
+        example="opsconsole validate --json",
+    )
+    arguments.flag(parser, "json", "print Terraform's JSON format")
+    arguments.flag(parser, "no-color", "print without colour")
+    group = parser.add_argument_group("program")
+    arguments.option(group, "stack", metavar="NAME", help="the stack, where the app has several")
+    arguments.option(group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the program; return the exit code."""
+    found = list(_problems(args))
+    if args.json:
+        sys.stdout.write(json.dumps(_document(found), indent=2) + "\n")
+    else:
+        planning.show_diagnostics(args, found)
+        if not has_error(found):
+            remark = ", with the warnings above" if found else ""
+            sys.stdout.write(f"Success! The configuration is valid{remark}.\n")
+    return FAILED if has_error(found) else 0
+
+
+def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
+    try:
+        program = opening.open_program(args)
+        build_graph(program)
+    except Stopped:
+        raise
+    except OpsconsoleError as problem:
+        yield _told(problem)
+        return
+    for path, text in program.warnings:
+        yield warning(text, f"construct {path}")
+    variables = {name: _example(program, name) for name in program.variables}
+    open_values = UNKNOWN in variables.values()
+    evaluator = Evaluator(program, variables, lambda address: None)
+    for block in program.blocks.values():
+        try:
+            instances = list(evaluator.instances(block).values())
+        except OpsconsoleError as problem:
+            # An unknown variable may be all that is wrong with a count.
+            if not open_values:
+                yield _told(problem)
+            continue
+        for instance in instances[:1]:
+            yield from _of_block(block, evaluator, instance)
+    for key in program.providers:
+        yield from _of_provider(key, evaluator)
+
+
+def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
+    """Check the settings of a provider block as far as they are known."""
+    try:
+        values = evaluator.provider_config(key).values
+        known = {name: None if holds_unknown(value) else value for name, value in values.items()}
+        environ = dict(os.environ)
+        cookie = known.get("session_cookie") or environ.get(ENVIRONMENT["session_cookie"])
+        for name, value in _STAND_INS.items():
+            if name != "api_key" or not cookie:
+                environ.setdefault(ENVIRONMENT[name], value)
+        Settings.from_values(known, environ)
+    except OpsconsoleError as problem:
+        told = _told(problem)
+        yield Diagnostic(told.severity, f"provider {key}: {told.summary}", told.detail)
+
+
+def _example(program: Program, name: str) -> Any:
+    variable = program.variables[name]
+    if not variable.optional:
+        return UNKNOWN
+    try:
+        return variable.constraint.apply(variable.default)
+    except EvaluationError:
+        return UNKNOWN
+
+
+def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Diagnostic]:
+    try:
+        values = evaluator.config(instance).values
+    except OpsconsoleError as problem:
+        yield _told(problem)
+        return
+    definition = definition_of(block)
+    if isinstance(definition, ResourceDefinition):
+        for item in validate(definition, values):
+            yield replace(item.about(block.address), summary=f"{block.title}: {item.summary}")
+
+
+def _told(problem: OpsconsoleError) -> Diagnostic:
+    return error(problem.message.removesuffix("."), problem.remedy)
+
+
+def _document(found: list[Diagnostic]) -> dict[str, Any]:
+    told = [
+        {"severity": item.severity.value, "summary": item.summary, "detail": item.detail}
+        for item in found
+    ]
+    errors = sum(item.severity is Severity.ERROR for item in found)
+    return {
+        "format_version": _FORMAT,
+        "valid": not errors,
+        "error_count": errors,
+        "warning_count": len(found) - errors,
+        "diagnostics": told,
+    }

@@ -1,0 +1,103 @@
+"""Help, the two spellings of an option, and the near names in usage errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from opsconsole.cli.command_line import Parser
+from opsconsole.cli.commands import COMMANDS
+from opsconsole.cli.main import build_parser, main
+
+
+def parsers(
+    parser: Parser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Parser]]:
+    yield words, parser
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            for name, verb in action.choices.items():
+                yield from parsers(verb, (*words, name))
+
+
+ALL = dict(parsers(build_parser(None, every=True)))
+LEAVES = [words for words, parser in ALL.items() if parser.get_default("run") is not None]
+
+
+def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 1
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_shows_exit_codes_and_an_example_of_the_verb(words: tuple[str, ...]) -> None:
+    shown = ALL[words].format_help()
+    assert shown.startswith(f"usage: opsconsole {' '.join(words)} [options]")
+    assert re.search(r"^exit codes:\n  0 ", shown, re.MULTILINE)
+    example = shown.partition("example:\n")[2].splitlines()[0].split()
+    assert tuple(example[: len(words) + 1]) == ("opsconsole", *words)
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_shows_every_option_with_two_dashes(words: tuple[str, ...]) -> None:
+    shown = ALL[words].format_help()
+    options = re.findall(r"^  (-[^ ,\n]*)", shown, re.MULTILINE)
+    assert [word for word in options if not word.startswith("--")] == ["-h"]
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_the_example_is_one_that_the_parser_takes(words: tuple[str, ...]) -> None:
+    lines = ALL[words].format_help().partition("example:\n")[2].partition("\n\n")[0]
+    for line in lines.splitlines():
+        command = re.split(r" (?:\||>|&&) ", line.strip())[0].split()
+        found = build_parser(command[1]).parse_args(command[1:])
+        assert found.command == command[1]
+
+
+def test_top_help_lists_every_command_in_its_group() -> None:
+    shown = build_parser(None).format_help()
+    for group in {item.group for item in COMMANDS.values()}:
+        listed = shown.partition(f"{group}:\n")[2].partition("\n\n")[0].split("\n")
+        names = [line.split()[0] for line in listed]
+        assert names == [name for name, item in COMMANDS.items() if item.group == group]
+
+
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
+    words = [f"{dashes}out=x", f"{dashes}max-destroy=5", f"{dashes}lock=false", f"{dashes}json"]
+    found = build_parser("plan").parse_args(["plan", *words])
+    assert (str(found.out), found.max_destroy, found.lock, found.json) == ("x", 5.0, False, True)
+    found = build_parser("provider").parse_args(["provider", "install", f"{dashes}plugin-dir=p"])
+    assert str(found.plugin_dir) == "p"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["plna"], 'Error: There is no command "plna". Did you mean "plan"?\n'),
+        (["state", "lst"], 'Error: There is no verb "lst". Did you mean "list"?\n'),
+        (["plan", "-targt=x"], 'Error: There is no option -targt. Did you mean "--target"?\n'),
+        (["plan", "--jsno"], 'Error: There is no option --jsno. Did you mean "--json"?\n'),
+        (["plan", "--zzzzz"], "Error: There is no option --zzzzz.\n"),
+        (["plan", "web"], 'Error: The word "web" is one too many.\n'),
+        (
+            ["graph", "--format", "dto"],
+            'Error: --format: "dto" is not one of its values. Did you mean "dot"?\n',
+        ),
+        (
+            ["plan", "--lock-timeout=30x"],
+            "Error: --lock-timeout: '30x' is no duration; write 30s, 2m or 1h30m\n",
+        ),
+    ],
+)
+def test_a_usage_error_names_what_is_near(
+    words: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = said(words, capsys)
+    assert shown.startswith(text)
+    verb = "" if words[0] == "plna" else f" {words[0]}"
+    assert shown == f"{text}`opsconsole{verb} --help` shows how it is used.\n"

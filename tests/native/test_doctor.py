@@ -1,0 +1,112 @@
+"""`opsconsole doctor` against consoles that are well, away, or closed to this key."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+
+def checks(native: Any, *words: str, expect: int = 0) -> dict[str, dict[str, str]]:
+    found = json.loads(native.run("doctor", "--json", *words, expect=expect).out)
+    return {item["check"]: item for item in found}
+
+
+def test_all_is_well_and_one_search_is_sent(native: Any) -> None:
+    native.console.reset_log()
+    found = checks(native)
+    assert {item["status"] for item in found.values()} <= {"ok", "note"}
+    assert [found[name]["status"] for name in ("settings", "console", "key", "clock")] == ["ok"] * 4
+    assert found["settings"]["found"].endswith("from the environment")
+    assert native.console.traffic()["total"] == 1
+    assert native.console.request_counts()["specialty_search"] == 1
+    shown = native.run("doctor").out
+    assert "✓ key              accepted\n" in shown
+    assert "\nNothing is wrong." in shown
+
+
+def test_a_key_that_is_refused(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCONSOLE_API_KEY", "svc_ak_another")
+    found = checks(native, expect=1)
+    assert found["console"]["status"] == "ok"
+    assert found["key"]["status"] == "wrong"
+    assert "revoked or expired" in found["key"]["found"]
+    assert "1 of 8 checks found something wrong." in native.run("doctor", expect=1).out
+
+
+def test_a_console_that_is_away(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCONSOLE_BASE_URL", "http://127.0.0.1:1")
+    found = checks(native, expect=1)
+    assert "cannot be reached" in found["console"]["found"]
+    assert "key" not in found
+
+
+def test_settings_that_are_wrong(native: Any) -> None:
+    native.settings["max_concurrency"] = 0
+    native.write({})
+    found = checks(native, expect=1)
+    assert found["settings"]["status"] == "wrong"
+    assert "max_concurrency" in found["settings"]["found"]
+    assert found["console"]["status"] == "note"
+
+
+@contextmanager
+def answering(status: int, headers: dict[str, str]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response_only(status)
+            for name, value in {**headers, "Content-Length": "0"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "check", "text", "code"),
+    [
+        (200, {"Date": "Mon, 01 Jan 2024 00:00:00 GMT"}, "clock", "ahead of the console's", 1),
+        (200, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, "clock", "behind the console's", 1),
+        (200, {"Date": "soon"}, "clock", "no date to compare", 0),
+        (403, {}, "key", "it may not search", 0),
+        (404, {}, "key", "no v1 API at this address", 1),
+        (500, {}, "key", "not judged: status 500", 1),
+    ],
+)
+def test_what_an_answer_says(
+    status: int,
+    headers: dict[str, str],
+    check: str,
+    text: str,
+    code: int,
+    native: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with answering(status, headers) as address:
+        monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
+        assert text in checks(native, expect=code)[check]["found"]
+
+
+def test_what_is_not_installed(native: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = checks(native)
+    assert (found["Terraform"]["status"], found["Terraform"]["found"]) == ("note", "none")
+    assert found["provider mirror"]["status"] == "ok"
+    native.run("provider", "install")
+    assert found["provider mirror"]["found"].startswith("no provider")
+    assert checks(native)["provider mirror"]["found"] == str(tmp_path / ".terraform.d/plugins")

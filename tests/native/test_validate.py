@@ -1,0 +1,83 @@
+"""`opsconsole validate`: program, settings and bounds, without a console, state or variables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def report(native: Any, expect: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(native.run("validate", "--json", expect=expect).out)
+    return found
+
+
+def test_a_valid_program_needs_no_setting_and_sends_nothing(
+    native: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPSCONSOLE_BASE_URL")
+    monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    native.console.reset_log()
+    native.write(HOST, variable={"open": {"type": "string"}})
+    assert native.run("validate").out == "Success! The configuration is valid.\n"
+    assert report(native, 0) == {
+        "format_version": "1.0",
+        "valid": True,
+        "error_count": 0,
+        "warning_count": 0,
+        "diagnostics": [],
+    }
+    assert native.console.traffic()["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"target_port": 70000}, "opsconsole_host.a: target_port cannot be 70000"),
+        ({"target_type": "shh"}, "opsconsole_host.a: target_type cannot be 'shh'"),
+        ({"nmae": "b"}, 'there is no argument "nmae"'),
+        ({"knowledge": "${var.nothing}"}, "nothing"),
+    ],
+)
+def test_what_is_wrong_with_a_resource(fields: dict[str, Any], text: str, native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
+    found = report(native, 1)
+    assert (found["valid"], found["error_count"]) == (False, 1)
+    said = found["diagnostics"][0]
+    assert text in f"{said['summary']} {said['detail']}"
+    assert text in native.run("validate", expect=1).err
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"base_url": "ftp://console"}, "base_url"),
+        ({"api_key": "${var.key}", "session_cookie": "no-equals"}, "session_cookie"),
+    ],
+)
+def test_what_is_wrong_with_the_settings(settings: dict[str, Any], text: str, native: Any) -> None:
+    native.settings.update(settings)
+    native.write(HOST, variable={"key": {"type": "string"}})
+    found = report(native, 1)["diagnostics"]
+    assert found[0]["summary"].startswith("provider opsconsole: ")
+    assert text in found[0]["summary"]
+
+
+def test_names_that_are_near_are_named(native: Any) -> None:
+    native.write({"opsconsole_hots": {"a": {"name": "a"}}})
+    assert 'Did you mean "opsconsole_host"?' in native.run("validate", expect=1).err
+    native.write({"opsconsole_host": {"a": {"name": "a", "knowlege": "x"}}})
+    assert 'Did you mean "knowledge"?' in native.run("validate", expect=1).err
+    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.b.id}"}}})
+    assert 'Did you mean "opsconsole_host.a"?' in native.run("validate", expect=1).err
+    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.a.nam}"}}})
+    assert 'Did you mean "name"?' in native.run("validate", expect=1).err
+
+
+def test_a_folder_without_a_program(native: Any) -> None:
+    found = report(native, 1)["diagnostics"]
+    assert found[0]["summary"].startswith("There is no program in")
