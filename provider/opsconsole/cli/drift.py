@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from opsconsole.cli.arguments import add_shard, add_variables, flag, option, seconds
 from opsconsole.cli.command_line import INTERRUPTED, add_command
+from opsconsole.cli.drift_check import accept, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
-from opsconsole.cli.drift_stacks import anchor, find_stacks
+from opsconsole.cli.drift_stacks import anchor
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
-from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
-from opsconsole.drift.check import CheckOptions, check
-from opsconsole.drift.report import DriftReport
+from opsconsole.drift.baseline import FILE_NAME
 from opsconsole.drift.unmanaged import COUNTED, KINDS
 from opsconsole.errors import UserError
-from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
 
@@ -57,6 +54,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     _add_program(parser)
     _add_check(parser)
+    _add_acceptance(parser)
     _add_output(parser)
     _add_watch(parser)
     parser.set_defaults(run=run)
@@ -121,6 +119,32 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_acceptance(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("accept")
+    option(
+        group,
+        "accept",
+        nargs="*",
+        metavar="ADDRESS",
+        help="write the drift of these addresses (all drift, if left out) into the baseline",
+    )
+    option(group, "reason", metavar="TEXT", help="why it is accepted; reports show it")
+    option(
+        group,
+        "until",
+        type=_day,
+        metavar="DATE",
+        help="the last day on which it is accepted, such as 2026-12-31 (UTC)",
+    )
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-12-31") from None
+
+
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     option(
@@ -160,16 +184,19 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: A state, program or baseline cannot be found or read, or a file not be written.
     """
+    check_acceptance(args)
     targets: list[Target] = args.format or ([] if args.watch else [Target("terminal")])
     check_targets(targets)
     if args.places[:1] == [Path("merge")]:
         return _merge(args.places[1:], args, targets)
     if args.watch:
-        from opsconsole.cli.drift_watch import watch
+        from opsconsole.cli.drift_watch import watch  # loads the exporter of metrics
 
         return watch(args, targets)
     with make_runner() as runner:
         report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
+    if args.accept is not None:
+        report = accept(args, report)
     write_all(report, targets, colour=has_colour(args), anchor=anchor(args))
     return judge(report).outcome.value
 
@@ -178,49 +205,13 @@ def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Ta
     from opsconsole.drift.merging import merged
     from opsconsole.reports.drift_reading import read_report
 
-    if args.watch or args.shard:
-        raise UserError("`drift merge` takes reports, and neither --watch nor --shard.")
+    if args.watch or args.shard or args.accept is not None:
+        raise UserError("`drift merge` takes reports, and no --watch, --shard or --accept.")
     if not files:
         raise UserError("`drift merge` names no report.", "Write opsconsole drift merge REPORT…")
     report = merged([read_report(file) for file in files])
     write_all(report, targets or [Target("terminal")], colour=has_colour(args), anchor="")
     return judge(report).outcome.value
-
-
-async def checked(
-    args: argparse.Namespace,
-    *,
-    run_app: bool = True,
-    on_stop: OnStop = lambda stop: None,
-) -> DriftReport:
-    """Find the states, check them once, and return the report.
-
-    Args:
-        on_stop: Takes what stops the check.
-
-    Raises:
-        UserError: as `run`.
-        Stopped: The check was stopped.
-    """
-    options = CheckOptions(
-        read_only=args.read_only,
-        min_coverage=args.min_coverage,
-        baseline=_baseline(args.baseline),
-        counted=args.count_unmanaged,
-        shard=args.shard,
-    )
-    found = find_stacks(args, run_app=run_app)
-    stacks = [item for item in found.stacks if args.shard is None or args.shard.takes(item.name)]
-    report = await check(stacks, options, os.environ, on_stop)
-    return replace(report, diagnostics=(*found.diagnostics, *report.diagnostics))
-
-
-def _baseline(path: Path | None) -> Baseline:
-    if path is None:
-        path = Path(FILE_NAME)
-        if not path.exists():
-            return Baseline()
-    return read_baseline(path)
 
 
 def _per_cent(text: str) -> float:

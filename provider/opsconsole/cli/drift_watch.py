@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from opsconsole.cli.drift import checked
+from opsconsole.cli.drift_check import checked
 from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_output import Target, headline, write_all
 from opsconsole.cli.drift_stacks import anchor

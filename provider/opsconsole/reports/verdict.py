@@ -77,6 +77,8 @@ def _judge(report: DriftReport) -> Verdict:
     """
     drifted = len(report.drifted)
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
+    accepted = sum(bool(finding.accepted) for finding in report.findings)
+    note = f" {accepted:,} accepted." if accepted else ""
     required = report.coverage_of(tuple(report.required) or None)
     if has_error(report.diagnostics):
         return Verdict(Outcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
@@ -84,9 +86,10 @@ def _judge(report: DriftReport) -> Verdict:
         text = f"{percent(required)} of what must be checked was seen; {seen}."
         return Verdict(Outcome.UNTOLD, "Could not tell", text)
     if drifted:
-        return Verdict(Outcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.")
+        return Verdict(Outcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}")
     checked = len(report.findings) - sum(map(_beside_state, report.findings))
-    return Verdict(Outcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.")
+    text = f"{plural(checked, 'resource')} in state checked.{note}"
+    return Verdict(Outcome.CLEAN, "No drift", text)
 
 
 def _beside_state(finding: Finding) -> bool:

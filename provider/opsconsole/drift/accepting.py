@@ -1,0 +1,152 @@
+"""Writing found drift into the baseline: which entries accept it, and adding them to the file.
+
+What is in the file already stays as it is, comments included.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from opsconsole.drift.baseline import VERSION, Baseline, Entry, fits, read_baseline
+from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.errors import UserError
+
+
+def chosen(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
+    """Return the drifted findings that addresses name: instances, resources, modules, patterns.
+
+    Without an address that is all drift.
+
+    Raises:
+        UserError: An address names no drift.
+    """
+    drifted = report.drifted
+    if not addresses:
+        return list(drifted)
+    found: dict[int, Finding] = {}
+    for address in addresses:
+        named = [item for item in drifted if _is_named(item.address, address)]
+        if not named:
+            known = ", ".join(sorted({item.address for item in drifted})[:20])
+            raise UserError(
+                f"{address} names no drift. Nothing was accepted.",
+                f"These drifted: {known}." if known else "No resource drifted.",
+            )
+        found.update((id(item), item) for item in named)
+    return list(found.values())
+
+
+def _is_named(address: str, wanted: str) -> bool:
+    return fits(wanted, address) or address.startswith((f"{wanted}[", f"{wanted}."))
+
+
+def entries_for(
+    findings: Iterable[Finding],
+    baseline: Baseline,
+    reason: str,
+    expires: date | None,
+    today: date,
+    *,
+    name_stacks: bool,
+) -> list[Entry]:
+    """Return entries that accept findings, each as narrow as the drift: by attribute, or bucket.
+
+    Args:
+        baseline: What is accepted already; that is not written again.
+        name_stacks: Whether the entries name the stack: addresses repeat where there are several.
+    """
+    valid = [item for item in baseline.entries if item.expires is None or item.expires >= today]
+    found = []
+    for finding in findings:
+        stack = finding.stack if name_stacks else ""
+        if finding.bucket is not Bucket.CHANGED:
+            bucket = finding.bucket.value
+            found.append(Entry(finding.address, reason, "", bucket, stack, expires))
+            continue
+        for difference in finding.differences:
+            if not any(item.accepts(finding, difference) for item in valid):
+                name = difference.attribute
+                found.append(Entry(finding.address, reason, name, "", stack, expires))
+    return list(dict.fromkeys(found))
+
+
+def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
+    """Add entries to the file of a baseline, which is made where there is none; return all of it.
+
+    Raises:
+        UserError: The file is no baseline, cannot be written, or its list is in a form to which
+            nothing can be added.
+    """
+    before = read_baseline(path).entries if path.exists() else ()
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        text = path.read_text("utf-8") if path.exists() else ""
+        draft.write_text(_added(path, text, entries), "utf-8")
+        if read_baseline(draft).entries != (*before, *entries):
+            raise _not_added(path, entries)
+        draft.replace(path)
+    except OSError as problem:
+        raise UserError(
+            f"The baseline {path} cannot be written: {problem.strerror or problem}."
+        ) from problem
+    finally:
+        draft.unlink(missing_ok=True)
+    return Baseline((*before, *entries), str(path))
+
+
+def _added(path: Path, text: str, entries: Sequence[Entry]) -> str:
+    """Return the text of a baseline with entries behind its last one."""
+    document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
+    if document is None:
+        return f"{text}version: {VERSION}\naccept:\n{_written(entries, 2)}"
+    accepted = next(node for key, node in document.value if key.value == "accept")
+    if not accepted.value:
+        start, end = accepted.start_mark.index, accepted.end_mark.index
+        return f"{text[:start].rstrip()}\n{_written(entries, 2)}{text[end:].lstrip(' ')}"
+    if accepted.flow_style:
+        raise _not_added(path, entries)
+    end = _last(accepted).end_mark.index
+    if text[end - 1] != "\n":
+        line = text.find("\n", end)
+        text, end = (f"{text}\n", len(text) + 1) if line < 0 else (text, line + 1)
+    return text[:end] + _written(entries, accepted.start_mark.column) + text[end:]
+
+
+def _last(node: yaml.Node) -> yaml.Node:
+    """Return the last scalar below a node."""
+    while node.value and not isinstance(node, yaml.ScalarNode):
+        last = node.value[-1]
+        node = last[1] if isinstance(node, yaml.MappingNode) else last
+    return node
+
+
+def _written(entries: Sequence[Entry], indent: int) -> str:
+    text = yaml.safe_dump(
+        [dict(_members(entry)) for entry in entries],
+        sort_keys=False,
+        allow_unicode=True,
+        width=10_000,
+    )
+    return textwrap.indent(text, " " * indent)
+
+
+def _members(entry: Entry) -> Iterator[tuple[str, Any]]:
+    for name in ("stack", "address", "attribute", "bucket", "reason", "expires"):
+        value = getattr(entry, name)
+        if value:
+            yield name, value
+
+
+def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:
+    return UserError(
+        f"Nothing can be added to the baseline {path} in its present form. Add this to its "
+        f"`accept` list:\n{_written(entries, 2)}",
+        "Or write `accept` as a list of one entry a line.",
+    )

@@ -1,0 +1,149 @@
+"""`opsconsole drift --accept`: what is written into the baseline, and what the report then says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from opsconsole.drift.accepting import add_entries
+from opsconsole.drift.baseline import FILE_NAME, Entry, read_baseline
+from opsconsole.errors import UserError
+
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs/schemas/drift-baseline-1.schema.json").read_text()
+)
+WEB, OTHER = "opsconsole_host.web[0]", "opsconsole_host.web[1]"
+LATER = (datetime.now(UTC) + timedelta(days=30)).date()
+
+
+@pytest.fixture
+def drifted(ground: Any, world: Callable[..., dict[str, Any]]) -> Any:
+    """The world with one host changed and another one gone."""
+    ground.apply(world())
+    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"], knowledge="by hand")
+    ground.console.delete("hosts", ground.id_of(OTHER))
+    return ground
+
+
+def entries(ground: Any) -> list[dict[str, Any]]:
+    document = yaml.safe_load((ground.folder / FILE_NAME).read_text())
+    jsonschema.validate(json.loads(json.dumps(document, default=str)), SCHEMA)
+    found: list[dict[str, Any]] = document["accept"]
+    return found
+
+
+def test_one_address_is_accepted_by_attribute(drifted: Any) -> None:
+    words = ["--reason", "until the audit", "--until", str(LATER)]
+    code, out, err = drifted.run("drift", "--accept", WEB, *words)
+    assert code == 2
+    assert err.startswith(f"Added 2 entries to {FILE_NAME}: drift of 1 resource is accepted.\n")
+    assert "1 accepted." in out
+    assert entries(drifted) == [
+        {
+            "address": WEB,
+            "attribute": name,
+            "reason": "until the audit",
+            "expires": LATER,
+        }
+        for name in ("tags", "knowledge")
+    ]
+    assert drifted.drift().of(WEB)["accepted"] == "until the audit"
+
+
+def test_all_drift_is_accepted_and_the_check_is_clean(drifted: Any) -> None:
+    code, out, _ = drifted.run("drift", "--accept", "--reason", "known")
+    assert code == 0
+    again, said, _ = drifted.run("drift")
+    assert again == 0
+    for text in (out, said):
+        assert "No drift." in text
+        assert " accepted." in text
+    written = entries(drifted)
+    assert {"address": OTHER, "bucket": "missing", "reason": "known"} in written
+    code, _, err = drifted.run("drift", "--accept", "--reason", "again")
+    assert (code, err.splitlines()[0]) == (0, "There is no drift to accept.")
+    assert entries(drifted) == written
+
+
+def test_a_new_difference_of_an_accepted_host_is_drift(drifted: Any) -> None:
+    drifted.run("drift", "--accept", "--reason", "known")
+    drifted.console.change("hosts", drifted.id_of(WEB), is_jump_host=True)
+    found = drifted.drift()
+    assert found.code == 2
+    assert found.of(WEB)["accepted"] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--accept"], "--accept needs a reason"),
+        (["--accept", "--reason", " "], "--accept needs a reason"),
+        (["--reason", "x"], "--reason and --until belong to --accept"),
+        (["--accept", "--reason", "x", "--until", "2020-01-01"], "--until 2020-01-01 has passed"),
+        (["--accept", "--reason", "x", "--watch", "5m"], "no --watch"),
+        (["merge", "--accept", "--reason", "x"], "no --watch, --shard or --accept"),
+    ],
+)
+def test_what_does_not_go_together(words: list[str], text: str, ground: Any) -> None:
+    code, _, err = ground.run("drift", *words)
+    assert (code, text in err) == (1, True), err
+    assert ground.console.traffic()["total"] == 0
+
+
+def test_an_address_that_did_not_drift_is_refused(drifted: Any) -> None:
+    code, _, err = drifted.run("drift", "--accept", "opsconsole_host.db", "--reason", "x")
+    assert code == 1
+    assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in err
+    assert WEB in err
+    assert not (drifted.folder / FILE_NAME).exists()
+
+
+NEW = (
+    Entry(WEB, "why: because", "tags", expires=date(2030, 1, 2)),
+    Entry("a.b", "x", "", "missing"),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# a note\n",
+        "version: 1\naccept: []\n",
+        "version: 1\naccept: []",
+        "accept: []\nversion: 1\n",
+        "version: 1\naccept:\n- address: a.c\n  reason: old # why\n",
+        "version: 1\naccept:\n- address: a.c\n  reason: old",
+        "version: 1\naccept:\n  - {address: a.c, reason: old}\n# the end\n",
+        "version: 1\naccept:\n    -   address: a.c\n        reason: |\n          1\n          2\n",
+        "accept:\n  - reason: >-\n      folded\n      text\n    address: a.c\n\nversion: 1\n",
+        'version: 1\naccept:\n  - address: a.c\n    reason: "über\n\n      two"\n',
+    ],
+)
+def test_entries_are_added_to_every_form_of_file(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "base.yml"
+    path.write_text(text, "utf-8")
+    before = read_baseline(path).entries
+    add_entries(path, NEW)
+    assert read_baseline(path).entries == (*before, *NEW)
+    for line in text.replace("[]", "").split("\n"):
+        assert line.strip() in path.read_text("utf-8")
+    assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
+
+
+def test_a_list_in_brackets_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "base.yml"
+    text = "version: 1\naccept: [{address: a.c, reason: old}]\n"
+    path.write_text(text)
+    with pytest.raises(UserError, match="Nothing can be added to the baseline") as told:
+        add_entries(path, NEW)
+    assert "reason: 'why: because'" in str(told.value)
+    assert path.read_text() == text
+    assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
