@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 
@@ -17,7 +18,7 @@ def parsers(
 ) -> Iterator[tuple[tuple[str, ...], Parser]]:
     yield words, parser
     for action in parser._actions:
-        if isinstance(action.choices, dict):
+        if isinstance(action, argparse._SubParsersAction):
             for name, verb in action.choices.items():
                 yield from parsers(verb, (*words, name))
 
