@@ -69,7 +69,8 @@ def test_each_stack_is_planned_by_one_of_the_shards(console: Emulator, capfd: An
         code, said = run(capfd, "--shard", f"{number}/3", "--html=plan-{stack}.html")
         assert code == 0, said
         own = [name for name in NAMES if f"Stack {name}:" in said]
-        assert f"Shard {number}/3: {len(own)} stacks, {len(own)} with changes, 0 that" in said
+        noun = "stack" if len(own) == 1 else "stacks"
+        assert f"Shard {number}/3: {len(own)} {noun}, {len(own)} with changes, 0 that" in said
         seen += own
     assert sorted(seen) == sorted(NAMES)
     assert all("opsconsole_host.h" in Path(f"plan-{name}.html").read_text() for name in NAMES)

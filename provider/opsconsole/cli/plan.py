@@ -18,6 +18,7 @@ from opsconsole.language.model import Program
 from opsconsole.language.sources import find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
+from opsconsole.reports.wording import plural
 from opsconsole.state.opening import open_state
 
 CHANGES = 2
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             codes[name] = _plan_of_share(args, output, name)
     count = Counter(codes.values())
     sys.stdout.write(
-        f"Shard {args.shard}: {len(codes)} stacks, {count[CHANGES]} with changes,"
+        f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
         f" {count[FAILED]} that could not be planned.\n"
     )
     if FAILED in codes.values():
@@ -90,13 +91,13 @@ def _check_share(args: argparse.Namespace) -> None:
     given = [name for name in ("stack", "dir", "state", "json") if getattr(args, name)]
     if given:
         raise UserError(
-            f"--shard plans the stacks of an app, and -{given[0]} is of one.", "Give one of them."
+            f"--shard plans the stacks of an app, and --{given[0]} is of one.", "Give one of them."
         )
     for name in _FILES:
         path = getattr(args, name)
         if path is not None and "{stack}" not in str(path):
             raise UserError(
-                f"-{name}={path} names one file for the plans of several stacks.",
+                f"--{name}={path} names one file for the plans of several stacks.",
                 "Write {stack} where the stack's name belongs.",
             )
 
