@@ -3,8 +3,13 @@
 from opsconsole_cdktf.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.blacklisted_command import BlacklistedCommand
+from opsconsole_cdktf.data_agent import DataAgent
 from opsconsole_cdktf.data_agent_plugins import DataAgentPlugins
+from opsconsole_cdktf.data_agents import DataAgents
 from opsconsole_cdktf.data_blacklisted_command import DataBlacklistedCommand
+from opsconsole_cdktf.data_blacklisted_commands import DataBlacklistedCommands
+from opsconsole_cdktf.data_host import DataHost
+from opsconsole_cdktf.data_hosts import DataHosts
 from opsconsole_cdktf.data_specialties import DataSpecialties
 from opsconsole_cdktf.data_specialty import DataSpecialty
 from opsconsole_cdktf.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
@@ -24,8 +29,13 @@ __all__ = [
     "AgentDeletionPolicy",
     "AgentPlugin",
     "BlacklistedCommand",
+    "DataAgent",
     "DataAgentPlugins",
+    "DataAgents",
     "DataBlacklistedCommand",
+    "DataBlacklistedCommands",
+    "DataHost",
+    "DataHosts",
     "DataSpecialties",
     "DataSpecialty",
     "Host",

@@ -3,8 +3,13 @@
 from opsconsole_cdktn.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktn.agent_plugin import AgentPlugin
 from opsconsole_cdktn.blacklisted_command import BlacklistedCommand
+from opsconsole_cdktn.data_agent import DataAgent
 from opsconsole_cdktn.data_agent_plugins import DataAgentPlugins
+from opsconsole_cdktn.data_agents import DataAgents
 from opsconsole_cdktn.data_blacklisted_command import DataBlacklistedCommand
+from opsconsole_cdktn.data_blacklisted_commands import DataBlacklistedCommands
+from opsconsole_cdktn.data_host import DataHost
+from opsconsole_cdktn.data_hosts import DataHosts
 from opsconsole_cdktn.data_specialties import DataSpecialties
 from opsconsole_cdktn.data_specialty import DataSpecialty
 from opsconsole_cdktn.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
@@ -24,8 +29,13 @@ __all__ = [
     "AgentDeletionPolicy",
     "AgentPlugin",
     "BlacklistedCommand",
+    "DataAgent",
     "DataAgentPlugins",
+    "DataAgents",
     "DataBlacklistedCommand",
+    "DataBlacklistedCommands",
+    "DataHost",
+    "DataHosts",
     "DataSpecialties",
     "DataSpecialty",
     "Host",

@@ -199,13 +199,21 @@ class ResourceDefinition(_Attributed):
 
 @dataclass(frozen=True)
 class DataSourceDefinition(_Attributed):
-    """One data source: `type_name` as in Terraform, `resource` the resource that it shows."""
+    """One data source.
+
+    Attributes:
+        type_name: Terraform's name.
+        resource: The name of the resource that it shows.
+        operation: The documented operation that it rests on, or empty.
+        endpoint: The extra endpoint that it needs, or that is used where it is named; or empty.
+    """
 
     name: str
     type_name: str
     description: str
     resource: str
     operation: str
+    endpoint: str = ""
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,15 @@ def _struct(module: Module, attribute: Attribute) -> list[str]:
     ]
 
 
-def _reference(module: Module, attribute: Attribute) -> list[str]:
-    doc = f'"""The tokens of one object of `{attribute.name}` of `{module.class_name}`."""'
-    outputs = (line for part in attribute.attributes for line in members.output("", part))
+def _reference(owner: str, attribute: Attribute) -> list[str]:
+    """Return the class of one object of a nested attribute, after those nested in it."""
+    name = struct_name(owner, attribute)
+    inner = [part for part in attribute.attributes if part.kind in members.NESTED]
+    doc = f'"""The tokens of one object of `{attribute.name}` of `{owner}`."""'
+    outputs = (line for part in attribute.attributes for line in members.output(name, part))
     return [
-        f"class {reference_name(module.class_name, attribute)}(objects.Fields):",
+        *(line for part in inner for line in _reference(name, part)),
+        f"class {reference_name(owner, attribute)}(objects.Fields):",
         *indented([doc, "", *outputs]),
         "",
         "",
@@ -189,7 +193,7 @@ def _module(module: Module) -> str:
     lines = [*lines, ""] if lines else [""]
     for attribute in module.nested:
         lines += _struct(module, attribute) if attribute.settable else []
-        lines += _reference(module, attribute)
+        lines += _reference(module.class_name, attribute)
     lines += _members(module)
     lines.append(f"class {module.class_name}({module.base}, {module.class_name}Attributes):")
     lines += indented(_docstring(module))
@@ -201,6 +205,8 @@ def _module(module: Module) -> str:
         lines += indented(_put(module, attribute)) if attribute.settable else []
     what = f"`{module.type_name}`" if module.type_name else "the provider"
     head = f'"""The construct of {what}: generated from the definitions, not edited."""'
+    if len(head) > WIDTH:
+        head = f'"""The construct of {what}: generated, not edited."""'
     body = "\n".join(lines)
     return "\n".join([head, "", *_imports(module, body)]) + body + "\n"
 

@@ -95,6 +95,14 @@ def _resource(root: Path, definition: ResourceDefinition) -> str:
     return _page(definition.type_name, construct, definition.description, sections)
 
 
+def _basis(definition: DataSourceDefinition) -> str:
+    named = f"`extra_endpoints` names as `{definition.endpoint}`"
+    if not definition.operation:
+        return f"It rests on the operation that {named}."
+    other = f", or on the operation that {named}" if definition.endpoint else ""
+    return f"It rests on `{definition.operation}`{other}."
+
+
 def _data_source(root: Path, definition: DataSourceDefinition) -> str:
     folder = f"data-sources/{definition.type_name}"
     settable = any(attribute.settable for attribute in definition)
@@ -106,7 +114,7 @@ def _data_source(root: Path, definition: DataSourceDefinition) -> str:
         "",
         *outputs(definition.attributes),
         "",
-        f"It rests on `{definition.operation}`.",
+        _basis(definition),
         "",
         *_notes(root, folder),
     ]

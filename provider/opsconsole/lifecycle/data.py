@@ -7,21 +7,29 @@ from typing import Any
 
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
-from opsconsole.errors import NotFound, Stopped
+from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import demand, shown
+from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty_search import candidates
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import explained, unsettled
 from opsconsole.resources import (
+    AGENT_DATA,
     AGENT_PLUGINS_DATA,
+    AGENTS_DATA,
     BLACKLISTED_COMMAND_DATA,
+    BLACKLISTED_COMMANDS_DATA,
+    HOST_DATA,
+    HOSTS_DATA,
     SPECIALTIES_DATA,
     SPECIALTY_DATA,
 )
-from opsconsole.v1.console import Listing
+from opsconsole.v1.console import Console, Listing
 from opsconsole.values import Attributes
+
+_Reader = Callable[[Session, Attributes], Awaitable[Outcome]]
 
 _SELECTORS = ("id", "key", "name")
 
@@ -102,11 +110,65 @@ async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
     return Outcome(values | {"tenant_wide": values["org_id"] is None})
 
 
-_READERS: Mapping[str, Callable[[Session, Attributes], Awaitable[Outcome]]] = {
+async def _host(session: Session, config: Attributes) -> Outcome:
+    if not is_readable(session):
+        return _nothing(
+            "Hosts cannot be read under these settings",
+            "Where the console has an operation that reads a host, name it in extra_endpoints as "
+            'host_get; host_read = "empty_update" reads one by an update without a field.',
+        )
+    return await _one(HOST_DATA, config["id"], look(session, config["id"]))
+
+
+async def _agent(session: Session, config: Attributes) -> Outcome:
+    return await _one(AGENT_DATA, config["id"], session.console.get_agent(config["id"]))
+
+
+async def _one(
+    definition: DataSourceDefinition, wanted: str, call: Awaitable[Mapping[str, Any]]
+) -> Outcome:
+    try:
+        answer = await call
+    except NotFound as problem:
+        return _nothing(
+            f"There is no {definition.resource} {wanted} that this key can see",
+            path=("id",),
+            cause=problem.cause,
+        )
+    return Outcome(definition.empty() | shown(definition, answer))
+
+
+def _listing_of(
+    definition: DataSourceDefinition, call: Callable[[Console], Awaitable[Listing]]
+) -> _Reader:
+    """Return the reader of a data source that is one list of an extra endpoint."""
+    entries = definition.attributes[0]
+
+    async def read(session: Session, _: Attributes) -> Outcome:
+        listing = await call(session.console)
+        found = [
+            {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
+            for entry in _ordered(listing)
+        ]
+        return _list(
+            entries.name.replace("_", " "), listing, shown((entries,), {entries.name: found})
+        )
+
+    return read
+
+
+_READERS: Mapping[str, _Reader] = {
     SPECIALTY_DATA.type_name: _specialty,
     SPECIALTIES_DATA.type_name: _specialties,
     AGENT_PLUGINS_DATA.type_name: _agent_plugins,
     BLACKLISTED_COMMAND_DATA.type_name: _blacklisted_command,
+    BLACKLISTED_COMMANDS_DATA.type_name: _listing_of(
+        BLACKLISTED_COMMANDS_DATA, Console.list_blacklists
+    ),
+    HOST_DATA.type_name: _host,
+    HOSTS_DATA.type_name: _listing_of(HOSTS_DATA, Console.list_hosts),
+    AGENT_DATA.type_name: _agent,
+    AGENTS_DATA.type_name: _listing_of(AGENTS_DATA, Console.list_agents),
 }
 
 
@@ -122,5 +184,7 @@ def _list(listed: str, listing: Listing, values: dict[str, Any]) -> Outcome:
     return Outcome(values | whole, diagnostics=told)
 
 
-def _nothing(summary: str, detail: str, path: Path = ()) -> Outcome:
-    return Outcome(None, diagnostics=(error(summary, detail, path),))
+def _nothing(
+    summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
+) -> Outcome:
+    return Outcome(None, diagnostics=(error(summary, detail, path, cause),))

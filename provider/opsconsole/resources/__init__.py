@@ -13,8 +13,13 @@ from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import AGENT_PLUGIN
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
 from opsconsole.resources.data_sources import (
+    AGENT_DATA,
     AGENT_PLUGINS_DATA,
+    AGENTS_DATA,
     BLACKLISTED_COMMAND_DATA,
+    BLACKLISTED_COMMANDS_DATA,
+    HOST_DATA,
+    HOSTS_DATA,
     SPECIALTIES_DATA,
     SPECIALTY_DATA,
 )
@@ -33,20 +38,30 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
     for definition in (
         SPECIALTY_DATA,
         SPECIALTIES_DATA,
+        HOST_DATA,
+        HOSTS_DATA,
+        AGENT_DATA,
+        AGENTS_DATA,
         AGENT_PLUGINS_DATA,
         BLACKLISTED_COMMAND_DATA,
+        BLACKLISTED_COMMANDS_DATA,
     )
 }
 """The data sources by Terraform type name."""
 
 __all__ = [
     "AGENT",
+    "AGENTS_DATA",
+    "AGENT_DATA",
     "AGENT_PLUGIN",
     "AGENT_PLUGINS_DATA",
     "BLACKLISTED_COMMAND",
+    "BLACKLISTED_COMMANDS_DATA",
     "BLACKLISTED_COMMAND_DATA",
     "DATA_SOURCES",
     "HOST",
+    "HOSTS_DATA",
+    "HOST_DATA",
     "PROVIDER",
     "RESOURCES",
     "SPECIALTIES_DATA",

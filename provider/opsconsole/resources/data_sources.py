@@ -1,19 +1,28 @@
-"""The definitions of the four data sources, drawn from those of the resources."""
+"""The definitions of the data sources, drawn from those of the resources."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, text
+from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
+from opsconsole.resources.host import HOST
 from opsconsole.resources.specialty import SPECIALTY
 
 _SELECTORS = ("id", "key", "name")
 
 
 def _shown(attribute: Attribute) -> Attribute:
-    return replace(attribute, required=False, optional=False, computed=True)
+    return replace(
+        attribute,
+        required=False,
+        optional=False,
+        computed=True,
+        attributes=tuple(map(_shown, attribute.attributes)),
+    )
 
 
 def _selecting(attribute: Attribute) -> Attribute:
@@ -88,17 +97,85 @@ AGENT_PLUGINS_DATA = DataSourceDefinition(
     ),
 )
 
+_AGENT_FIELDS = tuple(item for item in AGENT.answered if item.name != "plugin_ids")
+"""What an answer shows of an agent: its plugins are another list."""
+
+_ROW_FIELDS = tuple(
+    item for item in BLACKLISTED_COMMAND.attributes if item.name != "no_description"
+)
+
+
+def _by_id(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    return tuple(
+        replace(attribute, required=True, optional=False, computed=False)
+        if attribute.name == "id"
+        else _shown(attribute)
+        for attribute in attributes
+    )
+
+
 BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
     name="blacklisted_command",
     type_name="opsconsole_blacklisted_command",
     description="One blacklisted command.",
     resource="blacklisted_command",
     operation="GET /api/v1/blacklists/{id}",
-    attributes=tuple(
-        replace(attribute, required=True, optional=False, computed=False)
-        if attribute.name == "id"
-        else _shown(attribute)
-        for attribute in BLACKLISTED_COMMAND.attributes
-        if attribute.name != "no_description"
-    ),
+    attributes=_by_id(_ROW_FIELDS),
+)
+
+
+def _listed(
+    name: str, one: str, what: str, endpoint: str, fields: Iterable[Attribute]
+) -> DataSourceDefinition:
+    """Return the data source of a list that the document does not show."""
+    entries = Attribute(
+        name=name,
+        kind=Kind.OBJECT_LIST,
+        description=f"The {what}, ordered by id.",
+        computed=True,
+        attributes=tuple(map(_shown, fields)),
+    )
+    return DataSourceDefinition(
+        name=name,
+        type_name=f"opsconsole_{name}",
+        description=f"Every {one} that the console lists. The API document shows no such list: "
+        f"name the console's operation in `extra_endpoints` as `{endpoint}`.",
+        resource=one.replace(" ", "_"),
+        operation="",
+        endpoint=endpoint,
+        attributes=(entries, *_ABOUT_THE_LIST),
+    )
+
+
+HOST_DATA = DataSourceDefinition(
+    name="host",
+    type_name="opsconsole_host",
+    description="One host, such as a jump host that somebody else manages. It is read by "
+    "`host_get` where `extra_endpoints` names it, else by an empty update, which takes a key that "
+    "may write hosts.",
+    resource="host",
+    operation="POST /api/v1/hosts/{id}",
+    endpoint="host_get",
+    attributes=_by_id(HOST.answered),
+)
+
+AGENT_DATA = DataSourceDefinition(
+    name="agent",
+    type_name="opsconsole_agent",
+    description="One agent. The API document shows no operation that reads one: name the console's "
+    "in `extra_endpoints` as `agent_get`.",
+    resource="agent",
+    operation="",
+    endpoint="agent_get",
+    attributes=_by_id(_AGENT_FIELDS),
+)
+
+HOSTS_DATA = _listed("hosts", "host", "hosts", "host_list", HOST.answered)
+AGENTS_DATA = _listed("agents", "agent", "agents", "agent_list", _AGENT_FIELDS)
+BLACKLISTED_COMMANDS_DATA = _listed(
+    "blacklisted_commands",
+    "blacklisted command",
+    "blacklisted commands",
+    "blacklist_list",
+    _ROW_FIELDS,
 )
