@@ -246,8 +246,12 @@ def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{}", "there is no `app` command"),
-        ('{"app": ""}', "there is no `app` command"),
+        ("{}", "app is missing"),
+        ('{"app": ""}', "app: should be a command"),
+        ('{"app": 1}', "app: should be text, not"),
+        ('{"app": "true", "output": ["out"]}', "output: should be text"),
+        ('{"app": "true", "context": "no"}', "context: should be an object, not 'no'"),
+        ("[]", "the whole of it: should be an object"),
         ('{"app": ', r"cdktf\.json:1:"),
     ],
 )

@@ -15,9 +15,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import ValidationError
 
+from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.errors import Forbidden, Problem
 from opsconsole.reports import drift_json, drift_text, junit, prometheus
+from opsconsole.reports.drift_document import DriftDocument
 from opsconsole.reports.formats import FORMATS, PLAN_FORMATS
 from opsconsole.reports.verdict import Outcome, judge, percent
 
@@ -136,8 +140,9 @@ def test_json_follows_its_schema(report: DriftReport) -> None:
     assert len(found["findings"]) == len(report.findings)
     # What only a report of a shard has is checked with the shards.
     assert schema["properties"].keys() - {"shard"} == found.keys()
-    finding = schema["$defs"]["finding"]["properties"]
-    assert finding.keys() - {"undecided", "console"} == found["findings"][0].keys()
+    finding = schema["$defs"]["FindingDocument"]["properties"]
+    only_some = {"cause", "undecided", "console"}
+    assert finding.keys() - only_some == found["findings"][0].keys() - only_some
 
 
 @pytest.mark.parametrize(
@@ -158,6 +163,50 @@ def test_the_schema_refuses_what_is_wrong(
     spoil(found)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    with pytest.raises(ValidationError):
+        DriftDocument.model_validate(found)
+
+
+def test_json_is_read_as_typed_objects_and_back(report: DriftReport, tmp_path: Path) -> None:
+    written = drift_json.render(report)
+    found = DriftDocument.model_validate_json(written)
+    assert [item.bucket for item in found.findings] == [item.bucket for item in report.findings]
+    file = tmp_path / "report.json"
+    file.write_text(written)
+    assert drift_json.render(drift_json.read_report(file)) == written
+
+
+def test_members_of_a_later_minor_version_are_passed_over(report: DriftReport) -> None:
+    found = json.loads(drift_json.render(report))
+    found["format_version"] = "1.99"
+    found["findings"][0]["colour"] = "red"
+    assert DriftDocument.model_validate(found).findings[0].address == report.findings[0].address
+
+
+def test_names_that_are_no_text_are_written_escaped(report: DriftReport) -> None:
+    first, *rest = report.findings
+    odd = replace(report, findings=(replace(first, label="\ud800", stack="a\udcff"), *rest))
+    found = DriftDocument.model_validate_json(drift_json.render(odd))
+    assert (found.findings[0].label, found.findings[0].stack) == ("\\ud800", "a\\udcff")
+
+
+def test_what_the_console_answered_is_told_to_programs(report: DriftReport) -> None:
+    """A program need not look for a request id in a sentence."""
+    answer = Problem(403, "FORBIDDEN", "not allowed", "req_7", details={"scope": "org"})
+    cause = Forbidden(answer, "POST /api/v1/hosts/{id}").cause
+    first, *rest = report.findings
+    unseen = replace(first, bucket=Bucket.UNCHECKED, differences=(), cause=cause)
+    refused = error("1 host could not be checked", cause=cause).about(first.address)
+    both = replace(report, findings=(unseen, *rest), diagnostics=(refused,))
+    found = DriftDocument.model_validate_json(drift_json.render(both))
+    [told] = found.diagnostics
+    assert told.addresses == [first.address]
+    assert told.cause == found.findings[0].cause
+    assert told.cause is not None
+    assert (told.cause.kind, told.cause.status, told.cause.code) == ("forbidden", 403, "FORBIDDEN")
+    assert (told.cause.request_id, told.cause.details) == ("req_7", {"scope": "org"})
+    assert told.cause.operation == "POST /api/v1/hosts/{id}"
+    assert "request id req_7" in told.detail
 
 
 def test_junit_has_one_case_a_resource(report: DriftReport) -> None:

@@ -65,6 +65,17 @@ def test_nothing_heavy_is_imported_before_the_handshake() -> None:
     assert not set(heavy).intersection(shown.stdout.split())
 
 
+def test_pydantic_is_no_part_of_the_provider() -> None:
+    """It reads documents that people write; of values it would take time, and hold secrets."""
+    code = (
+        "import sys; import opsconsole.terraform.main, opsconsole.terraform.serving, "
+        "opsconsole.lifecycle.lifecycle; print(*sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "opsconsole.lifecycle.lifecycle" in shown.stdout.split()
+    assert "pydantic" not in shown.stdout.split()
+
+
 async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(
     start: Any, connect: Any
 ) -> None:

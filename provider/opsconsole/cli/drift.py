@@ -203,7 +203,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Target]) -> int:
     from opsconsole.drift.merging import merged
-    from opsconsole.reports.drift_reading import read_report
+    from opsconsole.reports.drift_json import read_report
 
     if args.watch or args.shard or args.accept is not None:
         raise UserError("`drift merge` takes reports, and no --watch, --shard or --accept.")

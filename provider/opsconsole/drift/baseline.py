@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
 import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
+from opsconsole.document_models import STRICT, Whole, schema_of, what_is_wrong
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 
@@ -19,35 +31,93 @@ FILE_NAME: Final = ".opsconsole-drift.yml"
 VERSION: Final = 1
 MAX_BYTES: Final = 2**20
 MAX_DEPTH: Final = 100
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
-_BUCKETS = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
-_REMEDY = (
-    "The file holds `version: 1` and a list `accept`. An entry holds `address` and `reason`, "
-    "and may hold `attribute`, `bucket`, `stack` and `expires` (YYYY-MM-DD)."
-)
+_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_BUCKETS: Final = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
+_REMEDY: Final = "docs/guides/drift.md shows what an entry holds, docs/schemas has its JSON Schema."
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry: what it accepts, why, and until when.
+def _drifted(value: str) -> str:
+    if value not in _BUCKETS:
+        raise ValueError(f"should be one of {', '.join(_BUCKETS)}")
+    return value
 
-    Attributes:
-        address: An address, or a pattern in which `*` stands for any text and `?` for one letter.
-        reason: Why the drift is accepted.
-        attribute: The attribute whose difference is accepted; `*` is any; empty: not only
-            differences are accepted.
-        bucket: The only bucket that is accepted; empty: any.
-        stack: The stack's name, or a pattern; empty: any.
-        expires: The last day on which the entry counts (UTC); None: it does not expire.
-    """
 
-    address: str
-    reason: str
-    attribute: str = ""
-    bucket: str = ""
-    stack: str = ""
-    expires: date | None = None
+def _day(value: Any) -> date:
+    """Return a day; YAML reads one without quotes as a date, and a moment as a datetime."""
+    if isinstance(value, str) and re.fullmatch(_DAY, value):
+        with suppress(ValueError):
+            value = date.fromisoformat(value)
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise ValueError("should be a date such as 2026-12-31")
+    return value
+
+
+def _version(value: int) -> int:
+    if value != VERSION:
+        raise ValueError(f"should be {VERSION}")
+    return value
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("should not be blank")
+    return value
+
+
+_Version = Annotated[
+    int, Whole, AfterValidator(_version), WithJsonSchema({"type": "integer", "const": VERSION})
+]
+_Text = Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "pattern": r"\S"})]
+_DriftBucket = Annotated[str, AfterValidator(_drifted), WithJsonSchema({"enum": [*_BUCKETS]})]
+_DAY_SCHEMA: Final = {"type": "string", "format": "date", "pattern": f"^{_DAY}$"}
+_Day = Annotated[date, BeforeValidator(_day), WithJsonSchema(_DAY_SCHEMA)]
+
+
+class Entry(BaseModel):
+    """One entry: what it accepts, why, and until when."""
+
+    model_config = ConfigDict(
+        **STRICT,
+        json_schema_extra={
+            "if": {"required": ["attribute"]},
+            "then": {"properties": {"bucket": {"const": Bucket.CHANGED.value}}},
+        },
+    )
+
+    address: Annotated[
+        _Text,
+        Field(
+            description="Address of a resource, or the id that the report shows for an unmanaged "
+            "one; `*` stands for any text, `?` for one letter, brackets for themselves."
+        ),
+    ]
+    reason: Annotated[_Text, Field(description="Why it is accepted; reports show it.")]
+    attribute: Annotated[
+        _Text,
+        Field(
+            description="Only a difference of this attribute is accepted; `*`: of any. Left out: "
+            "any drift of the resource."
+        ),
+    ] = ""
+    bucket: Annotated[
+        _DriftBucket, Field(description="Only this bucket is accepted. Left out: any.")
+    ] = ""
+    stack: Annotated[
+        _Text, Field(description="Only in this stack; `*` and `?` as in `address`.")
+    ] = ""
+    expires: Annotated[
+        _Day,
+        Field(
+            description="The last day, UTC, on which the entry counts, such as 2026-12-31. Left "
+            "out: it does not expire."
+        ),
+    ] = date.max
+
+    @model_validator(mode="after")
+    def _attributes_of_what_changed(self) -> Self:
+        if self.attribute and self.bucket not in ("", Bucket.CHANGED.value):
+            raise ValueError(f"an attribute goes with the bucket changed, not {self.bucket}")
+        return self
 
     def __str__(self) -> str:
         parts = [f"{self.stack}: {self.address}" if self.stack else self.address]
@@ -143,7 +213,7 @@ class _Judge:
 
 
 def _expired(entry: Entry, today: date) -> bool:
-    return entry.expires is not None and entry.expires < today
+    return entry.expires < today
 
 
 def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
@@ -152,6 +222,25 @@ def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
     if not named and not listed:
         return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
     return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
+
+
+class BaselineFile(BaseModel):
+    """What the file holds."""
+
+    model_config = STRICT
+    version: _Version
+    accept: Annotated[tuple[Entry, ...], Field(strict=False)]
+
+
+def baseline_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a baseline."""
+    return schema_of(
+        BaselineFile,
+        f"drift-baseline:{VERSION}",
+        f"Baseline of accepted drift of opsconsole, version {VERSION}",
+        f"What `{FILE_NAME}` holds: drift that is known and accepted for now. A check shows it and "
+        "does not count it; plan and apply never look here.",
+    )
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -177,17 +266,12 @@ def read_baseline(path: Path) -> Baseline:
     except (yaml.YAMLError, ValueError) as problem:
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
-    if document is None:
+    if document is None and not _holds_something(data):
         return Baseline(source=str(path))
-    if not isinstance(document, dict) or set(document) - {"version", "accept"}:
-        raise _wrong(path, "it holds something else than `version` and `accept`")
-    if document.get("version") != VERSION or isinstance(document["version"], bool):
-        raise _wrong(path, f"its `version` is not {VERSION}")
-    accept = document.get("accept")
-    if not isinstance(accept, list):
-        raise _wrong(path, "`accept` is no list")
-    entries = tuple(_entry(path, number, item) for number, item in enumerate(accept, 1))
-    return Baseline(entries, str(path))
+    try:
+        return Baseline(BaselineFile.model_validate(document).accept, str(path))
+    except ValidationError as problem:
+        raise _wrong(path, what_is_wrong(problem)) from None
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -226,37 +310,10 @@ def _depth_exceeds(data: bytes, limit: int) -> bool:
     return False
 
 
+def _holds_something(data: bytes) -> bool:
+    """Tell whether YAML holds more than comments; `null` is something, and no baseline."""
+    return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
+
+
 def _wrong(path: Path, why: str) -> UserError:
-    return UserError(f"The baseline {path} is not as it should be: {why}.", _REMEDY)
-
-
-def _entry(path: Path, number: int, item: Any) -> Entry:
-    where = f"entry {number}"
-    if not isinstance(item, dict):
-        raise _wrong(path, f"{where} is no mapping")
-    unknown = [str(name) for name in item if name not in _MEMBERS]
-    if unknown:
-        raise _wrong(path, f"{where} has no member {', '.join(unknown)}")
-    texts = {name: item.get(name, "") for name in _MEMBERS if name != "expires"}
-    for name, value in texts.items():
-        if not isinstance(value, str) or (name in item and not value.strip()):
-            raise _wrong(path, f"{name} of {where} is no text")
-    for name in ("address", "reason"):
-        if not texts[name]:
-            raise _wrong(path, f"{where} has no {name}")
-    if texts["bucket"] and texts["bucket"] not in _BUCKETS:
-        raise _wrong(path, f"bucket of {where} is none of {', '.join(_BUCKETS)}")
-    if texts["attribute"] and texts["bucket"] not in ("", Bucket.CHANGED.value):
-        raise _wrong(path, f"{where} names an attribute and the bucket {texts['bucket']}")
-    return Entry(**texts, expires=_day(path, where, item["expires"]) if "expires" in item else None)
-
-
-def _day(path: Path, where: str, value: Any) -> date | None:
-    if isinstance(value, str) and _DAY.fullmatch(value):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            value = None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    raise _wrong(path, f"expires of {where} is no date such as 2026-12-31")
+    return UserError(f"{path} is no baseline of accepted drift: {why}.", _REMEDY)

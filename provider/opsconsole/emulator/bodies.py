@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-Read = TypeVar("Read")
+from opsconsole.document_models import what_is_wrong
 
-_SHOWN = 60
+Read = TypeVar("Read")
 
 
 class BadBody(Exception):
@@ -34,16 +34,4 @@ def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
     try:
         return validate(value)
     except ValidationError as problem:
-        told = "; ".join(_told(item) for item in problem.errors(include_url=False))
-        raise BadBody(f"{what}: {told}") from None
-
-
-def _told(item: Any) -> str:
-    place = ".".join(map(str, item["loc"])) or "the whole of it"
-    if item["type"] == "extra_forbidden":
-        return f"{place} is not a member"
-    message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    expected = message[:1].lower() + message[1:]
-    held = repr(item["input"])
-    shown = held if len(held) <= _SHOWN else f"{held[:_SHOWN]}…"
-    return f"{place}: {expected}, not {shown}"
+        raise BadBody(f"{what}: {what_is_wrong(problem)}") from None

@@ -48,20 +48,17 @@ def read_app(path: Path) -> App:
     Raises:
         UserError: It cannot be read, or says nothing of an app.
     """
-    document = read_json(path)
-    command = document.get("app") if isinstance(document, dict) else None
-    if not isinstance(command, str) or not command.strip():
+    from opsconsole.language.app_file import app_file  # pydantic takes time to load
+
+    try:
+        found = app_file(read_json(path))
+    except ValueError as problem:
         raise UserError(
-            f"{path}: there is no `app` command.", 'Add one, such as "app": "python main.py".'
-        )
-    output = os.environ.get("CDKTF_OUTDIR") or document.get("output") or "cdktf.out"
-    context = document.get("context")
-    return App(
-        directory=path.parent,
-        command=command,
-        output=path.parent / str(output),
-        context=context if isinstance(context, dict) else {},
-    )
+            f"{path}: {problem}.",
+            'It names at least the command that synthesises, such as "app": "python main.py".',
+        ) from problem
+    output = os.environ.get("CDKTF_OUTDIR") or found.output or "cdktf.out"
+    return App(path.parent, found.app, path.parent / output, found.context)
 
 
 def synthesise(app: App) -> None:

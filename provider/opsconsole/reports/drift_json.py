@@ -1,65 +1,84 @@
-"""A drift report as JSON: a documented, versioned format (docs/schemas, docs/guides/reports.md).
+"""A drift report from and to its JSON (`drift_document`), as `drift merge` reads and writes it.
 
-Within version 1 members are only added. Sensitive values are left out, on both sides.
+Sensitive values are left out, on both sides.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from opsconsole import __version__
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Share
+from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.document_models import what_is_wrong
+from opsconsole.drift.report import (
+    BaselineProblem,
+    Bucket,
+    Difference,
+    DriftReport,
+    Finding,
+    Managed,
+    Share,
+)
+from opsconsole.drift.shards import read_shard
+from opsconsole.errors import Cause, Problem, ProblemKind, UserError
+from opsconsole.reports.drift_document import (
+    FORMAT,
+    FORMAT_VERSION,
+    CauseDocument,
+    DiagnosticDocument,
+    DriftDocument,
+    FindingDocument,
+    ShardDocument,
+)
 from opsconsole.reports.json_values import cause_json
 from opsconsole.reports.verdict import judge
 
-FORMAT: Final = "opsconsole-drift"
-FORMAT_VERSION: Final = "1.1"
+_MAX_BYTES: Final = 1 << 30
 
 
 def render(report: DriftReport) -> str:
     """Return the report as indented JSON."""
-    return json.dumps(document(report), indent=2) + "\n"
+    found = document(report).model_dump(mode="json", exclude_unset=True)
+    return json.dumps(found, indent=2) + "\n"
 
 
-def document(report: DriftReport) -> dict[str, Any]:
-    """Return the report as the JSON value that `render` prints."""
+def document(report: DriftReport) -> DriftDocument:
+    """Return the report as the typed document that `render` writes."""
     verdict = judge(report)
-    share = report.share
-    return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "generator": {"name": "opsconsole", "version": __version__},
-        "checked_at": report.checked_at,
-        "seconds": round(report.seconds, 3),
-        "read_only": report.read_only,
-        "method": report.method,
-        "verdict": {
-            "outcome": verdict.outcome.name.lower(),
-            "exit_code": verdict.outcome.value,
-            "headline": verdict.headline,
-            "explanation": verdict.explanation,
-        },
-        "summary": _summary(report),
-        "findings": [_finding(finding) for finding in report.findings],
-        "baseline": [{"entry": item.entry, "problem": item.problem} for item in report.baseline],
-        "diagnostics": [
-            {
-                "severity": item.severity.value,
-                "summary": item.summary,
-                "detail": item.text,
-                "path": list(item.path),
-                "addresses": list(item.addresses),
-                **({"cause": cause_json(item.cause)} if item.cause else {}),
-            }
-            for item in report.diagnostics
-        ],
-        "calls": dict(report.calls),
-        **({} if share is None else {"shard": _share(share)}),
-    }
+    shard = {} if report.share is None else {"shard": _shard(report.share)}
+    return DriftDocument.model_validate(
+        {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "generator": {"name": "opsconsole", "version": __version__},
+            "checked_at": report.checked_at,
+            "seconds": round(report.seconds, 3),
+            "read_only": report.read_only,
+            "method": report.method,
+            "verdict": {
+                "outcome": verdict.outcome.name.lower(),
+                "exit_code": verdict.outcome.value,
+                "headline": verdict.headline,
+                "explanation": verdict.explanation,
+            },
+            "summary": _summary(report),
+            "findings": [_finding(finding) for finding in report.findings],
+            "baseline": [
+                {"entry": item.entry, "problem": item.problem} for item in report.baseline
+            ],
+            "diagnostics": [_diagnostic(item) for item in report.diagnostics],
+            "calls": dict(report.calls),
+            **shard,
+        }
+    )
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _shard(share: Share) -> dict[str, Any]:
     return {
         "number": share.shard.number,
         "count": share.shard.count,
@@ -74,7 +93,7 @@ def _summary(report: DriftReport) -> dict[str, Any]:
     counts = report.counts
     return {
         "resources": len(report.findings),
-        "buckets": {bucket.value: counts[bucket] for bucket in Bucket},
+        "buckets": {bucket: counts[bucket] for bucket in Bucket},
         "drifted": len(report.drifted),
         "accepted": sum(
             bool(finding.accepted) and finding.bucket.is_drift for finding in report.findings
@@ -93,7 +112,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "stack": finding.stack,
         "address": finding.address,
         "type": finding.type_name,
-        "bucket": finding.bucket.value,
+        "bucket": finding.bucket,
         "id": finding.id,
         "label": finding.label,
         "reason": finding.reason,
@@ -101,17 +120,143 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "counted": finding.counted,
         "construct_path": finding.construct_path,
         "location": finding.location,
-        "differences": [_difference(item) for item in finding.differences],
+        "differences": [
+            {
+                "attribute": item.attribute,
+                "sensitive": item.sensitive,
+                "state": None if item.sensitive else item.state,
+                "console": None if item.sensitive else item.console,
+            }
+            for item in finding.differences
+        ],
         "unobserved": list(finding.unobserved),
-        **({"cause": cause_json(finding.cause)} if finding.cause else {}),
+        **_cause(finding.cause),
         **({"undecided": True, "console": finding.console} if finding.undecided else {}),
     }
 
 
-def _difference(item: Difference) -> dict[str, Any]:
+def _diagnostic(item: Diagnostic) -> dict[str, Any]:
     return {
-        "attribute": item.attribute,
-        "sensitive": item.sensitive,
-        "state": None if item.sensitive else item.state,
-        "console": None if item.sensitive else item.console,
+        "severity": item.severity.value,
+        "summary": item.summary,
+        "detail": item.text,
+        "path": list(item.path),
+        "addresses": list(item.addresses),
+        **_cause(item.cause),
     }
+
+
+def _cause(cause: Cause | None) -> Mapping[str, Any]:
+    return {"cause": cause_json(cause)} if cause else {}
+
+
+def read_report(path: Path) -> DriftReport:
+    """Read one report.
+
+    Raises:
+        UserError: It cannot be read, or is no drift report of version 1.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise _wrong(path, f"it has more than {_MAX_BYTES:,} bytes")
+        content = json.loads(path.read_bytes())
+    except OSError as problem:
+        raise UserError(
+            f"The report {path} cannot be read: {problem.strerror or problem}.", "Check the path."
+        ) from problem
+    except (ValueError, RecursionError) as problem:
+        raise _wrong(path, "it is not JSON") from problem
+    try:
+        return report_of(DriftDocument.model_validate(content))
+    except ValidationError as problem:
+        raise _wrong(path, what_is_wrong(problem)) from None
+    except UserError as problem:
+        raise _wrong(path, problem.message.removesuffix(".")) from problem
+
+
+def _wrong(path: Path, why: str) -> UserError:
+    return UserError(
+        f"{path} is not a drift report: {why}.",
+        "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
+    )
+
+
+def report_of(found: DriftDocument) -> DriftReport:
+    """Return the report that a document holds; of values only what it holds.
+
+    Raises:
+        UserError: Its shard is none.
+    """
+    return DriftReport(
+        tuple(map(_finding_of, found.findings)),
+        found.checked_at,
+        found.read_only,
+        found.method,
+        tuple(map(_diagnostic_of, found.diagnostics)),
+        tuple(BaselineProblem(item.entry, item.problem) for item in found.baseline),
+        found.calls,
+        found.seconds,
+        tuple(found.summary.coverage.required_types),
+        found.summary.coverage.minimum_percent,
+        _share_of(found.shard) if found.shard else None,
+    )
+
+
+def _share_of(shard: ShardDocument) -> Share:
+    return Share(
+        read_shard(f"{shard.number}/{shard.count}"),
+        tuple(Managed(*item) for item in shard.managed),
+        tuple(shard.baseline_unused),
+        shard.stacks,
+        shard.stacks_without_state,
+    )
+
+
+def _diagnostic_of(item: DiagnosticDocument) -> Diagnostic:
+    return Diagnostic(
+        Severity(item.severity),
+        item.summary,
+        item.detail,
+        tuple(item.path),
+        _cause_of(item.cause),
+        tuple(item.addresses),
+    )
+
+
+def _finding_of(item: FindingDocument) -> Finding:
+    return Finding(
+        stack=item.stack,
+        address=item.address,
+        type_name=item.type,
+        bucket=item.bucket,
+        id=item.id,
+        label=item.label,
+        differences=tuple(
+            Difference(part.attribute, part.state, part.console, part.sensitive)
+            for part in item.differences
+        ),
+        reason=item.reason,
+        accepted=item.accepted,
+        construct_path=item.construct_path,
+        location=item.location,
+        values={"id": item.id} if item.id else {},
+        unobserved=tuple(item.unobserved),
+        counted=item.counted,
+        console=item.console,
+        undecided=item.undecided,
+        cause=_cause_of(item.cause),
+    )
+
+
+def _cause_of(item: CauseDocument | None) -> Cause | None:
+    """Return an error without its words: the detail or the reason beside it holds them."""
+    if item is None:
+        return None
+    known = {kind.value: kind for kind in ProblemKind}
+    answer = None
+    if item.status is not None:
+        answer = Problem(
+            item.status, item.code, item.message, item.request_id, details=item.details
+        )
+    kind = known.get(item.kind, ProblemKind.OTHER)
+    return Cause(kind, item.message, item.operation, answer)

@@ -1,0 +1,79 @@
+"""What models of documents share that people and other programs write, and their errors in words.
+
+One model for each document: it reads, refuses and makes the JSON Schema. This module imports
+pydantic, which the provider and anything that holds unknown or secret values must not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True)
+"""For what people write: a number is no text, true is no number, unknown members are refused."""
+
+_SHOWN: Final = 60
+_WORDS: Final = {
+    "model_type": "should be an object",
+    "dict_type": "should be an object",
+    "list_type": "should be a list",
+    "tuple_type": "should be a list",
+    "string_type": "should be text",
+    "bool_type": "should be true or false",
+}
+"""What pydantic says in the words of Python."""
+
+
+def _whole(value: Any) -> Any:
+    """Return 1 for 1.0: JSON Schema calls both an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: Final = BeforeValidator(_whole)
+"""Annotates an integer that may be written with a fraction of zero, as in JSON Schema."""
+
+
+def what_is_wrong(problem: ValidationError) -> str:
+    """Return each place that is wrong, what was expected there, and what it holds."""
+    return "; ".join(map(_sentence, problem.errors(include_url=False)))
+
+
+def _sentence(item: Any) -> str:
+    place = ".".join(map(str, item["loc"])) or "the whole of it"
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{place} is not a member"
+    if item["type"] == "missing":
+        return f"{place} is missing"
+    message = _WORDS.get(item["type"]) or item["msg"].removeprefix("Value error, ").removeprefix(
+        "Input "
+    )
+    held = repr(item["input"])
+    shown = held if len(held) <= _SHOWN else f"{held[:_SHOWN]}…"
+    return f"{place}: {message[:1].lower()}{message[1:]}, not {shown}"
+
+
+class _Documented(GenerateJsonSchema):
+    """A schema for readers: no title made of a name, no default that a file need not hold."""
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schema_of(model: type[BaseModel], name: str, title: str, description: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a document; `name` is the end of its `$id`."""
+    found = model.model_json_schema(schema_generator=_Documented)
+    for part in found.get("$defs", {}).values():
+        part.pop("title", None)
+        part["description"] = " ".join(part["description"].split())
+    head = {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "$id": f"urn:opsconsole:schema:{name}",
+        "title": title,
+        "description": description,
+    }
+    return head | {key: value for key, value in found.items() if key not in head}

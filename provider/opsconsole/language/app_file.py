@@ -1,0 +1,36 @@
+"""The model of cdktf.json. A module of its own, as pydantic is loaded only where there is one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from opsconsole.document_models import what_is_wrong
+
+
+def _command(value: str) -> str:
+    if not value.strip():
+        raise ValueError("should be a command")
+    return value
+
+
+class AppFile(BaseModel):
+    """What is read of a cdktf.json; its other members are the cdktf command's."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+    app: Annotated[str, AfterValidator(_command)]
+    output: str = "cdktf.out"
+    context: dict[str, Any] = Field({})
+
+
+def app_file(document: Any) -> AppFile:
+    """Return what a cdktf.json holds.
+
+    Raises:
+        ValueError: It is not of the model's shape; the message names every place.
+    """
+    try:
+        return AppFile.model_validate(document)
+    except ValidationError as problem:
+        raise ValueError(what_is_wrong(problem)) from None

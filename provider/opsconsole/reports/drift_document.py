@@ -1,0 +1,250 @@
+"""The JSON of a drift report as typed objects: a public, versioned format.
+
+`DriftDocument.model_validate_json(…)` reads what `opsconsole drift --format json` writes. The JSON
+Schema in docs/schemas is made of these models. Within version 1 members are only added, and
+readers pass over those that they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.config import JsonDict
+
+from opsconsole.document_models import schema_of
+from opsconsole.drift.report import Bucket
+
+FORMAT: Final = "opsconsole-drift"
+FORMAT_VERSION: Final = "1.2"
+
+
+def _encodable(value: Any) -> Any:
+    """Write halves of characters, which JSON cannot hold, as escapes: names of files have some."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
+
+
+def _version(value: str) -> str:
+    major, _, minor = value.partition(".")
+    if major != "1" or not (minor.isascii() and minor.isdigit()):
+        raise ValueError("should be a version 1, such as 1.2")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_encodable)]
+Count = Annotated[int, Field(ge=0)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+_Version = Annotated[
+    str,
+    AfterValidator(_version),
+    WithJsonSchema({"type": "string", "pattern": r"^1\.[0-9]+$"}),
+]
+_Bucket = Annotated[Bucket, Field(strict=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class Generator(_Part):
+    """The program that wrote the report."""
+
+    name: Text
+    version: Text
+
+
+class VerdictDocument(_Part):
+    """What the check came to."""
+
+    outcome: Literal["clean", "untold", "drift"]
+    exit_code: Literal[0, 1, 2] = Field(description="0 clean, 1 could not tell, 2 drift.")
+    headline: Text
+    explanation: Text
+
+
+class Coverage(_Part):
+    """How much of what is in state was checked."""
+
+    percent: Percent = Field(description="Resources in state that were checked.")
+    required_types: list[Text]
+    required_percent: Percent = Field(
+        description="The same, of the required types only; of all where none is named."
+    )
+    minimum_percent: Percent = Field(
+        description="What `required_percent` must reach, or the check could not tell."
+    )
+
+
+class Summary(_Part):
+    """The report in numbers."""
+
+    resources: Count
+    buckets: dict[_Bucket, Count] = Field(
+        description="Resources in each bucket, accepted ones included.", min_length=len(Bucket)
+    )
+    drifted: Count = Field(
+        description="Resources that count as drift: those that no baseline entry accepts."
+    )
+    accepted: Count
+    coverage: Coverage
+
+
+class CauseDocument(_Part):
+    """The error behind a diagnostic or a finding; what is not known is left out."""
+
+    kind: Text = Field(description="What kind of problem it is, such as `forbidden`.")
+    message: Text = Field("", description="What was wrong.")
+    operation: Text = Field("", description="The call that met it, such as `POST /api/v1/agents`.")
+    status: int | None = Field(None, description="The HTTP status of an error of the console.")
+    code: Text = Field("", description="The code of that error.")
+    request_id: Text = Field("", description="The id by which the console knows the request.")
+    details: dict[Text, Any] = Field({}, description="The details of that error.")
+
+
+_NULLS: Final[JsonDict] = {"state": {"type": "null"}, "console": {"type": "null"}}
+
+
+class DifferenceDocument(_Part):
+    """One attribute, state and console side by side."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"sensitive": {"const": True}}},
+            "then": {"properties": _NULLS},
+        }
+    )
+    attribute: Text
+    sensitive: bool
+    state: Any = Field(description="The value in state; null where sensitive.")
+    console: Any = Field(description="The value on the console; null where sensitive.")
+
+    @model_validator(mode="after")
+    def _hidden(self) -> Self:
+        if self.sensitive and (self.state is not None or self.console is not None):
+            raise ValueError("a sensitive value should be null")
+        return self
+
+
+class FindingDocument(_Part):
+    """One resource and where it ended."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"bucket": {"const": Bucket.CHANGED.value}}},
+            "then": {"properties": {"differences": {"minItems": 1}}},
+            "else": {"properties": {"differences": {"maxItems": 0}}},
+        }
+    )
+    stack: Text = Field(description="Name of the stack or state file.")
+    address: Text = Field(
+        description="Its address; for an unmanaged one the id that the console shows."
+    )
+    type: Text = Field(description="Terraform type name.")
+    bucket: _Bucket
+    id: Text = Field(description="The console's id, or empty.")
+    label: Text = Field(description="Its name, key, pattern or plugin.")
+    reason: Text = Field(description="Why it is unchecked, missing or archived, or empty.")
+    accepted: Text = Field(description="The reason that the baseline gives; empty: not accepted.")
+    counted: bool = Field(
+        description="False for an unmanaged object that is shown and does not count as drift."
+    )
+    construct_path: Text
+    location: Text = Field(description="FILE:LINE of its declaration, or empty.")
+    differences: list[DifferenceDocument]
+    unobserved: list[Text] = Field(description="Attributes that this check could not see.")
+    cause: CauseDocument | None = Field(
+        None, description="Since 1.2: the error that made it unchecked, where there is one."
+    )
+    undecided: bool = Field(
+        False,
+        description="Since 1.1, with --shard only: unmanaged as far as this shard can tell, so it "
+        "does not count before the merge.",
+    )
+    console: Text = Field(
+        "",
+        description="Since 1.1, beside `undecided`: which console it is on, as in `shard.managed`.",
+    )
+
+    @model_validator(mode="after")
+    def _differs_where_it_changed(self) -> Self:
+        if bool(self.differences) is not (self.bucket is Bucket.CHANGED):
+            raise ValueError("differences go with the bucket changed, and with no other")
+        return self
+
+
+class BaselineProblemDocument(_Part):
+    """An entry of the baseline that is expired or matched nothing."""
+
+    entry: Text
+    problem: Text
+
+
+class DiagnosticDocument(_Part):
+    """What could not be checked, and why."""
+
+    severity: Literal["error", "warning"]
+    summary: Text
+    detail: Text
+    path: list[Text | int]
+    addresses: list[Text] = Field([], description="Since 1.2: the resources that it is about.")
+    cause: CauseDocument | None = Field(
+        None, description="Since 1.2: the error behind it, where there is one."
+    )
+
+
+class ShardDocument(_Part):
+    """Which share of the stacks a report is of, and what merging it with the others needs."""
+
+    number: int = Field(ge=1)
+    count: int = Field(ge=1)
+    managed: list[Annotated[list[Text], Field(min_length=3, max_length=3)]] = Field(
+        description="What its states manage: a digest of the console's address (empty: not "
+        "known), the type, and the id."
+    )
+    baseline_unused: list[Text] = Field(
+        description="Entries of the baseline that nothing of this shard matched."
+    )
+    stacks: Count
+    stacks_without_state: Count
+
+
+class DriftDocument(_Part):
+    """What `opsconsole drift --format json` writes."""
+
+    format: Literal["opsconsole-drift"]
+    format_version: _Version = Field(
+        description="Major and minor: a new minor adds members, a new major may change them."
+    )
+    generator: Generator
+    checked_at: Text = Field(description="When, ISO 8601 UTC.")
+    seconds: float = Field(ge=0, description="How long the check took.")
+    read_only: bool = Field(description="Whether nothing but GET was sent.")
+    method: Text = Field(description="How hosts were read, in one sentence.")
+    verdict: VerdictDocument
+    summary: Summary
+    findings: list[FindingDocument] = Field(description="One for each resource.")
+    baseline: list[BaselineProblemDocument]
+    diagnostics: list[DiagnosticDocument]
+    calls: dict[Text, Count] = Field(description="Requests sent, by operation.")
+    shard: ShardDocument | None = Field(None, description="Since 1.1, with --shard only.")
+
+
+def drift_report_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a drift report."""
+    return schema_of(
+        DriftDocument,
+        "drift-report:1",
+        "Drift report of opsconsole, version 1",
+        "What `opsconsole drift --format json` writes. Within version 1 members are only added: "
+        "readers pass over those that they do not know.",
+    )
