@@ -106,8 +106,8 @@ def test_an_address_that_did_not_drift_is_refused(drifted: Any) -> None:
 
 
 NEW = (
-    Entry(WEB, "why: because", "tags", expires=date(2030, 1, 2)),
-    Entry("a.b", "x", "", "missing"),
+    Entry(address=WEB, reason="why: because", attribute="tags", expires=date(2030, 1, 2)),
+    Entry(address="a.b", reason="x", bucket="missing"),
 )
 
 

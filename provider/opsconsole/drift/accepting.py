@@ -62,18 +62,22 @@ def entries_for(
         baseline: What is accepted already; that is not written again.
         name_stacks: Whether the entries name the stack: addresses repeat where there are several.
     """
-    valid = [item for item in baseline.entries if item.expires is None or item.expires >= today]
+    valid = [item for item in baseline.entries if item.expires >= today]
     found = []
     for finding in findings:
-        stack = finding.stack if name_stacks else ""
+        known: dict[str, Any] = {"address": finding.address, "reason": reason}
+        if name_stacks and finding.stack:
+            known["stack"] = finding.stack
+        if expires is not None:
+            known["expires"] = expires
         if finding.bucket is not Bucket.CHANGED:
-            bucket = finding.bucket.value
-            found.append(Entry(finding.address, reason, "", bucket, stack, expires))
+            found.append(Entry(bucket=finding.bucket.value, **known))
             continue
-        for difference in finding.differences:
-            if not any(item.accepts(finding, difference) for item in valid):
-                name = difference.attribute
-                found.append(Entry(finding.address, reason, name, "", stack, expires))
+        found += [
+            Entry(attribute=difference.attribute, **known)
+            for difference in finding.differences
+            if not any(item.accepts(finding, difference) for item in valid)
+        ]
     return list(dict.fromkeys(found))
 
 
@@ -138,10 +142,10 @@ def _written(entries: Sequence[Entry], indent: int) -> str:
 
 
 def _members(entry: Entry) -> Iterator[tuple[str, Any]]:
+    held = entry.model_dump(exclude_defaults=True)
     for name in ("stack", "address", "attribute", "bucket", "reason", "expires"):
-        value = getattr(entry, name)
-        if value:
-            yield name, value
+        if name in held:
+            yield name, held[name]
 
 
 def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:
