@@ -68,6 +68,7 @@ class Attribute:
         pattern_hint: What `pattern` asks for, in words.
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
+        blocks_deletion: Whether the console refuses to delete what this refers to.
         attributes: The attributes of a nested object.
         section: The clause of the document that the attribute rests on.
         bounds: What one literal value of it, or one of its elements, may be.
@@ -95,6 +96,7 @@ class Attribute:
     pattern_hint: str = ""
     nullable: bool = False
     refers_to: str | None = None
+    blocks_deletion: bool = False
     attributes: tuple[Attribute, ...] = ()
     section: str = ""
     bounds: Bounds = field(init=False, repr=False, compare=False)
@@ -129,7 +131,7 @@ class Attribute:
         return self.change
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Attributed:
     """Lookup of attributes by name, shared by everything that has attributes."""
 
@@ -156,7 +158,26 @@ class _Attributed:
         return dict.fromkeys(self.names)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the graph of a program draws a resource.
+
+    Attributes:
+        brackets: What stands around its label in Mermaid.
+        shape: Its shape in Graphviz's DOT.
+        fill: Its colour, as CSS writes it.
+    """
+
+    brackets: tuple[str, str] = ("[(", ")]")
+    shape: str = "cylinder"
+    fill: str = "#f1f5f9"
+
+
+STEPS = ("create", "read", "update", "delete", "list")
+"""What can be done with a resource; `list` shows the objects that nothing manages too."""
+
+
+@dataclass(frozen=True, eq=False)
 class ResourceDefinition(_Attributed):
     """One resource.
 
@@ -164,22 +185,41 @@ class ResourceDefinition(_Attributed):
         name: Short name: `host`.
         type_name: Terraform's name: `opsconsole_host`.
         title: How messages call one of them: `host`.
+        plural: How messages call several of them: `hosts`.
         description: What it is and what it means to declare it.
         label: Attribute whose value names one of them to a reader.
+        reported_as: Attributes of which reports show the first that has a value; empty: `label`.
         import_id: The form of its import id, for messages and pages.
-        operations: What each step rests on: step (`create`, `read`, `update`, `delete`) to
-            `METHOD /path`; a step that the document does not offer is left out.
+        operations: What each of `STEPS` rests on: step to `METHOD /path`; a step that the document
+            does not offer is left out.
         lifted_by: Step to the extra endpoint that lifts its limit.
+        notes: Step to what it does, or what is done in its stead.
+        gone: Why reading may find one gone.
+        owner: The attribute that refers to the resource whose deletion takes this one along; it is
+            read before this one. Empty: nothing takes it along.
+        reads_whole: Whether the documented operations show all of it. Where they do not, drift
+            demands no coverage of it.
+        read_ways: Values of the setting `NAME_read`, from the least to the most that it shows, to
+            what reading does then; an empty text: nothing is read. Empty: there is no such setting.
+        look: How the graph of a program draws it.
     """
 
     name: str
     type_name: str
     title: str
+    plural: str
     description: str
     label: str
     import_id: str
     operations: Mapping[str, str]
     lifted_by: Mapping[str, str]
+    notes: Mapping[str, str]
+    gone: str
+    owner: str = ""
+    reported_as: tuple[str, ...] = ()
+    reads_whole: bool = True
+    read_ways: Mapping[str, str] = field(default_factory=dict)
+    look: Look = Look()
 
     @cached_property
     def answered(self) -> tuple[Attribute, ...]:
@@ -197,7 +237,7 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DataSourceDefinition(_Attributed):
     """One data source.
 
@@ -216,7 +256,7 @@ class DataSourceDefinition(_Attributed):
     endpoint: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProviderDefinition(_Attributed):
     """The settings of the provider."""
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from opsconsole.lifecycle.capabilities import STEPS, Reach, capabilities
+from opsconsole.definition import STEPS
+from opsconsole.lifecycle.capabilities import Reach, capabilities
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.settings import Settings
 
@@ -187,7 +188,7 @@ def test_capabilities_follow_the_definitions() -> None:
             continue
         assert f"extra_endpoints.{lift}" in item.lifted_by
         endpoint = "GET /x/{id}" if lift.endswith("get") else "POST /x/{id}"
-        if lift.endswith("create"):
+        if lift.endswith(("create", "list")):
             endpoint = "POST /x"
         if lift.endswith("delete"):
             endpoint = "DELETE /x/{id}"

@@ -86,6 +86,10 @@ class AgentLifecycle(OneByOne):
         prior = request.prior
         return self._rules.removal(self.name(prior, request.address), prior, request.removal)
 
+    def introduce(self, state: Attributes, address: str) -> None:
+        """Let messages about a specialty name the agents in state that carry it."""
+        self.session.meet([_known(state, address)])
+
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id = prior["id"]

@@ -13,8 +13,11 @@ from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
+    CreateOutcome,
     CreateRequest,
     DeleteRequest,
+    Fate,
+    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -135,6 +138,24 @@ class AgentPluginLifecycle(OneByOne):
                     await report([(request, bare)], last=False)
             await attaching.ended.wait()
             await report([(request, await self._shown(request, outcome))])
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[CreateOutcome]:
+        """Say by the agents' lists what was attached.
+
+        Attaching may be asked for again: what a list does not tell is no obstacle.
+        """
+        requests = [
+            ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)
+            for item in lost
+        ]
+        return [
+            CreateOutcome(Fate.CREATED, outcome)
+            if outcome.seen is Seen.PRESENT
+            else CreateOutcome(Fate.NEVER)
+            for outcome in await self.read(requests)
+        ]
 
     def _bare(self, planned: Attributes) -> Attributes:
         """Return what state holds of an attachment that was made and not read yet."""

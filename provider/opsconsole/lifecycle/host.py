@@ -24,11 +24,13 @@ from opsconsole.lifecycle.host_calls import (
 )
 from opsconsole.lifecycle.host_creation import HostCreation, rehearse
 from opsconsole.lifecycle.host_deletion import delete_host
-from opsconsole.lifecycle.host_settling import Found, LostCreate, find_lost_hosts
+from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
+    CreateOutcome,
     CreateRequest,
     DeleteRequest,
+    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -138,15 +140,19 @@ class HostLifecycle(OneByOne):
         """
         return await rehearse(self, requests)
 
-    async def find_lost(
+    async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[Found]:
+    ) -> list[CreateOutcome]:
         """Say what became of creations whose outcome is unknown, by a dry run of their rows.
 
         Raises:
             ConsoleError: the console could not be asked.
         """
-        return await find_lost_hosts(self, lost, existing)
+        return await settle_host_creates(self, lost, existing)
+
+    def introduce(self, state: Attributes, address: str) -> None:
+        """Let no creation take the id of a host in state."""
+        self.session.held_hosts[state["id"]] = f"{address} in state"
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned

@@ -10,50 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
 from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
-from opsconsole.lifecycle.interface import CreateRequest, Outcome
+from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, Fate, LostCreate
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
 from opsconsole.resources import HOST
 from opsconsole.values import UNKNOWN, Attributes
 
-
-@dataclass(frozen=True, slots=True)
-class LostCreate:
-    """A create whose outcome a crash left unknown.
-
-    Attributes:
-        planned: The planned values that were known when it was sent.
-        address: The resource's address.
-        said: What the dry run before it said of it, or empty.
-    """
-
-    planned: Attributes
-    address: str
-    said: str = ""
-
-
-class Fate(Enum):
-    """What became of a create whose outcome was unknown."""
-
-    CREATED = "created"
-    NEVER = "never created"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The fate of a create; `outcome` holds what was created."""
-
-    fate: Fate
-    outcome: Outcome | None = None
-
-
-_UNKNOWN = Found(Fate.UNKNOWN)
+_UNKNOWN = CreateOutcome(Fate.UNKNOWN)
 _Fields = frozenset[str]
 
 
@@ -65,9 +32,9 @@ class _Witness:
     row: dict[str, object]
 
 
-async def find_lost_hosts(
+async def settle_host_creates(
     steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[Found]:
+) -> list[CreateOutcome]:
     """Return the fate of each creation, in order.
 
     Args:
@@ -77,7 +44,7 @@ async def find_lost_hosts(
         ConsoleError: The console could not be asked.
     """
     size = max(1, steps.session.import_chunk_size // 2)
-    found: list[Found] = []
+    found: list[CreateOutcome] = []
     for start in range(0, len(lost), size):
         found += await _one_chunk(steps, lost[start : start + size], existing)
     return found
@@ -85,7 +52,7 @@ async def find_lost_hosts(
 
 async def _one_chunk(
     steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[Found]:
+) -> list[CreateOutcome]:
     rows = [_row(steps, item) for item in lost]
     witnesses = _witnesses(rows, existing)
     sent = [row.fields for row in rows] + [item.row for item in witnesses.values()]
@@ -145,24 +112,24 @@ def _witnesses(rows: Sequence[Row], existing: Sequence[Attributes]) -> Mapping[_
 
 async def _fate(
     steps: OneByOne, row: Row, verdict: Verdict, came: bool, recognisable: bool, said: str
-) -> Found:
+) -> CreateOutcome:
     if came:
         assert verdict.id is not None
         return await _read(steps, row, verdict.id)
     new = verdict.matched and (verdict.created or (bool(said) and verdict.status == said))
-    return Found(Fate.NEVER) if new and recognisable else _UNKNOWN
+    return CreateOutcome(Fate.NEVER) if new and recognisable else _UNKNOWN
 
 
-async def _imported(steps: OneByOne, row: Row, verdict: Verdict) -> Found:
+async def _imported(steps: OneByOne, row: Row, verdict: Verdict) -> CreateOutcome:
     """Take a row as imported just now, by a console that ignored the dry run."""
     if verdict.created and verdict.id is not None:
         return await _read(steps, row, verdict.id)
     return _UNKNOWN
 
 
-async def _read(steps: OneByOne, row: Row, host_id: str) -> Found:
+async def _read(steps: OneByOne, row: Row, host_id: str) -> CreateOutcome:
     try:
-        return Found(Fate.CREATED, await read_back(steps, row, host_id))
+        return CreateOutcome(Fate.CREATED, await read_back(steps, row, host_id))
     except OtherHost as problem:
         steps.log(problem, f"settle the creation of {row.fields['name']}")
         return _UNKNOWN

@@ -158,6 +158,29 @@ WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
 """Ask to carry out what was planned for one resource."""
 
 
+@dataclass(frozen=True, slots=True)
+class LostCreate:
+    """A create whose outcome was lost.
+
+    Attributes:
+        planned: The planned values that were known when it was sent.
+        address: The resource's address.
+        said: What a dry run before it said of it, or empty.
+    """
+
+    planned: Attributes
+    address: str
+    said: str = ""
+
+
+class Fate(Enum):
+    """What became of a create whose outcome was lost."""
+
+    CREATED = "created"
+    NEVER = "never created"
+    UNKNOWN = "unknown"
+
+
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
 """The reason why a resource is UNCHECKED that the console refused with 403."""
 
@@ -219,6 +242,14 @@ class Outcome:
         return replace(self, diagnostics=(*self.diagnostics, *extra))
 
 
+@dataclass(frozen=True, slots=True)
+class CreateOutcome:
+    """What is found out of a create whose outcome was lost; `outcome` holds what was created."""
+
+    fate: Fate
+    outcome: Outcome | None = None
+
+
 class Report(Protocol):
     """Whoever is told what became of creations, as it becomes known."""
 
@@ -268,6 +299,32 @@ class ResourceLifecycle(Protocol):
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value."""
+
+
+class NativeLifecycle(ResourceLifecycle, Protocol):
+    """The further steps that the native engine asks of a resource."""
+
+    def introduce(self, state: Attributes, address: str) -> None:
+        """Note a resource in state, which messages name and whose id no creation may take."""
+
+    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
+        """Let the console judge creations, none of which takes place.
+
+        An outcome without a diagnostic stands for a resource that would be created. None: the
+        console has no way to judge them.
+        """
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[CreateOutcome]:
+        """Say what became of creates whose outcome was lost, in order.
+
+        Args:
+            existing: Resources of the kind that are known to exist.
+
+        Raises:
+            ConsoleError: The console could not be asked.
+        """
 
 
 class LifecycleInterface(Protocol):

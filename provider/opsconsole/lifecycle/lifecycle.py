@@ -10,7 +10,7 @@ from opsconsole.lifecycle.agent_plugin import AgentPluginLifecycle
 from opsconsole.lifecycle.blacklisted_command import BlacklistedCommandLifecycle
 from opsconsole.lifecycle.data import read_data
 from opsconsole.lifecycle.host import HostLifecycle
-from opsconsole.lifecycle.interface import Outcome, ResourceLifecycle
+from opsconsole.lifecycle.interface import NativeLifecycle, Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty import SpecialtyLifecycle
 from opsconsole.resources import DATA_SOURCES
@@ -40,12 +40,12 @@ class Lifecycle:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self._client = Client(settings, read_only=read_only)
         self.session = Session(Console(self._client, settings), settings)
-        self._resources: dict[str, ResourceLifecycle] = {
+        self._resources: dict[str, NativeLifecycle] = {
             steps.definition.type_name: steps(self.session) for steps in _STEPS
         }
 
     @property
-    def resources(self) -> Mapping[str, ResourceLifecycle]:
+    def resources(self) -> Mapping[str, NativeLifecycle]:
         """The steps of each resource by Terraform type name."""
         return self._resources
 

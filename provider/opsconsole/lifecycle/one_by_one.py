@@ -19,8 +19,11 @@ from opsconsole.lifecycle.answers import calm, merge
 from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
+    CreateOutcome,
     CreateRequest,
     DeleteRequest,
+    Fate,
+    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -116,6 +119,19 @@ class OneByOne(ABC):
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
         return Outcome(self.definition.empty() | {"id": import_id})
+
+    def introduce(self, state: Attributes, address: str) -> None:  # noqa: B027  # nothing to note
+        """Note a resource in state, which messages name and whose id no creation may take."""
+
+    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
+        """Return None: the console has no way to judge creations of this kind."""
+        return None
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[CreateOutcome]:
+        """Return that nothing can be found out of creations of this kind."""
+        return [CreateOutcome(Fate.UNKNOWN) for _ in lost]
 
     def name(self, values: Attributes | None, address: str = "") -> str:
         """Return how messages call a resource: its title, its label and its id, what is known."""

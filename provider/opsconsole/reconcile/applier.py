@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.declaration import Declaration, from_state
@@ -24,7 +23,7 @@ from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.standing_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
-from opsconsole.resources import AGENT, DATA_SOURCES, HOST, RESOURCES
+from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state.addresses import Address
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession
@@ -148,29 +147,10 @@ class Applier:
         self._session.record()
 
     def _introduce_state(self) -> None:
-        """Let messages about a specialty name the agents in state that carry it, and no creation
-        take the id of a host in state.
-        """
-        prior = read_prior(self._session.state)
-        hosts = {
-            item.before["id"]: f"{item.address} in state"
-            for item in prior.values()
-            if item.type_name == HOST.type_name
-        }
-        agents = [
-            KnownAgent(
-                item.before["id"],
-                item.before.get("name"),
-                item.before.get("host_id"),
-                item.before.get("specialty_id"),
-                item.address,
-            )
-            for item in prior.values()
-            if item.type_name == AGENT.type_name
-        ]
-        for lifecycle in self._providers.by_key().values():
-            lifecycle.session.meet(agents)
-            lifecycle.session.held_hosts.update(hosts)
+        """Let every lifecycle know what is in state."""
+        for item in read_prior(self._session.state).values():
+            for lifecycle in self._providers.by_key().values():
+                lifecycle.resources[item.type_name].introduce(item.before, item.address)
 
     def _unguarded(self) -> list[tuple[str, Diagnostic]]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
@@ -209,14 +189,13 @@ class Applier:
     def _values_left(self) -> bool:
         return any(address.mode == "managed" for address in self._session.state.addresses())
 
-    async def _read_rerouted(self, ids: list[str]) -> list[tuple[str, Diagnostic]]:
-        """Read again the hosts that a deletion rerouted, and keep what changed."""
-        rerouted = set(ids)
+    async def _read_rerouted(
+        self, rerouted: Collection[tuple[str, str]]
+    ) -> list[tuple[str, Diagnostic]]:
+        """Read again what a deletion rerouted, by type and id, and keep what changed."""
         known = read_prior(self._session.state) if rerouted else {}
         wanted = [
-            item
-            for item in known.values()
-            if item.type_name == HOST.type_name and item.before["id"] in rerouted
+            item for item in known.values() if (item.type_name, item.before["id"]) in rerouted
         ]
         if not wanted:
             return []

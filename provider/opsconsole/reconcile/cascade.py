@@ -1,4 +1,4 @@
-"""What the deletion of hosts takes along, and what stands in the way of other deletions. Pure.
+"""What the deletion of owners takes along, and what stands in the way of other deletions. Pure.
 
 The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tasks; DELETE
 /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
@@ -6,61 +6,64 @@ The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.lifecycle.deletion import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import Known
-from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, SPECIALTY
+from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 
 _REMOVING = (Action.DELETE, Action.REPLACE)
 
 
 @dataclass
 class Cascade:
-    """The hosts that a plan deletes, by id, and what goes with them.
+    """The owners that a plan deletes, and what goes with them.
 
     Attributes:
-        hosts: Host id to the address of the change that deletes it.
-        agents: Agent id to the address of the host that takes it along.
+        going: Type and id of each to the address of the change that deletes it, or takes it along.
     """
 
-    hosts: dict[str, str]
-    agents: dict[str, str]
+    going: dict[tuple[str, str], str]
 
     @classmethod
-    def of(cls, leaving_hosts: Iterable[Known], known: Iterable[Known]) -> Cascade:
-        """Return the cascade of hosts that go; one with deletion policy `abandon` stays."""
-        hosts = {
-            item.value["id"]: item.address
-            for item in leaving_hosts
-            if item.value is not None and item.value.get("deletion_policy") != "abandon"
-        }
-        agents = {
-            item.value["id"]: hosts[item.value["host_id"]]
-            for item in known
-            if item.type_name == AGENT.type_name
-            and item.value is not None
-            and item.value.get("host_id") in hosts
-        }
-        return cls(hosts, agents)
+    def of(cls, leaving: Iterable[Known], known: Iterable[Known]) -> Cascade:
+        """Return the cascade of owners that go; one with deletion policy `abandon` stays."""
+        cascade = cls(
+            {
+                (item.type_name, item.value["id"]): item.address
+                for item in leaving
+                if item.value is not None and not is_abandoned(item.value)
+            }
+        )
+        owned: dict[int, list[Known]] = {}
+        if cascade.going:
+            depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
+            for item in known:
+                if depth[item.type_name]:
+                    owned.setdefault(depth[item.type_name], []).append(item)
+        for _, items in sorted(owned.items()):
+            for item in items:
+                owner = cascade.owner_of(item)
+                if owner and item.value is not None:
+                    cascade.going[item.type_name, item.value["id"]] = owner
+        return cascade
 
-    def host_of(self, item: Known) -> str:
-        """Return the address of the host that takes an agent or attachment along, or nothing."""
-        value = item.value
-        if value is None:
+    def owner_of(self, item: Known) -> str:
+        """Return the address of what takes an instance along, or nothing."""
+        definition = RESOURCES[item.type_name]
+        above = owner_of(definition)
+        if item.value is None or above is None:
             return ""
-        if item.type_name == AGENT.type_name:
-            return self.hosts.get(value.get("host_id") or "", "")
-        if item.type_name == AGENT_PLUGIN.type_name:
-            return self.agents.get(value["agent_id"], "")
-        return ""
+        return self.going.get((above.type_name, item.value.get(definition.owner) or ""), "")
 
     def removal_of(self, item: Known) -> Removal:
         """Return what is known of why an instance is removed."""
-        return Removal.WITH_OWNER if self.host_of(item) else Removal.ALONE
+        return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE
 
 
 def explained(
@@ -69,61 +72,78 @@ def explained(
     """Return the changes with their cascades noted: what goes along costs no call."""
     found = []
     for change in changes:
-        host = ""
+        owner = ""
         if change.action in _REMOVING and change.address in known:
-            host = cascade.host_of(known[change.address])
-        if host:
-            note = f"archived by the deletion of {host}"
-            change = replace(change, cascade=host, notes=(*change.notes, note))
+            owner = cascade.owner_of(known[change.address])
+        if owner:
+            note = f"archived by the deletion of {owner}"
+            change = replace(change, cascade=owner, notes=(*change.notes, note))
         found.append(change)
     return found
 
 
-def carried_specialties(
-    changes: Sequence[Change], known: Iterable[Known], *, agents_deletable: bool
+def still_needed(
+    changes: Sequence[Change], known: Collection[Known], can_delete: Callable[[str], bool]
 ) -> list[Diagnostic]:
-    """Refuse at plan time the deletion of a specialty that agents in state go on carrying.
+    """Refuse at plan time the deletion of what others in state go on carrying.
 
     Args:
-        agents_deletable: Whether the console can delete an agent by itself (`agent_delete`).
+        can_delete: Tells whether the console can delete a resource of a type by itself.
     """
     by_address = {change.address: change for change in changes}
-    staying: dict[str, list[str]] = {}
-    for item in known:
-        if item.type_name != AGENT.type_name or item.value is None:
-            continue
-        change = by_address.get(item.address)
-        carried = _carried_after(item, change, agents_deletable)
-        if carried is not None:
-            staying.setdefault(carried, []).append(item.address)
-    return [
-        error(
-            f"{change.address} cannot be deleted: agents go on carrying it",
-            f"{', '.join(sorted(staying[change.before['id']]))} would still carry the specialty "
-            f"{change.before['id']}, and the console answers 409. Delete their hosts in the same "
-            'run, give them another specialty, or set deletion_policy = "abandon".',
-        )
-        for change in changes
-        if change.type_name == SPECIALTY.type_name
-        and change.action in _REMOVING
-        and change.before is not None
-        and change.before.get("deletion_policy") != "abandon"
-        and change.before["id"] in staying
-    ]
+    found = []
+    for definition in RESOURCES.values():
+        leaving = [
+            (change, change.before)
+            for change in changes
+            if change.type_name == definition.type_name
+            and change.action in _REMOVING
+            and change.before is not None
+            and not is_abandoned(change.before)
+        ]
+        for blocker, name in blockers_of(definition) if leaving else ():
+            staying: dict[str, list[str]] = {}
+            for item in known:
+                if item.type_name == blocker.type_name and item.value is not None:
+                    change = by_address.get(item.address)
+                    goes = can_delete(item.type_name)
+                    carried = _carried_after(item.value.get(name), change, name, goes)
+                    staying.setdefault(carried, []).append(item.address)
+            found += [
+                _needed(change.address, definition, before["id"], blocker, staying[before["id"]])
+                for change, before in leaving
+                if before["id"] in staying
+            ]
+    return found
 
 
-def _carried_after(item: Known, change: Change | None, agents_deletable: bool) -> str | None:
-    """Return the id of the specialty that an agent in state carries once the plan is applied."""
-    assert item.value is not None
-    held: str | None = item.value.get("specialty_id")
-    if change is None:
-        return held
-    if change.action in _REMOVING:
-        return None if change.cascade or agents_deletable else held
-    planned = (change.after or {}).get("specialty_id")
-    return planned if isinstance(planned, str) else held
+def _needed(
+    address: str,
+    definition: ResourceDefinition,
+    object_id: str,
+    blocker: ResourceDefinition,
+    by: Sequence[str],
+) -> Diagnostic:
+    owner = owner_of(blocker)
+    away = (
+        f"Delete their {owner.plural} in the same run" if owner else "Delete them in the same run"
+    )
+    return error(
+        f"{address} cannot be deleted: {blocker.plural} go on carrying it",
+        f"{', '.join(sorted(by))} would still carry the {definition.title} {object_id}, and the "
+        f"console answers 409. {away}, give them another {definition.title}, or set "
+        'deletion_policy = "abandon".',
+    )
 
 
-def leaves_hosts(change: Change) -> bool:
-    """Tell whether a change deletes a host."""
-    return change.type_name == HOST.type_name and change.action in _REMOVING
+def _carried_after(held: str | None, change: Change | None, name: str, can_delete: bool) -> str:
+    """Return the id that an instance in state carries as `name` once the plan is applied."""
+    if change is not None and change.action in _REMOVING:
+        return "" if change.cascade or can_delete else held or ""
+    planned = (change.after or {}).get(name) if change is not None else None
+    return planned if isinstance(planned, str) else held or ""
+
+
+def leaves_owner(change: Change) -> bool:
+    """Tell whether a change deletes what takes others along."""
+    return change.action in _REMOVING and change.type_name in owning_types()

@@ -57,7 +57,7 @@ class Applied:
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
         diagnostics: Everything that the user is told, each with the address that it speaks of.
-        rerouted: Ids of hosts that the console rerouted.
+        rerouted: Types and ids of what the console rerouted.
         seconds: How long it took.
     """
 
@@ -67,7 +67,7 @@ class Applied:
     not_started: list[Step] = field(default_factory=list)
     unsettled: tuple[str, ...] = ()
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
-    rerouted: list[str] = field(default_factory=list)
+    rerouted: set[tuple[str, str]] = field(default_factory=set)
     seconds: float = 0.0
 
     @property
@@ -217,7 +217,7 @@ class Execution:
         seconds = time.monotonic() - begun
         address = step.change.address
         self.applied.diagnostics += ((address, item) for item in outcome.diagnostics)
-        self.applied.rerouted += outcome.rerouted
+        self.applied.rerouted.update((step.change.type_name, item) for item in outcome.rerouted)
         if outcome.failed:
             self.applied.failed.append(step)
             self._failures.add(step)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
-from opsconsole.reconcile.cascade import leaves_hosts
+from opsconsole.reconcile.cascade import leaves_owner
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.deposed import instance_and_key
-from opsconsole.resources import SPECIALTY
+from opsconsole.resources import RESOURCES, blockers_of, owners_above
 from opsconsole.state.addresses import Address
 
 
@@ -46,8 +46,6 @@ class Step:
 
 Node = int | tuple[str, str]
 """A step by its number, or a gate: all steps up, or down, of one configured resource."""
-
-_HOSTS_DOWN = ("hosts", "down")
 
 
 @dataclass
@@ -113,6 +111,15 @@ class _Edges:
         self.graph: dict[Node, set[Node]] = {}
         self._legs: dict[tuple[str, Leg], int] = {}
         self._deleting: set[str] = set()
+        # What others keep from being deleted goes after the owners that take these along.
+        self._blocking: Mapping[str, list[Node]] = {
+            name: [
+                (owner.type_name, "owners down")
+                for blocker, _ in blockers_of(definition)
+                for owner in owners_above(blocker)[-1:]
+            ]
+            for name, definition in RESOURCES.items()
+        }
         for number, step in enumerate(steps):
             self._legs[step.change.address, step.leg] = number
             self.graph[number] = set()
@@ -120,8 +127,8 @@ class _Edges:
             self.graph.setdefault(gate, set()).add(number)
             if not step.is_up:
                 self._deleting.add(gate[0])
-                if leaves_hosts(step.change):
-                    self.graph.setdefault(_HOSTS_DOWN, set()).add(number)
+                if leaves_owner(step.change):
+                    self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
 
     def add_up(self, number: int, step: Step) -> None:
         """Wait for what the instance depends on, and for its own deletion before."""
@@ -150,8 +157,8 @@ class _Edges:
         created = self._legs.get((change.address, Leg.CREATE))
         if created is not None and change.create_first:
             self.graph[number].add(created)
-        if change.type_name == SPECIALTY.type_name:
-            self._wait(number, _HOSTS_DOWN)
+        for owners in self._blocking[change.type_name]:
+            self._wait(number, owners)
 
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for updates of those that refer to it no more."""

@@ -15,7 +15,7 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import Graph, build_graph
 from opsconsole.language.model import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.cascade import carried_specialties, explained
+from opsconsole.reconcile.cascade import explained, still_needed
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
 from opsconsole.reconcile.declaration import Known, from_state
 from opsconsole.reconcile.deposed import read_deposed
@@ -189,12 +189,16 @@ class Planner:
     def _explained(self, walk: Walk) -> list[Change]:
         """Return the changes of a walk with what deletions take along, or run into, told."""
         changes = explained(list(walk.changes.values()), walk.cascade(), walk.known)
-        deletable = any(
-            item.session.console.has("agent_delete") for item in self.providers.by_key().values()
-        )
-        refused = carried_specialties(changes, walk.known.values(), agents_deletable=deletable)
+        refused = still_needed(changes, walk.known.values(), self._can_delete)
         self._told += (("", item) for item in refused)
         return changes
+
+    def _can_delete(self, type_name: str) -> bool:
+        """Tell whether a console deletes a resource of a type without another one's deletion."""
+        definition = RESOURCES[type_name]
+        extra = definition.lifted_by.get("delete", "")
+        named = (item.session.console.has(extra) for item in self.providers.by_key().values())
+        return "delete" in definition.operations or any(named)
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         """Return the data sources in state that are declared no more, as core drops them."""

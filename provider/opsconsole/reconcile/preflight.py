@@ -1,33 +1,32 @@
-"""Preflight: what the console says of the hosts that a plan would create, by a dry run of them."""
+"""Preflight: how the console judges what a plan would create, where it can do so beforehand."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.lifecycle.host import HostLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reconcile.providers import Providers
-from opsconsole.resources import HOST
 from opsconsole.values import holds_unknown
 
 
 async def with_preflight(plan: Plan, providers: Providers) -> Plan:
-    """Return the plan with the console's verdict on every host that it would create.
+    """Return the plan with the console's verdict on every creation that it can judge.
 
-    A row is sent as far as its values are known; what it was judged without is said.
+    A declaration is sent as far as its values are known; what it was judged without is said.
     """
     told: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}
-    groups: dict[str, list[Change]] = {}
+    groups: dict[tuple[str, str], list[Change]] = {}
     for change in plan.changes:
-        if change.type_name == HOST.type_name and change.action is Action.CREATE:
-            groups.setdefault(change.provider, []).append(change)
-    for provider, changes in groups.items():
-        steps = providers.of(provider).resources[HOST.type_name]
-        assert isinstance(steps, HostLifecycle)
+        if change.action is Action.CREATE:
+            groups.setdefault((change.provider, change.type_name), []).append(change)
+    for (provider, type_name), changes in groups.items():
+        steps = providers.of(provider).resources[type_name]
         outcomes = await steps.preflight([_request(change) for change in changes])
+        if outcomes is None:
+            continue
         for change, outcome in zip(changes, outcomes, strict=True):
             judged[change.address] = replace(change, notes=(*change.notes, _note(change, outcome)))
             told += outcome.diagnostics

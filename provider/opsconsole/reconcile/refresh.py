@@ -1,4 +1,4 @@
-"""Reading everything in state at once, hosts first: a host found gone takes its agents along.
+"""Reading everything in state at once, owners first: a host found gone takes its agents along.
 
 Costs one call a host, agent and blacklisted command, and one search for all specialties.
 """
@@ -9,17 +9,9 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from opsconsole.definition import ResourceDefinition
 from opsconsole.lifecycle.interface import LifecycleInterface, ReadRequest
 from opsconsole.reconcile.declaration import Known
-from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
-
-WAVES: tuple[tuple[ResourceDefinition, ...], ...] = (
-    (HOST, SPECIALTY, BLACKLISTED_COMMAND),
-    (AGENT,),
-    (AGENT_PLUGIN,),
-)
-"""What is read together; a later wave is read in the light of the earlier ones."""
+from opsconsole.resources import RESOURCES, owners_above
 
 
 async def refresh(
@@ -32,12 +24,14 @@ async def refresh(
         lifecycles: A lifecycle by the provider's address as state writes it.
     """
     found = {item.address: item for item in known}
-    for wave in WAVES:
-        names = {definition.type_name for definition in wave}
-        groups: dict[tuple[str, str], list[Known]] = {}
-        for item in known:
-            if item.type_name in names and item.held.provider in lifecycles:
-                groups.setdefault((item.held.provider, item.type_name), []).append(item)
+    # What is read together in one wave is read in the light of the earlier ones.
+    waves: dict[int, dict[tuple[str, str], list[Known]]] = {}
+    depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
+    for item in known:
+        if item.held.provider in lifecycles:
+            groups = waves.setdefault(depth[item.type_name], {})
+            groups.setdefault((item.held.provider, item.type_name), []).append(item)
+    for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
             *(
                 _read(lifecycles[provider], type_name, group)

@@ -1,30 +1,30 @@
 """Creates whose outcome stands as unknown in state: settled by every run that can settle them.
 
-A host is settled by a dry run whose answer carries its id. Nothing else can be told under the
-documented operations; the user says which it was.
+How one is settled is the lifecycle's affair. Of what it cannot settle, the user says which it was.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped
-from opsconsole.lifecycle.host import HostLifecycle
-from opsconsole.lifecycle.host_settling import Fate, Found, LostCreate
+from opsconsole.lifecycle.interface import CreateOutcome, Fate, LostCreate, NativeLifecycle
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.sentinel import is_sentinel, may_still_arrive, said_of
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.resources import HOST
 from opsconsole.state.writer import StateSession
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """A host in state under an id that stands for "not known"."""
+    """An instance in state under an id that stands for "not known"."""
 
     known: Known
 
@@ -51,17 +51,17 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
         UserError: What was found cannot be made durable.
         Stopped: The run was told to stop.
     """
-    hosts = [
-        item for item in read_prior(session.state).values() if item.type_name == HOST.type_name
-    ]
-    standing = [_Standing(item) for item in hosts if is_sentinel(item.before.get("id"))]
-    existing = [item for item in hosts if not is_sentinel(item.before.get("id"))]
+    groups: dict[tuple[str, str], list[Known]] = {}
+    for item in read_prior(session.state).values():
+        groups.setdefault((item.held.provider, item.type_name), []).append(item)
     told: list[Diagnostic] = []
-    for provider in sorted({item.known.held.provider for item in standing}):
-        group = [item for item in standing if item.known.held.provider == provider]
-        witnesses = [item for item in existing if item.held.provider == provider]
-        for item, found in await _found(providers, provider, group, witnesses):
-            told += _kept(session, item, found)
+    for (provider, type_name), items in sorted(groups.items()):
+        group = [_Standing(item) for item in items if is_sentinel(item.before.get("id"))]
+        existing = [item for item in items if not is_sentinel(item.before.get("id"))]
+        if group:
+            steps = providers.of(key_of(provider)).resources[type_name]
+            for standing, found in await _found(steps, group, existing):
+                told += _kept(session, standing, found)
     if told:
         session.record()
         await session.checkpoint()
@@ -69,23 +69,21 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
 
 
 async def _found(
-    providers: Providers, provider: str, group: Sequence[_Standing], witnesses: Sequence[Known]
-) -> list[tuple[_Standing, Found]]:
+    steps: NativeLifecycle, group: Sequence[_Standing], existing: Sequence[Known]
+) -> list[tuple[_Standing, CreateOutcome]]:
     """Ask the console; where it cannot be asked, everything stays as it stands."""
-    steps = providers.of(key_of(provider)).resources[HOST.type_name]
-    assert isinstance(steps, HostLifecycle)
     lost = [item.lost for item in group]
     try:
-        fates = await steps.find_lost(lost, [item.before for item in witnesses])
+        fates = await steps.settle_creates(lost, [item.before for item in existing])
     except Stopped:
         raise
     except ConsoleError as problem:
-        steps.log(problem, "settle what may have been created")
+        _log.warning("cannot settle what may have been created: %s", problem)
         return []
     return list(zip(group, fates, strict=True))
 
 
-def _kept(session: StateSession, item: _Standing, found: Found) -> list[Diagnostic]:
+def _kept(session: StateSession, item: _Standing, found: CreateOutcome) -> list[Diagnostic]:
     """Put what was found into state, and say so."""
     address = item.known.address
     outcome = found.outcome

@@ -11,18 +11,14 @@ from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.host import HostLifecycle
-from opsconsole.lifecycle.host_settling import Fate, Found, LostCreate
-from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.interface import CreateOutcome, Fate, LostCreate, Outcome
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.sentinel import is_sentinel, new_sentinel, sent_now
-from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
-from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
+from opsconsole.resources import RESOURCES
 from opsconsole.state.addresses import Address
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.records import Intent
@@ -47,15 +43,8 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
     told, settled = await settle_writes(session, providers, others)
     settling = _Settling(session, told)
     open_calls = [call for call in creates if settling.is_open(call)]
-    hosts = [call for call in open_calls if _type_name(call) == HOST.type_name]
-    for call, found in await _find_hosts(session, providers, hosts):
+    for call, found in await _settled(session, providers, open_calls):
         settling.keep(call, found)
-    attached = [call for call in open_calls if _type_name(call) == AGENT_PLUGIN.type_name]
-    for call, found in await _find_attachments(providers, attached):
-        settling.keep(call, found)
-    for call in open_calls:
-        if call not in hosts and call not in attached:
-            settling.keep(call, Found(Fate.UNKNOWN))
     providers.check_stopped()
     session.record()
     await session.checkpoint()
@@ -67,20 +56,25 @@ def _type_name(call: Intent) -> str:
     return Address.parse(call.address).type
 
 
-async def _find_hosts(
+async def _settled(
     session: StateSession, providers: Providers, calls: Sequence[Intent]
-) -> list[tuple[Intent, Found]]:
-    """Ask the console what became of creations of hosts, all of one provider at once."""
-    groups: dict[str, list[Intent]] = {}
+) -> list[tuple[Intent, CreateOutcome]]:
+    """Ask the console what became of creations, all of one provider and type at once."""
+    groups: dict[tuple[str, str], list[Intent]] = {}
     for call in calls:
-        groups.setdefault(str(call.details.get("provider", "")), []).append(call)
-    found: list[tuple[Intent, Found]] = []
-    for provider, group in groups.items():
-        steps = providers.of(key_of(provider)).resources[HOST.type_name]
-        assert isinstance(steps, HostLifecycle)
+        groups.setdefault((_provider(call), _type_name(call)), []).append(call)
+    found: list[tuple[Intent, CreateOutcome]] = []
+    for (provider, type_name), group in groups.items():
+        steps = providers.of(key_of(provider)).resources[type_name]
         lost = [LostCreate(_planned(call), call.address, _said(call)) for call in group]
+        existing = [
+            item.before
+            for item in read_prior(session.state).values()
+            if (item.held.provider, item.type_name) == (provider, type_name)
+            and not is_sentinel(item.before.get("id"))
+        ]
         try:
-            fates = await steps.find_lost(lost, _hosts_of(session, provider))
+            outcomes = await steps.settle_creates(lost, existing)
         except Stopped:
             raise
         except ConsoleError as problem:
@@ -89,34 +83,12 @@ async def _find_hosts(
                 f"and the console cannot be asked: {problem.message}",
                 problem.remedy or "Run again once it answers. Nothing was changed.",
             ) from problem
-        found += zip(group, fates, strict=True)
+        found += zip(group, outcomes, strict=True)
     return found
 
 
-async def _find_attachments(
-    providers: Providers, calls: Sequence[Intent]
-) -> list[tuple[Intent, Found]]:
-    """Read the lists of the agents to which plugins may have been attached.
-
-    Attaching may be asked for again: what a list does not tell is no obstacle.
-    """
-    wanted = []
-    for call in calls:
-        value = AGENT_PLUGIN.empty() | _planned(call)
-        value["id"] = f"{value['agent_id']}/{value['plugin_id']}"
-        held = InstanceObject(str(call.details.get("provider", "")), value)
-        wanted.append(Known(call.address, AGENT_PLUGIN.type_name, held, value))
-    read = await refresh(
-        wanted, providers.by_state_address({item.held.provider for item in wanted})
-    )
-    found = []
-    for call in calls:
-        outcome = read[call.address].read
-        if outcome is not None and outcome.seen is Seen.PRESENT:
-            found.append((call, Found(Fate.CREATED, outcome)))
-        else:
-            found.append((call, Found(Fate.NEVER)))
-    return found
+def _provider(call: Intent) -> str:
+    return str(call.details.get("provider", ""))
 
 
 def _planned(call: Intent) -> Attributes:
@@ -126,16 +98,6 @@ def _planned(call: Intent) -> Attributes:
 
 def _said(call: Intent) -> str:
     return str(call.details.get("dry_run_said", ""))
-
-
-def _hosts_of(session: StateSession, provider: str) -> list[Attributes]:
-    return [
-        item.before
-        for item in read_prior(session.state).values()
-        if item.type_name == HOST.type_name
-        and item.held.provider == provider
-        and not is_sentinel(item.before.get("id"))
-    ]
 
 
 @dataclass
@@ -159,7 +121,7 @@ class _Settling:
         replaced = call.details.get("instead_of")
         return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
-    def keep(self, call: Intent, found: Found) -> None:
+    def keep(self, call: Intent, found: CreateOutcome) -> None:
         """Put the fate of a call into state."""
         address = call.address
         if found.fate is Fate.NEVER:
@@ -194,7 +156,7 @@ class _Settling:
         state.put(
             call.address,
             InstanceObject(
-                provider=str(call.details.get("provider", "")),
+                provider=_provider(call),
                 attributes=outcome.state,
                 private=outcome.private,
                 dependencies=_texts(call.details.get("dependencies")),

@@ -15,7 +15,7 @@ from opsconsole.reconcile.deposed import instance_and_key, instance_of, read_dep
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
+from opsconsole.resources import RESOURCES, owner_of, owners_above
 from opsconsole.state.records import Intent
 from opsconsole.state.writer import StateSession
 
@@ -66,22 +66,19 @@ async def settle_writes(
 
 
 def _with_what_goes_along(known: Mapping[str, Known], deletes: Iterable[str]) -> list[Known]:
-    """Return what the deletes speak of, and what the deletion of a host takes along."""
+    """Return what the deletes speak of, and what the deletion of an owner takes along."""
     wanted = {address: known[address] for address in deletes}
-    ids = _ids(wanted.values(), HOST.type_name)
-    for type_name, owner in ((AGENT.type_name, "host_id"), (AGENT_PLUGIN.type_name, "agent_id")):
-        along = {
+    for definition in sorted(RESOURCES.values(), key=lambda item: len(owners_above(item))):
+        above = owner_of(definition)
+        if above is None:
+            continue
+        ids = {item.before["id"] for item in wanted.values() if item.type_name == above.type_name}
+        wanted |= {
             address: item
             for address, item in known.items()
-            if item.type_name == type_name and item.before.get(owner) in ids
+            if item.type_name == definition.type_name and item.before.get(definition.owner) in ids
         }
-        wanted |= along
-        ids = _ids(along.values(), type_name)
     return list(wanted.values())
-
-
-def _ids(items: Iterable[Known], type_name: str) -> set[str]:
-    return {item.before["id"] for item in items if item.type_name == type_name}
 
 
 def _told(

@@ -18,7 +18,7 @@ from opsconsole.language.instances import Instance
 from opsconsole.language.model import Block
 from opsconsole.language.results import Evaluated
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.reconcile.cascade import Cascade, leaves_hosts
+from opsconsole.reconcile.cascade import Cascade, leaves_owner
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import Decision, Wish, decide
 from opsconsole.reconcile.declaration import EVERYTHING, Declaration, Known
@@ -27,7 +27,7 @@ from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.targets import Targets
 from opsconsole.reconcile.triggers import is_triggered
-from opsconsole.resources import HOST
+from opsconsole.resources import owning_types
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 
@@ -177,17 +177,17 @@ class Walk:
             self.take(decision)
 
     def cascade(self, also: Iterable[Known] = ()) -> Cascade:
-        """Return the cascade of the hosts that are known to go so far, and of those in `also`."""
-        going = [self.known[c.address] for c in self.changes.values() if leaves_hosts(c)]
-        hosts = (item for item in also if item.type_name == HOST.type_name)
-        return Cascade.of([*going, *self._orphaned_hosts(), *hosts], self.known.values())
+        """Return the cascade of the owners that are known to go so far, and of those in `also`."""
+        going = [self.known[c.address] for c in self.changes.values() if leaves_owner(c)]
+        owners = (item for item in also if item.type_name in owning_types())
+        return Cascade.of([*going, *self._orphaned_owners(), *owners], self.known.values())
 
-    def _orphaned_hosts(self) -> list[Known]:
+    def _orphaned_owners(self) -> list[Known]:
         blocks = self.evaluator.program.blocks
         return [
             item
             for item in self.known.values()
-            if item.type_name == HOST.type_name
+            if item.type_name in owning_types()
             and item.address in self.targets
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
         ]

@@ -6,6 +6,7 @@ Order matters where it is shown: a resource stands after those that it refers to
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
@@ -49,6 +50,44 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
 }
 """The data sources by Terraform type name."""
 
+
+@cache
+def owner_of(definition: ResourceDefinition) -> ResourceDefinition | None:
+    """Return the resource whose deletion takes this one along, or None."""
+    if not definition.owner:
+        return None
+    name = definition[definition.owner].refers_to
+    return next(item for item in RESOURCES.values() if item.name == name)
+
+
+@cache
+def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ...]:
+    """Return the owner of a resource, the owner of that, and so on."""
+    above = owner_of(definition)
+    return () if above is None else (above, *owners_above(above))
+
+
+def owning_types() -> frozenset[str]:
+    """Return the types whose deletion takes others along, and that nothing takes along."""
+    return _owning_types(tuple(RESOURCES))
+
+
+@cache
+def _owning_types(names: tuple[str, ...]) -> frozenset[str]:
+    above = (owners_above(RESOURCES[name]) for name in names)
+    return frozenset(owners[-1].type_name for owners in above if owners)
+
+
+def blockers_of(definition: ResourceDefinition) -> list[tuple[ResourceDefinition, str]]:
+    """Return the resources that keep one from being deleted, each with the attribute that does."""
+    return [
+        (other, attribute.name)
+        for other in RESOURCES.values()
+        for attribute in other.references
+        if attribute.blocks_deletion and attribute.refers_to == definition.name
+    ]
+
+
 __all__ = [
     "AGENT",
     "AGENTS_DATA",
@@ -67,4 +106,8 @@ __all__ = [
     "SPECIALTIES_DATA",
     "SPECIALTY",
     "SPECIALTY_DATA",
+    "blockers_of",
+    "owner_of",
+    "owners_above",
+    "owning_types",
 ]

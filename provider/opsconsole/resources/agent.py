@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
 
 _AGENT = "Resources and their fields: Agent"
 _CREDENTIAL = "Resources and their fields: CredentialConfig entry"
@@ -45,6 +45,7 @@ AGENT = ResourceDefinition(
     name="agent",
     type_name="opsconsole_agent",
     title="agent",
+    plural="agents",
     label="name",
     import_id="agt_…",
     description=(
@@ -56,7 +57,27 @@ AGENT = ResourceDefinition(
         "read": "GET /api/v1/agents/{id}/plugins",
         "update": "POST /api/v1/agents/{id}/plugins",
     },
-    lifted_by={"read": "agent_get", "update": "agent_update", "delete": "agent_delete"},
+    lifted_by={
+        "read": "agent_get",
+        "update": "agent_update",
+        "delete": "agent_delete",
+        "list": "agent_list",
+    },
+    notes={
+        "create": "",
+        "read": "the agent itself",
+        "update": "plugin_ids by attach and detach; any other change replaces",
+        "delete": "archived when its host is deleted",
+        "list": "unmanaged agents are not seen",
+    },
+    gone="deleted, archived, or not visible to this key (404)",
+    owner="host_id",
+    reads_whole=False,
+    read_ways={
+        "plugins": "whether it exists, and its plugins; other fields as last answered",
+        "reattach": "its plugins; the whole agent by attaching an attached plugin again",
+    },
+    look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent.", section=_AGENT),
         _settable("org_id", Kind.STRING, "The org; the provider's `org_id` where none is set."),
@@ -69,6 +90,7 @@ AGENT = ResourceDefinition(
             Kind.STRING,
             "Id of the specialty that the agent carries.",
             refers_to="specialty",
+            blocks_deletion=True,
         ),
         _settable("main_engine", Kind.STRING, "Identifier of the main engine."),
         _settable("secondary_engine", Kind.STRING, "Identifier of the secondary engine."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
 
 _PLUGIN = "Resources and their fields: Plugin (list entry)"
 
@@ -28,15 +28,28 @@ AGENT_PLUGIN = ResourceDefinition(
     name="agent_plugin",
     type_name="opsconsole_agent_plugin",
     title="plugin attachment",
+    plural="plugins",
     label="id",
+    reported_as=("name", "plugin_id"),
     import_id="AGENT_ID/PLUGIN_ID",
     description="One plugin attached to one agent.",
     operations={
         "create": "POST /api/v1/agents/{id}/plugins",
         "read": "GET /api/v1/agents/{id}/plugins",
         "delete": "DELETE /api/v1/agents/{id}/plugins/{pluginId}",
+        "list": "GET /api/v1/agents/{id}/plugins",
     },
     lifted_by={},
+    notes={
+        "create": "attach",
+        "read": "the agent's list, read once in a run",
+        "update": "both ids replace",
+        "delete": "detach",
+        "list": "of each managed agent",
+    },
+    gone="detached: the agent's list of plugins does not show it",
+    owner="agent_id",
+    look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),
     attributes=(
         read_only("id", "`AGENT_ID/PLUGIN_ID`.", local=True),
         text(

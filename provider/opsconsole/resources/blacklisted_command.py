@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
 
 _ROW = "Resources and their fields: BlacklistedCommand"
 
@@ -10,6 +10,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
     name="blacklisted_command",
     type_name="opsconsole_blacklisted_command",
     title="blacklisted command",
+    plural="blacklisted commands",
     label="pattern",
     import_id="blk_…",
     description=(
@@ -21,7 +22,20 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         "read": "GET /api/v1/blacklists/{id}",
         "update": "POST /api/v1/blacklists/{id}",
     },
-    lifted_by={"create": "blacklist_create", "delete": "blacklist_delete"},
+    lifted_by={
+        "create": "blacklist_create",
+        "delete": "blacklist_delete",
+        "list": "blacklist_list",
+    },
+    notes={
+        "create": "the declared id is read and adopted",
+        "read": "",
+        "update": "changed fields only",
+        "delete": "leaves management; the row stays",
+        "list": "unmanaged entries are not seen",
+    },
+    gone="deleted, or not visible to this key (404)",
+    look=Look((">", "]"), "cds", "#fee2e2"),
     attributes=(
         text(
             "id",

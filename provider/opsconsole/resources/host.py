@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
 
 _HOST = "Resources and their fields: Host"
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
@@ -25,6 +25,7 @@ HOST = ResourceDefinition(
     name="host",
     type_name="opsconsole_host",
     title="host",
+    plural="hosts",
     label="name",
     import_id="hst_…",
     description=(
@@ -37,7 +38,17 @@ HOST = ResourceDefinition(
         "update": "POST /api/v1/hosts/{id}",
         "delete": "DELETE /api/v1/hosts/{id}",
     },
-    lifted_by={"read": "host_get"},
+    lifted_by={"read": "host_get", "list": "host_list"},
+    notes={
+        "create": "a row of a bulk import, after a dry run of it",
+        "read": "the host itself",
+        "update": "changed fields only",
+        "delete": "archives the host's agents and their tasks",
+        "list": "unmanaged hosts are not seen",
+    },
+    gone="deleted, or not visible to this key (404)",
+    read_ways={"none": "", "empty_update": "an empty update, whose answer is the host"},
+    look=Look(("[", "]"), "box", "#dbeafe"),
     attributes=(
         read_only("id", "The console's id of the host.", section=_HOST),
         text("name", "The host's name.", required=True, section=_HOST),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
 
 _SPECIALTY = "Resources and their fields: Specialty"
 
@@ -23,6 +23,7 @@ SPECIALTY = ResourceDefinition(
     name="specialty",
     type_name="opsconsole_specialty",
     title="specialty",
+    plural="specialties",
     label="key",
     import_id="spc_… or key=KEY",
     description=(
@@ -32,12 +33,22 @@ SPECIALTY = ResourceDefinition(
     operations={
         "read": "GET /api/v1/specialties/search",
         "delete": "DELETE /api/v1/specialties/{id}",
+        "list": "GET /api/v1/specialties/search",
     },
     lifted_by={
         "create": "specialty_create",
         "read": "specialty_get",
         "update": "specialty_update",
     },
+    notes={
+        "create": "the declared key is looked up and adopted",
+        "read": "one search serves all",
+        "update": "a declared value that differs is an error at plan time",
+        "delete": "refused while an agent carries it",
+        "list": "one search serves all",
+    },
+    gone="deleted, or not visible to this key",
+    look=Look(("{{", "}}"), "hexagon", "#fef9c3"),
     attributes=(
         text(
             "id",
