@@ -164,10 +164,8 @@ class OpsconsoleProviderAttributes:
     cursor_field_input = attributes.Declaration[str]("cursor_field")
     reset_cursor_field = attributes.Reset("cursor_field")
     extra_endpoints = attributes.text_map_setting(
-        'Operations beyond the documented eleven, by name, as "METHOD /path/{id}": `host_get`, '
-        "`host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`, `specialty_get`, "
-        "`specialty_create`, `specialty_update`, `blacklist_list`, `blacklist_create`, "
-        "`blacklist_delete`."
+        'Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the page of the '
+        "provider lists the names."
     )
     extra_endpoints_input = attributes.Declaration[Mapping[str, str]]("extra_endpoints")
     reset_extra_endpoints = attributes.Reset("extra_endpoints")
@@ -217,10 +215,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         cursor_parameter: Query parameter that asks a list call for the next page, where it is
             known.
         cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
-        extra_endpoints: Operations beyond the documented eleven, by name, as "METHOD /path/{id}":
-            `host_get`, `host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`,
-            `specialty_get`, `specialty_create`, `specialty_update`, `blacklist_list`,
-            `blacklist_create`, `blacklist_delete`.
+        extra_endpoints: Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the
+            page of the provider lists the names.
         alias: The name of a further provider, for resources to choose it.
 
     Raises:

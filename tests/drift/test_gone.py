@@ -30,10 +30,8 @@ def test_a_deleted_host_takes_its_agents_along(ground: Any) -> None:
     assert found.bucket(WEB) == "missing"
     assert found.bucket(AGENT) == "archived"
     assert found.bucket(DISK) == "archived"
-    assert found.of(AGENT)["reason"] == (
-        f"its host {WEB} is gone: a host's agents are archived with it"
-    )
-    assert found.of(DISK)["reason"] == f"its agent {AGENT} is gone"
+    assert found.of(AGENT)["reason"] == (f"its host {WEB} is gone: agents go with their host")
+    assert found.of(DISK)["reason"] == f"its agent {AGENT} is gone: plugins go with their agent"
     assert found.drifted == {WEB, AGENT, DISK}
     assert "removed from state" not in str(found.document)
 
@@ -46,7 +44,7 @@ def test_an_agent_archived_on_its_own(ground: Any) -> None:
     assert found.code == (0 if ground.console.profile.name == "fickle" else 2)
     said = {
         "default": "deleted, archived, or not visible to this key (404)",
-        "fickle": "no documented operation reads an agent",
+        "fickle": "no documented operation reads agents",
         "extended": "the console says that it is archived",
     }
     assert said[ground.console.profile.name] in found.of(AGENT)["reason"]
@@ -88,7 +86,7 @@ def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on: Any) -> No
     assert found.code == 2
     assert found.bucket("opsconsole_agent_plugin.alone") == "missing"
     reason = found.of("opsconsole_agent_plugin.alone")["reason"]
-    assert reason == "its agent agt_alone is gone"
+    assert reason == "its agent agt_alone is gone: plugins go with their agent"
 
 
 def test_a_managed_set_of_plugins(ground: Any) -> None:

@@ -31,13 +31,13 @@ SAFE = {
     "detach": lambda console: console.detach_plugin("one", "plg_1"),
     "list": lambda console: console.list_plugins("one"),
     "dry run": lambda console: console.import_hosts([], on_error="stop", dry_run=True),
-    "extra read": lambda console: console.get_host("one"),
+    "extra read": lambda console: console.one("host_get", "one"),
 }
 CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
     "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
     "create": lambda console: console.create_agent({}),
-    "extra create": lambda console: console.create_specialty({}),
+    "extra create": lambda console: console.created("specialty_create", {}),
 }
 EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
 GOOD = {"id": "one", "data": [], "results": []}

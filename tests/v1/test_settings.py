@@ -11,7 +11,7 @@ import pytest
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources import PROVIDER
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import EXTRA_ENDPOINTS
+from opsconsole.v1.operations import extra_endpoints
 from opsconsole.v1.proxies import proxy_for
 from opsconsole.v1.settings import Settings
 from opsconsole.values import UNKNOWN
@@ -313,9 +313,9 @@ def test_secrets_are_not_shown():
         assert KEY not in f"{made}{made!r}"
 
 
-@pytest.mark.parametrize("name", EXTRA_ENDPOINTS)
+@pytest.mark.parametrize("name", extra_endpoints())
 def test_each_extra_endpoint_may_be_named(name):
-    path = "POST /x/{id}/y" if EXTRA_ENDPOINTS[name].takes_id else "POST /x"
+    path = "POST /x/{id}/y" if extra_endpoints()[name].takes_id else "POST /x"
     assert settings(extra_endpoints={name: path}).extra_endpoints == {name: path}
 
 

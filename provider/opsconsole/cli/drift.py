@@ -16,7 +16,7 @@ from opsconsole.cli.drift_stacks import anchor
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.drift.baseline import FILE_NAME
-from opsconsole.drift.unmanaged import COUNTED, KINDS
+from opsconsole.drift.unmanaged import COUNTED, unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
@@ -109,8 +109,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         type=_kinds,
         default=COUNTED,
         metavar="KINDS",
-        help=f"which unmanaged objects count as drift: {', '.join(KINDS)}, several with a "
-        f"comma between, or none (default {','.join(COUNTED)})",
+        help=f"which unmanaged objects count as drift: {', '.join(unmanaged_kinds())}, several "
+        f"with a comma between, or none (default {','.join(COUNTED)})",
     )
     add_shard(
         group,
@@ -228,8 +228,8 @@ def _kinds(text: str) -> tuple[str, ...]:
     if text == "none":
         return ()
     kinds = tuple(text.split(","))
-    if not set(kinds) <= set(KINDS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(KINDS)} or none")
+    if not set(kinds) <= set(unmanaged_kinds()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(unmanaged_kinds())} or none")
     return kinds
 
 

@@ -12,6 +12,7 @@ from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
+from opsconsole.resources import RESOURCES
 from opsconsole.state.addresses import Address
 from opsconsole.state.opening import open_state
 
@@ -26,7 +27,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("address", metavar="ADDRESS", help="where the program declares it")
     parser.add_argument(
-        "id", metavar="ID", help="hst_…, agt_…, AGENT/PLUGIN, spc_…, key=KEY, blk_…"
+        "id",
+        metavar="ID",
+        help=", ".join(item.import_id for item in RESOURCES.values()),
     )
     arguments.flag(parser, "input", "nothing is ever asked by an import", default=True)
     arguments.flag(parser, "no-color", "print without colour")

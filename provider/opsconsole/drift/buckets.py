@@ -7,7 +7,7 @@ never seen before is no difference: a null in state beside a first sight is not 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from opsconsole.compare import same
 from opsconsole.definition import ResourceDefinition
@@ -15,29 +15,10 @@ from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import Held
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.memory import Memory
-from opsconsole.resources import (
-    AGENT,
-    AGENT_PLUGIN,
-    BLACKLISTED_COMMAND,
-    HOST,
-    RESOURCES,
-    SPECIALTY,
-)
+from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.values import Attributes
 
-NO_DOCUMENTED_READ = (
-    "no documented operation reads an agent, and no agent_get is named: it exists, "
-    "its fields were not seen"
-)
 _NEVER_READ = "it was not read"
-_GONE = {
-    HOST.type_name: "deleted, or not visible to this key (404)",
-    AGENT.type_name: "deleted, archived, or not visible to this key (404)",
-    AGENT_PLUGIN.type_name: "detached, or not visible to this key: the agent's list of plugins "
-    "does not show it",
-    SPECIALTY.type_name: "deleted, or not visible to this key",
-    BLACKLISTED_COMMAND.type_name: "deleted, or not visible to this key (404)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +26,12 @@ class Surroundings:
     """What a verdict on one resource needs of the others.
 
     Attributes:
-        hosts: Address of a host in state by its id.
-        agents: Address of an agent in state by its id.
-        gone_hosts: Ids of hosts that this check found gone.
-        gone_agents: Ids of agents that this check found gone.
+        addresses: Type and id of each resource in state to its address.
+        gone: Type to the ids of what this check found gone.
     """
 
-    hosts: Mapping[str, str]
-    agents: Mapping[str, str]
-    gone_hosts: Container[str] = ()
-    gone_agents: Container[str] = ()
+    addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    gone: Mapping[str, Container[str]] = field(default_factory=dict)
 
 
 def finding_of(held: Held, outcome: Outcome | None, around: Surroundings, why: str = "") -> Finding:
@@ -126,11 +103,14 @@ def _unseen_reason(
     """Return why what was seen is too little to call the resource in sync, or nothing."""
     if not unseen:
         return ""
-    if definition is AGENT and not any(
+    if not definition.reads_whole and not any(
         attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
         for attribute in definition.answered
     ):
-        return NO_DOCUMENTED_READ
+        return (
+            f"no documented operation reads {definition.plural}, and no "
+            f"{definition.lifted_by['read']} is named: it exists, its fields were not seen"
+        )
     held = [name for name in unseen if before.get(name) is not None]
     if not held:
         return ""
@@ -138,25 +118,22 @@ def _unseen_reason(
 
 
 def _archived(held: Held, around: Surroundings) -> str:
-    before = held.known.before
-    if held.known.type_name == AGENT_PLUGIN.type_name:
-        return _with_agent(before["agent_id"], around)
-    host_id = before.get("host_id") or ""
-    if host_id in around.gone_hosts:
-        host = around.hosts.get(host_id, host_id)
-        return f"its host {host} is gone: a host's agents are archived with it"
-    return "the console says that it is archived"
+    return _with_owner(held, around) or "the console says that it is archived"
 
 
 def _gone(held: Held, around: Surroundings) -> str:
-    before = held.known.before
-    if held.known.type_name == AGENT_PLUGIN.type_name and before["agent_id"] in around.gone_agents:
-        return _with_agent(before["agent_id"], around)
-    return _GONE[held.known.type_name]
+    return _with_owner(held, around) or RESOURCES[held.known.type_name].gone
 
 
-def _with_agent(agent_id: str, around: Surroundings) -> str:
-    return f"its agent {around.agents.get(agent_id, agent_id)} is gone"
+def _with_owner(held: Held, around: Surroundings) -> str:
+    """Say that a resource went with its owner, or nothing."""
+    definition = RESOURCES[held.known.type_name]
+    owner = owner_of(definition)
+    owner_id = held.known.before.get(definition.owner) or ""
+    if owner is None or owner_id not in around.gone.get(owner.type_name, ()):
+        return ""
+    address = around.addresses.get((owner.type_name, owner_id), owner_id)
+    return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
 def _made(held: Held, bucket: Bucket, **facts: object) -> Finding:
@@ -177,10 +154,10 @@ def _made(held: Held, bucket: Bucket, **facts: object) -> Finding:
 
 
 def label_of(type_name: str, values: Mapping[str, object]) -> str:
-    """Return what names a resource to a reader; an attachment goes by its plugin."""
-    if type_name == AGENT_PLUGIN.type_name:
-        return _text(values, "name") or _text(values, "plugin_id")
-    return _text(values, RESOURCES[type_name].label)
+    """Return what names a resource to a reader."""
+    definition = RESOURCES[type_name]
+    names = definition.reported_as or (definition.label,)
+    return next(filter(None, (_text(values, name) for name in names)), "")
 
 
 def _text(values: Mapping[str, object], name: str) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift.baseline import Baseline
@@ -25,21 +24,24 @@ from opsconsole.drift.reading import Read, absent, has_no_state, read_stack, rew
 from opsconsole.drift.report import DriftReport, Finding, Managed, Share
 from opsconsole.drift.shards import Shard
 from opsconsole.drift.stack import Held, Stack
-from opsconsole.drift.unmanaged import COUNTED, KINDS, cut_short, unmanaged
+from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.providers import OnStop
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
+from opsconsole.resources import HOST, RESOURCES
 
-REQUIRED: Final = tuple(
-    definition.type_name for definition in (HOST, AGENT_PLUGIN, SPECIALTY, BLACKLISTED_COMMAND)
-)
-"""Whose coverage is demanded: all but agents, of which the document shows no read."""
 
-_LISTED: Final = (AGENT.type_name, AGENT_PLUGIN.type_name, SPECIALTY.type_name)
-"""Those that are read by lists, which show unmanaged objects too."""
+def required_types() -> tuple[str, ...]:
+    """Return the types whose coverage is demanded: those that the documented operations show."""
+    return tuple(name for name, definition in RESOURCES.items() if definition.reads_whole)
+
+
+def _read_by_lists() -> set[str]:
+    """Return the types that are read by documented lists, or whose plugins are."""
+    lists = {item.operations["list"] for item in RESOURCES.values() if "list" in item.operations}
+    return {name for name, item in RESOURCES.items() if item.operations.get("read") in lists}
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class CheckOptions:
         read_only: Let nothing but GET leave this process.
         min_coverage: Per cent of the required resources that must be checked.
         baseline: Drift that is accepted.
-        counted: Kinds of unmanaged objects that count as drift, of `unmanaged.KINDS`.
+        counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
         root: The directory that places are told relative to.
         shard: Which share of all stacks these are; None: they are all.
     """
@@ -148,7 +150,7 @@ class _Check:
             baseline,
             self.consoles.calls,
             time.monotonic() - started,
-            REQUIRED,
+            required_types(),
             options.min_coverage,
             share,
         )
@@ -213,7 +215,7 @@ class _Check:
         """Read the lists of a console that are asked for."""
         lifecycle = self.consoles.lifecycles.get(key)
         if lifecycle is not None:
-            asked = {KINDS[kind] for kind in self._options.counted}
+            asked = {unmanaged_kinds()[kind] for kind in self._options.counted}
             self._listed[key], told = await inventory(lifecycle.session, asked)
             self._told += told
             self._cut = self._cut or bool(told)
@@ -237,10 +239,8 @@ class _Check:
         for key, items in by_console.items():
             lifecycle = self.consoles.lifecycles.get(key)
             around = Surroundings(
-                _by_id(items, HOST.type_name),
-                _by_id(items, AGENT.type_name),
-                lifecycle.session.gone_hosts if lifecycle else (),
-                lifecycle.session.gone_agents if lifecycle else (),
+                {(item.known.type_name, _id_of(item)): item.address for item in items},
+                lifecycle.session.gone if lifecycle else {},
             )
             for item in items:
                 address = item.known.address
@@ -252,7 +252,8 @@ class _Check:
 
     def _all_listed(self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]) -> bool:
         """Tell whether no list was left out or cut short that may show unmanaged objects."""
-        read = (outcomes[item.known.address] for item in held if item.known.type_name in _LISTED)
+        lists = _read_by_lists()
+        read = (outcomes[item.known.address] for item in held if item.known.type_name in lists)
         return not self._cut and all(
             outcome is not None and outcome.seen is not Seen.UNCHECKED for outcome in read
         )
@@ -311,13 +312,4 @@ class _Check:
 
 def _id_of(item: Held) -> str:
     """Return the console's id of an object, as that of an unmanaged one is told."""
-    before = item.known.before
-    if item.known.type_name == AGENT_PLUGIN.type_name:
-        return f"{before['agent_id']}/{before['plugin_id']}"
-    return str(before["id"])
-
-
-def _by_id(held: Sequence[Held], type_name: str) -> dict[str, str]:
-    return {
-        item.known.before["id"]: item.address for item in held if item.known.type_name == type_name
-    }
+    return str(item.known.before["id"])

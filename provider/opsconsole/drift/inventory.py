@@ -6,21 +6,13 @@ unless it is asked for what only such a list can tell.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Final
+from collections.abc import Collection, Mapping
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.session import Session
-from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
+from opsconsole.resources import RESOURCES, SPECIALTY
 from opsconsole.v1.console import Console, Listing
-
-_LISTS: Final[Mapping[str, tuple[str, Callable[[Console], Awaitable[Listing]]]]] = {
-    HOST.type_name: ("host_list", Console.list_hosts),
-    AGENT.type_name: ("agent_list", Console.list_agents),
-    BLACKLISTED_COMMAND.type_name: ("blacklist_list", Console.list_blacklists),
-}
-"""Type to the extra endpoint that lists its objects, and the call."""
 
 Inventory = Mapping[str, Listing]
 """What a console listed, by the type that it would be managed as."""
@@ -31,32 +23,37 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
 
     Types of which there are no such lists are passed over.
     """
-    console = session.console
     found: dict[str, Listing] = {}
     told: list[Diagnostic] = []
-    if SPECIALTY.type_name in types:
-        try:
-            found[SPECIALTY.type_name] = await session.specialties()
-        except ConsoleError as problem:
-            told.append(
-                error(
-                    "Specialties were not searched: nothing unmanaged is told",
-                    cause=problem.cause,
-                )
-            )
-    for type_name, (endpoint, call) in _LISTS.items():
+    for type_name in RESOURCES:
         if type_name not in types:
             continue
-        if not console.has(endpoint):
-            why = (
-                "No documented operation lists them. If this console has one that does, name it "
-                f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
-            )
-            told.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
-            continue
-        try:
-            found[type_name] = await call(console)
-        except ConsoleError as problem:
-            summary = f"{endpoint} was not read: nothing unmanaged is told"
-            told.append(error(summary, cause=problem.cause))
+        definition = RESOURCES[type_name]
+        endpoint = definition.lifted_by.get("list", "")
+        if definition is SPECIALTY:
+            try:
+                found[type_name] = await session.specialties()
+            except ConsoleError as problem:
+                told.append(
+                    error("Specialties were not searched: nothing unmanaged is told", f"{problem}")
+                )
+        elif endpoint:
+            read = await _listed(session.console, endpoint, type_name)
+            if isinstance(read, Listing):
+                found[type_name] = read
+            else:
+                told.append(read)
     return found, told
+
+
+async def _listed(console: Console, endpoint: str, type_name: str) -> Listing | Diagnostic:
+    if not console.has(endpoint):
+        why = (
+            "No documented operation lists them. If this console has one that does, name it "
+            f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
+        )
+        return error(f"Unmanaged objects of {type_name} cannot be counted", why)
+    try:
+        return await console.listed(endpoint)
+    except ConsoleError as problem:
+        return error(f"{endpoint} was not read: nothing unmanaged is told", f"{problem}")

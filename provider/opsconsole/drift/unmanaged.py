@@ -16,20 +16,16 @@ from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Held
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.truncated import explained
-from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
-
-KINDS: Final[Mapping[str, str]] = {
-    "plugins": AGENT_PLUGIN.type_name,
-    "specialties": SPECIALTY.type_name,
-    "hosts": HOST.type_name,
-    "agents": AGENT.type_name,
-    "blacklisted_commands": BLACKLISTED_COMMAND.type_name,
-}
-"""What there is of unmanaged objects, and the type that it would be managed as."""
+from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 
 COUNTED: Final = ("plugins",)
 """What counts as drift unless told otherwise: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
+
+
+def unmanaged_kinds() -> dict[str, str]:
+    """Return what there is of unmanaged objects, and the type that it would be managed as."""
+    return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}
 
 
 def unmanaged(
@@ -134,7 +130,7 @@ def _beside(
             stack,
             entry["id"],
             type_name,
-            next(filter(None, (_name(entry, name) for name in ("key", "name", "pattern"))), ""),
+            _name(entry, RESOURCES[type_name].label),
             reason if counted else f"{reason}; shown only",
             counted,
             {},

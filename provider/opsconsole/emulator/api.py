@@ -46,7 +46,6 @@ RULES: dict[str, Rule] = {
 METHODS = ("GET", "POST", "DELETE")
 LOGGER = logging.getLogger("opsconsole.emulator")
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-_DOCUMENTED = frozenset(DOCUMENTED)
 _NO_QUERY: dict[str, str] = {}
 
 
@@ -67,7 +66,7 @@ def operation_of(console: Console, method: str, path: str) -> tuple[str, tuple[s
     """Return the operation of a request that this console has, or `unknown`, and the ids."""
     operation, ids = match(method, path)
     if operation is None or (
-        operation not in _DOCUMENTED and operation not in console.profile.extra
+        operation not in DOCUMENTED and operation not in console.profile.extra
     ):
         return "unknown", ()
     return operation, ids

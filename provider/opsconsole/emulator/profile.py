@@ -10,20 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 HOST_SETS = ("additional_names", "tags", "eligible_subnets")
-EXTRA_OPERATIONS = (
-    "host_get",
-    "host_list",
-    "agent_get",
-    "agent_list",
-    "agent_update",
-    "agent_delete",
-    "specialty_get",
-    "specialty_create",
-    "specialty_update",
-    "blacklist_list",
-    "blacklist_create",
-    "blacklist_delete",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +105,7 @@ class Profile:
     retry_after: int | None = None
     crowding_microseconds: int = 0
 
-    # Beyond the documented eleven.
+    # Beyond the documented operations.
     extra: frozenset[str] = frozenset()
     cookie_name: str = "console_session"
     provider_settings: Mapping[str, Any] = field(default_factory=dict)

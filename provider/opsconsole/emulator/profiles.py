@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from opsconsole.emulator.profile import EXTRA_OPERATIONS, Profile
-from opsconsole.emulator.routes import TEMPLATES
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.routes import EXTRA
 
 PLAIN = (
     Profile(name="default", summary="A sensible console: 200 everywhere, nulls, names match."),
@@ -170,20 +170,20 @@ CASCADES = (
     Profile(
         name="extended",
         summary="Has every extra endpoint, and refuses the empty update.",
-        extra=frozenset(EXTRA_OPERATIONS),
+        extra=frozenset(EXTRA),
         empty_update="refused",
         provider_settings={
-            "extra_endpoints": {name: TEMPLATES[name] for name in EXTRA_OPERATIONS},
+            "extra_endpoints": dict(EXTRA),
         },
     ),
     Profile(
         name="archiving",
         summary="Has every extra endpoint; its agent delete archives. Its session cookie is `sid`.",
-        extra=frozenset(EXTRA_OPERATIONS),
+        extra=frozenset(EXTRA),
         agent_delete="archives",
         cookie_name="sid",
         provider_settings={
-            "extra_endpoints": {name: TEMPLATES[name] for name in EXTRA_OPERATIONS},
+            "extra_endpoints": dict(EXTRA),
         },
     ),
 )

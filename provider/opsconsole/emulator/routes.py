@@ -1,10 +1,10 @@
-"""The paths: the documented eleven, the extra endpoints, and the match of a request to one."""
+"""The paths: the documented ones, the extra endpoints, and the match of a request to one."""
 
 from __future__ import annotations
 
 from urllib.parse import unquote
 
-TEMPLATES: dict[str, str] = {
+DOCUMENTED: dict[str, str] = {
     "blacklist_get": "GET /api/v1/blacklists/{id}",
     "blacklist_update": "POST /api/v1/blacklists/{id}",
     "host_update": "POST /api/v1/hosts/{id}",
@@ -16,6 +16,10 @@ TEMPLATES: dict[str, str] = {
     "plugin_detach": "DELETE /api/v1/agents/{id}/plugins/{pluginId}",
     "specialty_search": "GET /api/v1/specialties/search",
     "specialty_delete": "DELETE /api/v1/specialties/{id}",
+}
+"""Operation to `METHOD /path`: the table of the document's Endpoints part."""
+
+EXTRA: dict[str, str] = {
     "host_get": "GET /api/v1/hosts/{id}",
     "host_list": "GET /api/v1/hosts",
     "agent_get": "GET /api/v1/agents/{id}",
@@ -29,9 +33,9 @@ TEMPLATES: dict[str, str] = {
     "blacklist_create": "POST /api/v1/blacklists",
     "blacklist_delete": "DELETE /api/v1/blacklists/{id}",
 }
-"""Operation to `METHOD /path`: the table of the document's Endpoints part, then the extra ones."""
+"""Operations that the document does not show, and that a profile may have."""
 
-DOCUMENTED = tuple(TEMPLATES)[:11]
+TEMPLATES: dict[str, str] = DOCUMENTED | EXTRA
 
 _Shape = tuple[str, tuple[str, ...]]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.generate.attributes import camel
-from opsconsole.generate.tables import arguments, lifted, meaning, outputs, steps, table
+from opsconsole.generate.tables import arguments, meaning, outputs, steps, table
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.v1.operations import EXTRA_ENDPOINTS
+from opsconsole.v1.operations import extra_endpoints
 from opsconsole.v1.settings import ENVIRONMENT
 
 _EXAMPLES = "examples/reference"
@@ -133,10 +133,9 @@ def _provider(root: Path) -> str:
         ]
         for attribute in PROVIDER
     ]
-    by_name = lifted(RESOURCES.values())
     extras = [
-        [f"`{name}`", ", ".join(by_name.get(name, ["listing"])), "yes" if extra.takes_id else "no"]
-        for name, extra in EXTRA_ENDPOINTS.items()
+        [f"`{name}`", f"{extra.step} of `{extra.type_name}`", "yes" if extra.takes_id else "no"]
+        for name, extra in extra_endpoints().items()
     ]
     sections = [
         *_example(root, "provider"),

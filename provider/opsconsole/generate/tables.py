@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opsconsole.definition import Attribute, Change, ResourceDefinition
+from opsconsole.definition import STEPS, Attribute, Change, ResourceDefinition
 
-_STEPS = ("create", "read", "update", "delete")
 _NO_OPERATION = "none"
 
 
@@ -96,18 +95,9 @@ def steps(definition: ResourceDefinition) -> list[str]:
             _code(definition.operations.get(step), _NO_OPERATION),
             _code(definition.lifted_by.get(step), "-"),
         ]
-        for step in _STEPS
+        for step in STEPS
     ]
     return table(["step", "documented operation", "extra endpoint that takes its place"], rows)
-
-
-def lifted(definitions: Iterable[ResourceDefinition]) -> dict[str, list[str]]:
-    """Return for each extra endpoint what it lifts, in words."""
-    found: dict[str, list[str]] = {}
-    for definition in definitions:
-        for step, name in definition.lifted_by.items():
-            found.setdefault(name, []).append(f"{step} of `{definition.type_name}`")
-    return found
 
 
 def _code(text: str | None, otherwise: str) -> str:

@@ -118,7 +118,7 @@ class AgentLifecycle(OneByOne):
         agent_id, private = request.prior["id"], request.private
         prior = request.prior
         if self.session.console.has("agent_get"):
-            answer = await self.session.console.get_agent(agent_id)
+            answer = await self.session.console.one("agent_get", agent_id)
             if answer.get("status") == "archived":
                 return Outcome(None, seen=Seen.ARCHIVED)
             outcome = self.seen(prior, private, _agent_fields(answer))
@@ -229,7 +229,7 @@ class AgentLifecycle(OneByOne):
         if changes or planned["plugin_ids"] != prior["plugin_ids"]:
             await self.session.before_write("update", [request])
         if changes and self.session.console.has("agent_update"):
-            answer = await self.session.console.update_agent(prior["id"], changes)
+            answer = await self.session.console.one("agent_update", prior["id"], changes)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             attached, answer, found, stopped = await self._set_plugins(prior, planned, answer)
@@ -277,7 +277,7 @@ class AgentLifecycle(OneByOne):
         if self._rules.deletable and not is_abandoned(prior):
             await self.session.before_write("delete", [request])
             try:
-                answer = await self.session.console.delete_agent(prior["id"])
+                answer = await self.session.console.one("agent_delete", prior["id"])
             except ConsoleError as problem:
                 ended = await settle_deletion(
                     self, request, problem, lambda: self._is_there(prior["id"])
@@ -300,7 +300,7 @@ class AgentLifecycle(OneByOne):
     async def _is_there(self, agent_id: str) -> bool:
         """Read whether an agent is there and not archived; raises where reading does not tell."""
         if self.session.console.has("agent_get"):
-            answer = await self.session.console.get_agent(agent_id)
+            answer = await self.session.console.one("agent_get", agent_id)
             return answer.get("status") != "archived"
         self.session.plugins_changed(agent_id)
         await self.session.plugins(agent_id)

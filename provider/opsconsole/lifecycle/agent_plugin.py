@@ -99,7 +99,9 @@ class AgentPluginLifecycle(OneByOne):
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
         host_id = Memory.decode(request.private).host_id
-        if agent_id in self.session.gone_agents or host_id in self.session.gone_hosts:
+        if host_id in self.session.gone_hosts:
+            self.session.gone_agents.add(agent_id)
+        if agent_id in self.session.gone_agents:
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             listing = await self.session.plugins(agent_id)

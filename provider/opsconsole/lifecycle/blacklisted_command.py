@@ -136,7 +136,7 @@ class BlacklistedCommandLifecycle(OneByOne):
             self,
             request,
             body,
-            self.session.console.create_blacklist,
+            lambda body: self.session.console.created("blacklist_create", body),
             lambda answer: self._settled(request, answer),
         )
 
@@ -186,7 +186,7 @@ class BlacklistedCommandLifecycle(OneByOne):
             return Outcome(None, diagnostics=self._leaving(prior))
         await self.session.before_write("delete", [request])
         try:
-            answer = await self.session.console.delete_blacklist(prior["id"])
+            answer = await self.session.console.one("blacklist_delete", prior["id"])
         except ConsoleError as problem:
             ended = await settle_deletion(
                 self, request, problem, lambda: self._is_there(prior["id"])

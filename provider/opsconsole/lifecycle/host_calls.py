@@ -30,7 +30,7 @@ async def look(session: Session, host_id: str) -> Mapping[str, Any]:
     The document: POST /api/v1/hosts/{id}: "only the fields present in the body change".
     """
     if session.console.has("host_get"):
-        found: Mapping[str, Any] = await session.console.get_host(host_id)
+        found: Mapping[str, Any] = await session.console.one("host_get", host_id)
         return found
     answer: Mapping[str, Any] = await session.console.update_host(host_id, {})
     session.host_read_accepted = True

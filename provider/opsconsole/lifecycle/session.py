@@ -6,12 +6,14 @@ Shared by the lifecycles of all resources; a new run makes a new session.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from opsconsole.lifecycle.interface import WriteRequest
+from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
@@ -108,8 +110,7 @@ class Session:
     """One run against one console.
 
     Attributes:
-        gone_hosts: Ids of hosts that were deleted or found gone.
-        gone_agents: Ids of agents that were found gone.
+        gone: Type to the ids of what was deleted or found gone.
         ended_host_deletes: Ids of hosts whose deletion was tried, whatever came of it.
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
@@ -132,8 +133,7 @@ class Session:
 
     console: Console
     settings: Settings
-    gone_hosts: set[str] = field(default_factory=set)
-    gone_agents: set[str] = field(default_factory=set)
+    gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     ended_host_deletes: set[str] = field(default_factory=set)
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
@@ -157,6 +157,16 @@ class Session:
 
     def __post_init__(self) -> None:
         self.import_chunk_size = self.settings.import_chunk_size
+
+    @property
+    def gone_hosts(self) -> set[str]:
+        """Ids of hosts that were deleted or found gone."""
+        return self.gone[HOST.type_name]
+
+    @property
+    def gone_agents(self) -> set[str]:
+        """Ids of agents that were found gone, or whose host is."""
+        return self.gone[AGENT.type_name]
 
     @property
     def limit(self) -> int:

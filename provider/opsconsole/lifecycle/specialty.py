@@ -108,7 +108,7 @@ class SpecialtyLifecycle(OneByOne):
         prior = request.prior
         if self.session.console.has("specialty_get"):
             try:
-                answer = await self.session.console.get_specialty(prior["id"])
+                answer = await self.session.console.one("specialty_get", prior["id"])
             except NotFound:
                 return self._gone(request)
             return self.seen(prior, request.private, answer)
@@ -156,7 +156,7 @@ class SpecialtyLifecycle(OneByOne):
             self,
             request,
             body,
-            self.session.console.create_specialty,
+            lambda body: self.session.console.created("specialty_create", body),
             lambda answer: self._settled(request, answer),
         )
         self.session.specialties_changed()
@@ -179,7 +179,7 @@ class SpecialtyLifecycle(OneByOne):
             return Outcome(request.prior, request.private, refused)
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
-        answer = await self.session.console.update_specialty(row["id"], changes)
+        answer = await self.session.console.one("specialty_update", row["id"], changes)
         self.session.specialties_changed()
         return self._settled(request, answer)
 
@@ -221,7 +221,7 @@ class SpecialtyLifecycle(OneByOne):
     async def _is_there(self, specialty_id: str) -> bool:
         """Read whether a specialty is there; raises where reading does not tell."""
         if self.session.console.has("specialty_get"):
-            await self.session.console.get_specialty(specialty_id)
+            await self.session.console.one("specialty_get", specialty_id)
             return True
         listing = await self.session.specialties()
         if any(entry.get("id") == specialty_id for entry in listing.entries):

@@ -61,6 +61,6 @@ async def candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
     if "id" not in wanted or not session.console.has("specialty_get"):
         return await session.specialties()
     try:
-        return Listing([await session.console.get_specialty(wanted["id"])])
+        return Listing([await session.console.one("specialty_get", wanted["id"])])
     except NotFound:
         return Listing([])

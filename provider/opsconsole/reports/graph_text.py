@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from opsconsole.definition import Look
 from opsconsole.language.graph import Graph
 from opsconsole.language.model import Block, Program
 from opsconsole.reports.literals import printable
-from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
+from opsconsole.resources import RESOURCES
 
-_LOOKS = {
-    HOST.type_name: ("[", "]", "box", "#dbeafe"),
-    AGENT.type_name: ("([", "])", "oval", "#dcfce7"),
-    AGENT_PLUGIN.type_name: ("[/", "/]", "parallelogram", "#f3e8ff"),
-    SPECIALTY.type_name: ("{{", "}}", "hexagon", "#fef9c3"),
-    BLACKLISTED_COMMAND.type_name: (">", "]", "cds", "#fee2e2"),
-}
-_OTHER = ("[(", ")]", "cylinder", "#f1f5f9")
+_OTHER = Look()
 
 
 def mermaid(program: Program, graph: Graph) -> str:
@@ -24,12 +18,14 @@ def mermaid(program: Program, graph: Graph) -> str:
     names = _names(graph)
     lines = ["flowchart LR"]
     for address in graph.order:
-        before, after, _, _ = _look(program.blocks[address])
+        before, after = _look(program.blocks[address]).brackets
         label = _label(program.blocks[address]).replace('"', "#quot;").replace("\n", "<br/>")
         lines.append(f'  {names[address]}{before}"{label}"{after}:::{_class(address, program)}')
     for address in graph.order:
         lines += [f"  {names[address]} --> {names[item]}" for item in graph.direct[address]]
-    used = {_class(address, program): _look(program.blocks[address])[3] for address in graph.order}
+    used = {
+        _class(address, program): _look(program.blocks[address]).fill for address in graph.order
+    }
     lines += [
         f"  classDef {name} fill:{fill},stroke:#64748b,color:#0f172a" for name, fill in used.items()
     ]
@@ -45,12 +41,13 @@ def dot(program: Program, graph: Graph) -> str:
         '  node [fontname = "sans-serif", style = filled];',
     ]
     for address in graph.order:
-        _, _, shape, fill = _look(program.blocks[address])
+        look = _look(program.blocks[address])
         label = _label(program.blocks[address])
         for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
             label = label.replace(letter, written)
         lines.append(
-            f'  {names[address]} [label = "{label}", shape = {shape}, fillcolor = "{fill}"];'
+            f'  {names[address]} [label = "{label}", shape = {look.shape}, '
+            f'fillcolor = "{look.fill}"];'
         )
     for address in graph.order:
         lines += [f"  {names[address]} -> {names[item]};" for item in graph.direct[address]]
@@ -64,8 +61,8 @@ def _names(graph: Graph) -> dict[str, str]:
     return {address: f"n{number}" for number, address in enumerate(graph.order)}
 
 
-def _look(block: Block) -> tuple[str, str, str, str]:
-    return _OTHER if block.mode == "data" else _LOOKS.get(block.type_name, _OTHER)
+def _look(block: Block) -> Look:
+    return _OTHER if block.mode == "data" else RESOURCES[block.type_name].look
 
 
 def _class(address: str, program: Program) -> str:

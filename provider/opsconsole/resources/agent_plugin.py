@@ -47,7 +47,7 @@ AGENT_PLUGIN = ResourceDefinition(
         "delete": "detach",
         "list": "of each managed agent",
     },
-    gone="detached: the agent's list of plugins does not show it",
+    gone="detached, or not visible to this key: the agent's list of plugins does not show it",
     owner="agent_id",
     look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),
     attributes=(

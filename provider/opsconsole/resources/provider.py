@@ -145,10 +145,8 @@ PROVIDER = ProviderDefinition(
         _setting(
             "extra_endpoints",
             Kind.STRING_MAP,
-            'Operations beyond the documented eleven, by name, as "METHOD /path/{id}": '
-            "`host_get`, `host_list`, `agent_get`, `agent_list`, `agent_update`, `agent_delete`, "
-            "`specialty_get`, `specialty_create`, `specialty_update`, `blacklist_list`, "
-            "`blacklist_create`, `blacklist_delete`.",
+            'Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the page of '
+            "the provider lists the names.",
         ),
     ),
 )

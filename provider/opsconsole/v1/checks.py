@@ -11,7 +11,7 @@ from typing import Any, Never
 
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources.provider import PROVIDER
-from opsconsole.v1.operations import EXTRA_ENDPOINTS
+from opsconsole.v1.operations import extra_endpoints
 from opsconsole.values import UNKNOWN
 
 _LONGEST_TIMEOUT = 86_400.0
@@ -151,9 +151,10 @@ def checked_extra_endpoints(declared: Mapping[str, str]) -> dict[str, str]:
 
 def _checked_extra(name: str, text: str) -> str:
     setting = "extra_endpoints"
-    extra = EXTRA_ENDPOINTS.get(name)
+    known = extra_endpoints()
+    extra = known.get(name)
     if extra is None:
-        wrong(setting, f'names "{name}".', f"It may name {', '.join(EXTRA_ENDPOINTS)}.")
+        wrong(setting, f'names "{name}".', f"It may name {', '.join(known)}.")
     form = f'"{_METHODS[0]} /path/{{id}}"' if extra.takes_id else f'"{_METHODS[0]} /path"'
     method, _, path = " ".join(text.split()).partition(" ")
     method = method.upper()

@@ -20,7 +20,7 @@ Body = dict[str, Any]
 
 
 class Console(Extras):
-    """The documented eleven; the operations that an operator may name come with `Extras`.
+    """The documented operations; those that an operator may name come with `Extras`.
 
     Every method raises what `Client.call` does, and `UnexpectedAnswer` for an answer of another
     shape than the document shows.
@@ -86,7 +86,7 @@ class Console(Extras):
 
     async def create_agent(self, body: Mapping[str, Any]) -> Body:
         """Create an agent (POST /api/v1/agents); return it."""
-        return await self._resource(operations.CREATE_AGENT, body=body)
+        return await self.call_one(operations.CREATE_AGENT, body=body)
 
     async def attach_plugin(self, agent_id: str, plugin_id: str) -> Body:
         """Attach a plugin; return the agent, which does not list its plugins."""
@@ -95,15 +95,15 @@ class Console(Extras):
 
     async def detach_plugin(self, agent_id: str, plugin_id: str) -> Body:
         """Detach a plugin; return the agent, which does not list its plugins."""
-        return await self._resource(operations.DETACH_PLUGIN, (agent_id, plugin_id), asked=agent_id)
+        return await self.call_one(operations.DETACH_PLUGIN, (agent_id, plugin_id), asked=agent_id)
 
     async def list_plugins(self, agent_id: str) -> Listing:
         """Return the agent's plugins (GET /api/v1/agents/{id}/plugins)."""
-        return await self._list(operations.LIST_PLUGINS, (agent_id,))
+        return await self.call_list(operations.LIST_PLUGINS, (agent_id,))
 
     async def search_specialties(self) -> Listing:
         """Return the specialties (GET /api/v1/specialties/search); no filter is documented."""
-        return await self._list(operations.SEARCH_SPECIALTIES)
+        return await self.call_list(operations.SEARCH_SPECIALTIES)
 
     async def delete_specialty(self, specialty_id: str) -> Body:
         """Delete a specialty that no agent carries; return `id` and `deleted`."""
@@ -129,4 +129,4 @@ class Console(Extras):
     async def _one(
         self, operation: Operation, asked: str, body: Mapping[str, Any] | None = None
     ) -> Body:
-        return await self._resource(operation, (asked,), asked=asked, body=body)
+        return await self.call_one(operation, (asked,), asked=asked, body=body)

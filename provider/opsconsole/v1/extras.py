@@ -32,55 +32,21 @@ class Extras:
         """Tell whether the extra endpoint `name` is named."""
         return name in self._named
 
-    async def get_host(self, host_id: str) -> dict[str, Any]:
-        """Return one host."""
-        return await self._by_id("host_get", host_id)
-
-    async def list_hosts(self) -> Listing:
-        """Return the hosts."""
-        return await self._listed("host_list")
-
-    async def get_agent(self, agent_id: str) -> dict[str, Any]:
-        """Return one agent."""
-        return await self._by_id("agent_get", agent_id)
-
-    async def list_agents(self) -> Listing:
-        """Return the agents."""
-        return await self._listed("agent_list")
-
-    async def update_agent(self, agent_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the fields in `changes` only; return the agent."""
-        return await self._by_id("agent_update", agent_id, changes)
-
-    async def delete_agent(self, agent_id: str) -> dict[str, Any]:
-        """Delete an agent."""
-        return await self._by_id("agent_delete", agent_id)
-
-    async def get_specialty(self, specialty_id: str) -> dict[str, Any]:
-        """Return one specialty."""
-        return await self._by_id("specialty_get", specialty_id)
-
-    async def create_specialty(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Create a specialty; return it."""
-        return await self._created("specialty_create", body)
-
-    async def update_specialty(
-        self, specialty_id: str, changes: Mapping[str, Any]
+    async def one(
+        self, name: str, resource_id: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Change the fields in `changes` only; return the specialty."""
-        return await self._by_id("specialty_update", specialty_id, changes)
+        """Read, change or delete one resource by the extra endpoint `name`; return its answer."""
+        return await self.call_one(
+            self._operation(name), (resource_id,), asked=resource_id, body=body
+        )
 
-    async def list_blacklists(self) -> Listing:
-        """Return the blacklisted commands."""
-        return await self._listed("blacklist_list")
+    async def created(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Create one resource by the extra endpoint `name`; return it."""
+        return await self.call_one(self._operation(name), body=body)
 
-    async def create_blacklist(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Create a blacklisted command; return it."""
-        return await self._created("blacklist_create", body)
-
-    async def delete_blacklist(self, row_id: str) -> dict[str, Any]:
-        """Delete a blacklisted command."""
-        return await self._by_id("blacklist_delete", row_id)
+    async def listed(self, name: str) -> Listing:
+        """Return what the extra endpoint `name` lists."""
+        return await self.call_list(self._operation(name))
 
     def _operation(self, name: str) -> Operation:
         operation = self._named.get(name)
@@ -92,18 +58,7 @@ class Extras:
             )
         return operation
 
-    async def _by_id(
-        self, name: str, asked: str, body: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        return await self._resource(self._operation(name), (asked,), asked=asked, body=body)
-
-    async def _created(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        return await self._resource(self._operation(name), body=body)
-
-    async def _listed(self, name: str) -> Listing:
-        return await self._list(self._operation(name))
-
-    async def _resource(
+    async def call_one(
         self,
         operation: Operation,
         ids: Sequence[str] = (),
@@ -116,5 +71,6 @@ class Extras:
             operation, ids, shape=lambda answer: resource(answer, asked), body=body
         )
 
-    async def _list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
+    async def call_list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
+        """Return what a list operation shows, page after page where the way is known."""
         return await list_all(self._client, self._settings, operation, ids)

@@ -1,4 +1,4 @@
-"""The operations of the API as data: the documented eleven, and the extra ones that an operator
+"""The operations of the API as data: the documented ones, and the extra ones that an operator
 may name (setting `extra_endpoints`). What a call looks like on the wire is the client's concern.
 """
 
@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from opsconsole.errors import UserError
+from opsconsole.resources import RESOURCES
 
 MOST_ID_CHARACTERS = 500
 """The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
@@ -124,7 +125,7 @@ DOCUMENTED: Final = (
     SEARCH_SPECIALTIES,
     DELETE_SPECIALTY,
 )
-"""The documented eleven. Unlike a real import, its dry run is repeatable: the caller says which."""
+"""The documented operations. A dry run of an import is repeatable, which its caller says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,36 +134,30 @@ class ExtraEndpoint:
 
     Attributes:
         name: Its name in `extra_endpoints`.
-        takes_id: Whether its path holds `{id}`.
-        repeatable: As `Operation.repeatable`.
+        step: What it does with a resource, as of `definition.STEPS`.
+        type_name: The resource.
     """
 
     name: str
-    takes_id: bool
-    repeatable: bool = True
+    step: str
+    type_name: str
+
+    @property
+    def takes_id(self) -> bool:
+        """Whether its path holds `{id}`."""
+        return self.step in ("read", "update", "delete")
 
 
-EXTRA_ENDPOINTS: Final[Mapping[str, ExtraEndpoint]] = {
-    extra.name: extra
-    for extra in (
-        ExtraEndpoint("host_get", takes_id=True),
-        ExtraEndpoint("host_list", takes_id=False),
-        ExtraEndpoint("agent_get", takes_id=True),
-        ExtraEndpoint("agent_list", takes_id=False),
-        ExtraEndpoint("agent_update", takes_id=True),
-        ExtraEndpoint("agent_delete", takes_id=True),
-        ExtraEndpoint("specialty_get", takes_id=True),
-        ExtraEndpoint("specialty_create", takes_id=False, repeatable=False),
-        ExtraEndpoint("specialty_update", takes_id=True),
-        ExtraEndpoint("blacklist_list", takes_id=False),
-        ExtraEndpoint("blacklist_create", takes_id=False, repeatable=False),
-        ExtraEndpoint("blacklist_delete", takes_id=True),
-    )
-}
-"""What may be named in `extra_endpoints`."""
+def extra_endpoints() -> Mapping[str, ExtraEndpoint]:
+    """Return what may be named in `extra_endpoints`, by name: whatever lifts a resource's limit."""
+    return {
+        name: ExtraEndpoint(name, step, definition.type_name)
+        for definition in RESOURCES.values()
+        for step, name in definition.lifted_by.items()
+    }
 
 
 def extra_operation(name: str, declared: str) -> Operation:
     """Return the operation that an operator declared as `METHOD /path/{id}` under `name`."""
     method, _, path = declared.partition(" ")
-    return Operation(name, method, path, EXTRA_ENDPOINTS[name].repeatable)
+    return Operation(name, method, path, repeatable=extra_endpoints()[name].step != "create")
