@@ -85,7 +85,7 @@ def test_stdout_holds_the_one_format_that_goes_there(word: str, drifted: Any) ->
         (("--format", "json=a", "--format", "html=./a"), "Two formats would go to"),
         (("--min-coverage", "101"), "no percentage"),
         (("--min-coverage", "all"), "no percentage"),
-        (("--count-unmanaged", "tasks"), "is not plugins, specialties, hosts"),
+        (("--count-unmanaged", "tasks"), "is not specialties, hosts"),
         (("--watch", "soon"), "no duration"),
         (("--watch", "10ms"), "less than a second"),
         (("--listen", "here"), "no HOST:PORT"),

@@ -268,7 +268,7 @@ WRONG = [
     ("list_query", {"a": UNKNOWN}, "not known"),
     ("cursor_parameter", "after", "Only one of"),
     ("cursor_field", "next", "Only one of"),
-    ("extra_endpoints", {"host_fetch": "GET /x"}, "It may name host_get"),
+    ("extra_endpoints", {"host_fetch": "GET /x"}, "It may name specialty_create"),
     ("extra_endpoints", {"host_get": "/hosts/{id}"}, "of the form"),
     ("extra_endpoints", {"host_get": "GET hosts/{id}"}, "of the form"),
     ("extra_endpoints", {"host_get": "HEAD /hosts/{id}"}, "of the form"),
