@@ -26,7 +26,7 @@ from opsconsole.resources import (
     SPECIALTIES_DATA,
     SPECIALTY_DATA,
 )
-from opsconsole.v1.console import Console, Listing
+from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
 
 _Reader = Callable[[Session, Attributes], Awaitable[Outcome]]
@@ -121,7 +121,7 @@ async def _host(session: Session, config: Attributes) -> Outcome:
 
 
 async def _agent(session: Session, config: Attributes) -> Outcome:
-    return await _one(AGENT_DATA, config["id"], session.console.get_agent(config["id"]))
+    return await _one(AGENT_DATA, config["id"], session.console.one("agent_get", config["id"]))
 
 
 async def _one(
@@ -138,14 +138,12 @@ async def _one(
     return Outcome(definition.empty() | shown(definition, answer))
 
 
-def _listing_of(
-    definition: DataSourceDefinition, call: Callable[[Console], Awaitable[Listing]]
-) -> _Reader:
+def _listing_of(definition: DataSourceDefinition, endpoint: str) -> _Reader:
     """Return the reader of a data source that is one list of an extra endpoint."""
     entries = definition.attributes[0]
 
     async def read(session: Session, _: Attributes) -> Outcome:
-        listing = await call(session.console)
+        listing = await session.console.listed(endpoint)
         found = [
             {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
             for entry in _ordered(listing)
@@ -162,13 +160,11 @@ _READERS: Mapping[str, _Reader] = {
     SPECIALTIES_DATA.type_name: _specialties,
     AGENT_PLUGINS_DATA.type_name: _agent_plugins,
     BLACKLISTED_COMMAND_DATA.type_name: _blacklisted_command,
-    BLACKLISTED_COMMANDS_DATA.type_name: _listing_of(
-        BLACKLISTED_COMMANDS_DATA, Console.list_blacklists
-    ),
+    BLACKLISTED_COMMANDS_DATA.type_name: _listing_of(BLACKLISTED_COMMANDS_DATA, "blacklist_list"),
     HOST_DATA.type_name: _host,
-    HOSTS_DATA.type_name: _listing_of(HOSTS_DATA, Console.list_hosts),
+    HOSTS_DATA.type_name: _listing_of(HOSTS_DATA, "host_list"),
     AGENT_DATA.type_name: _agent,
-    AGENTS_DATA.type_name: _listing_of(AGENTS_DATA, Console.list_agents),
+    AGENTS_DATA.type_name: _listing_of(AGENTS_DATA, "agent_list"),
 }
 
 
