@@ -164,6 +164,15 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     option(group, "html", metavar="FILE", type=Path, help="write the plan as one page")
     option(group, "markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
     flag(group, "no-color", "print without colour")
+    length = group.add_mutually_exclusive_group()
+    flag(
+        length, "compact", "name and count what is created or goes away; show only changes in full"
+    )
+    flag(
+        length,
+        "full",
+        "show every attribute (by default where the plan fits the screen, and in a file or pipe)",
+    )
 
 
 def add_shard(group: argparse._ActionsContainer, meaning: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
@@ -105,11 +106,28 @@ def columns(stream: object = None) -> int:
 def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
     sys.stdout.write(
-        plan_text.render(plan, colour=coloured(args), width=columns(), brief=stands_in(args))
+        plan_text.render(
+            plan, colour=coloured(args), width=columns(), compact=_is_compact(args, plan)
+        )
     )
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()
+
+
+_CLIENT_ROWS: Final = 100
+"""Lines of a plan that a client of the stand-in is taken to show where it reads a pipe."""
+_AROUND: Final = 4
+"""Lines that a command writes around its plan: the checksum, a question."""
+
+
+def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
+    """Tell whether a plan is shown in its short form: as asked, or where a screen is too small."""
+    if args.compact or args.full:
+        return bool(args.compact)
+    if columns():
+        return not plan_text.fits(plan, shutil.get_terminal_size().lines - _AROUND)
+    return stands_in(args) and not plan_text.fits(plan, _CLIENT_ROWS)
 
 
 def show_diagnostics(args: argparse.Namespace, told: Sequence[Diagnostic]) -> None:

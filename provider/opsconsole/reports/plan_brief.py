@@ -6,57 +6,96 @@ in place is shown attribute by attribute, as in the long form.
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable
 from opsconsole.reports.wording import heading, symbol
-
-ABOVE = 40
-"""So many changes are shown in full."""
+from opsconsole.state.addresses import print_key
 
 _WIDTH = 100
-_NAMED = (Action.CREATE, Action.DELETE, Action.READ, Action.FORGET)
+_NAMED = (Action.CREATE, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
+_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
+_RUN = 4
+"""So many names that count up by one are written as the first and the last of them."""
 
 
 def is_named(change: Change) -> bool:
     """Tell whether the short form only names a change."""
-    plain = not (change.import_id or change.previous_address or change.notes)
-    return change.action in _NAMED and plain
+    return change.action in _NAMED
 
 
 def lines(
     changes: Sequence[Change], cascades: Mapping[str, Sequence[Change]], pen: Pen
 ) -> Iterator[str]:
     """Yield the lines of the changes that are only named, grouped by what happens to which kind."""
-    groups: dict[tuple[str, str, str], list[Change]] = {}
+    groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:
         place = parsed(change.address, change.type_name)
         kind = f"data.{change.type_name}" if place.mode == "data" else change.type_name
-        groups.setdefault((symbol(change), kind, heading(change).verb), []).append(change)
-    for (sign, kind, verb), group in groups.items():
+        key = symbol(change), kind, _verb(change), tuple(change.notes)
+        groups.setdefault(key, []).append(change)
+    for (sign, kind, verb, notes), group in groups.items():
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
-        yield f"  {pen.sign(sign)} {pen.bold(count)} {verb}"
-        names = ", ".join(_name(change) for change in group)
+        yield (
+            f"  {pen.sign(sign)} {pen.bold(count)} {verb}"
+            if sign
+            else f"  {pen.bold(count)} {verb}"
+        )
         yield from textwrap.wrap(
-            names,
+            ", ".join(_runs(map(_name, group))),
             _WIDTH,
             initial_indent=" " * 6,
             subsequent_indent=" " * 6,
             break_long_words=False,
             break_on_hyphens=False,
         )
+        for note in notes:
+            yield f"      ({printable(note)})"
         along = sum(len(cascades.get(change.address, ())) for change in group)
         if along:
             yield f"      ({along:,} archived with them, without a call)"
         yield ""
 
 
+def _verb(change: Change) -> str:
+    if change.action is Action.NO_OP and change.previous_address:
+        return "will move"
+    return heading(change).verb
+
+
 def _name(change: Change) -> str:
-    if change.construct_path:
-        return printable(change.construct_path)
     place = parsed(change.address, change.type_name)
-    return printable(change.address.partition(f"{place.type}.")[2] or change.address)
+    name = change.address.partition(f"{place.type}.")[2] or change.address
+    if change.construct_path:
+        name = f"{change.construct_path}{print_key(place.key)}"
+    origin = change.previous_address or change.import_id
+    return printable(f"{name} (from {origin})" if origin else name)
+
+
+def _runs(names: Iterable[str]) -> Iterator[str]:
+    """Yield names in their order; of those that count up by one only the first and the last."""
+    run: list[str] = []
+    for name in names:
+        if run and name != _successor(run[-1]):
+            yield from _shortened(run)
+            run = []
+        run.append(name)
+    yield from _shortened(run)
+
+
+def _successor(name: str) -> str:
+    """Return the name whose last number is one higher; empty where there is no number."""
+    match = _LAST_NUMBER.fullmatch(name)
+    if match is None:
+        return ""
+    before, number, behind = match.groups()
+    return f"{before}{int(number) + 1:0{len(number)}}{behind}"
+
+
+def _shortened(run: Sequence[str]) -> Sequence[str]:
+    return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]

@@ -24,18 +24,18 @@ from opsconsole.reports.wording import LEGEND, heading, plan_summary, plural, sy
 RULE = "─" * 77
 
 
-def render(plan: Plan, *, colour: bool = False, width: int = 0, brief: bool = False) -> str:
+def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = False) -> str:
     """Return the whole plan as text, diagnostics last.
 
     Args:
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
-        brief: Whether a plan of many changes is shown in its short form.
+        compact: Whether what is created or goes away is only counted and named.
     """
     pen = Pen(colour)
     parts = [
         _drift(plan, pen),
-        _changes(plan, pen, brief),
+        _changes(plan, pen, compact),
         render_outputs(plan.outputs, colour=colour),
     ]
     if plan.empty:
@@ -44,6 +44,12 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, brief: bool = Fa
         parts.append(_unsettled(plan, pen))
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
+
+
+def fits(plan: Plan, rows: int) -> bool:
+    """Tell whether the whole plan as text has at most so many lines."""
+    # A change has three lines at least: a plan of many need not be rendered to know.
+    return 3 * len(displayed(plan)) <= rows and render(plan).count("\n") <= rows
 
 
 def _unsettled(plan: Plan, pen: Pen) -> str:
@@ -90,7 +96,7 @@ def diff_of(change: Change | Drift) -> Diff:
     )
 
 
-def _changes(plan: Plan, pen: Pen, brief: bool) -> str:
+def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
     shown = displayed(plan)
     if not shown:
         return ""
@@ -100,11 +106,13 @@ def _changes(plan: Plan, pen: Pen, brief: bool) -> str:
     ]
     blocks = cascades(plan)
     named: list[Change] = []
-    if brief and len(shown) > plan_brief.ABOVE:
+    if compact:
         named = [change for change in shown if plan_brief.is_named(change)]
         shown = [change for change in shown if not plan_brief.is_named(change)]
     bodies = [_block(change, blocks.get(change.address, ()), pen) for change in shown]
     bodies += plan_brief.lines(named, blocks, pen)
+    if named:
+        bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     failed = has_error(plan.diagnostics)
     opening = "Planning failed. Up to then, these actions were planned:" if failed else ""

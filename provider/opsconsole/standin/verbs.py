@@ -54,8 +54,10 @@ _REMOTE = _flags("ignore", on_off="ignore-remote-version")
 _ELSEWHERE = _flags("the engine writes state where it is read", valued="state-out")
 _BACKUP = _flags("ignore", valued="backup")
 _TESTS = _flags("ignore", valued="test-directory")
+_LENGTH = _flags("pass", on_off="compact full")
 _WALK = {
     **_COLOUR,
+    **_LENGTH,
     **_STATE,
     **_LOCKING,
     **_VARIABLES,
@@ -141,7 +143,7 @@ VERBS: Mapping[str, Verb] = {
     "show": Verb(
         "show the state, or a saved plan",
         command=("show",),
-        flags={**_COLOUR, **_flags("pass", on_off="json")},
+        flags={**_COLOUR, **_LENGTH, **_flags("pass", on_off="json")},
         operands=(0, 1),
         plan_file=True,
     ),

@@ -1,0 +1,91 @@
+"""The short form of a plan: what is named, what is shown in full, and when a plan fits a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reports import plan_text
+
+HOST = "opsconsole_host"
+
+
+def creations(names: Sequence[str]) -> Plan:
+    return Plan(
+        changes=tuple(
+            Change(
+                address=f"{HOST}.{name}",
+                type_name=HOST,
+                action=Action.CREATE,
+                before=None,
+                after={"name": name},
+            )
+            for name in names
+        )
+    )
+
+
+def short(plan: Plan) -> str:
+    return plan_text.render(plan, compact=True)
+
+
+def test_creations_are_counted_and_named_without_attributes() -> None:
+    text = short(creations(["db", "web"]))
+    assert f"  + 2 {HOST} will be created\n      db, web\n" in text
+    assert "name" not in text.replace("named", "")
+    assert "--full shows every attribute" in text
+    assert "--full" not in plan_text.render(creations(["db", "web"]))
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ([f"web[{n}]" for n in range(700)], "web[0] … web[699]"),
+        (["web[0]", "web[1]", "web[2]"], "web[0], web[1], web[2]"),
+        (["a-08", "a-09", "a-10", "a-11", "b-12"], "a-08 … a-11, b-12"),
+        (["a-1", "a-2", "a-4", "a-5"], "a-1, a-2, a-4, a-5"),
+        ([f"r{n}x" for n in (1, 2, 3, 4, 6)], "r1x … r4x, r6x"),
+    ],
+)
+def test_names_that_count_up_are_a_run(names: list[str], shown: str) -> None:
+    assert f"\n      {shown}\n" in short(creations(names))
+
+
+def test_changes_are_shown_attribute_by_attribute(plan: Plan) -> None:
+    text = short(plan)
+    full = plan_text.render(plan)
+    for change in plan.acting():
+        if change.action in (Action.UPDATE, Action.REPLACE):
+            block = full[full.index(f"# {change.address} ") :].partition("\n\n")[0]
+            assert block in text
+
+
+def test_what_moves_or_is_imported_says_where_from(plan: Plan) -> None:
+    text = short(plan)
+    moved = "fleet/row/1[1] (from opsconsole_blacklisted_command.old)"
+    assert f"\n  opsconsole_blacklisted_command will move\n      {moved}\n" in text
+    assert "archived with them, without a call" in text
+
+
+def test_notes_are_told_once_for_all_that_share_them() -> None:
+    plan = creations(["a", "b"])
+    noted = tuple(replace(change, notes=("it stays unread",)) for change in plan.changes)
+    text = short(replace(plan, changes=noted))
+    assert "      a, b\n      (it stays unread)\n" in text
+
+
+def test_it_is_shorter_and_has_the_same_summary(plan: Plan) -> None:
+    text, full = short(plan), plan_text.render(plan)
+    assert text.count("\n") < full.count("\n")
+    assert text[text.index("Plan: ") :] == full[full.index("Plan: ") :]
+
+
+def test_whether_a_plan_fits(create_of: Callable[[int], Plan]) -> None:
+    small = create_of(1)
+    lines = plan_text.render(small).count("\n")
+    assert plan_text.fits(small, lines)
+    assert not plan_text.fits(small, lines - 1)
+    assert not plan_text.fits(create_of(500), 100)
