@@ -85,7 +85,7 @@ def watching(ground: Any, *words: str) -> Iterator[Watching]:
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
-        found = re.search(r"Serving (http://\S+)/metrics", line)
+        found = re.search(r"Serving (http://\S+)/, ", line)
         assert found, line + process.stderr.read()
         yield Watching(process, found[1])
     finally:
@@ -112,6 +112,8 @@ def test_it_checks_again_and_again(ground: Any) -> None:
         assert watch.get("/healthz")[0] == 200
         assert watch.health()["outcome"] == "clean"
         assert watch.get("/elsewhere")[0] == 404
+        status, page = watch.get("/")
+        assert (status, "No drift" in page, WEB in page) == (200, True, True)
 
         ground.console.change("hosts", ground.id_of(WEB), knowledge="changed")
         watch.until(lambda: watch.metric(resources, bucket="changed") == 1)
@@ -313,6 +315,34 @@ def test_an_exporter_that_ends_no_check_is_stuck() -> None:
         with urllib.request.urlopen(head) as answer:
             assert answer.read() == b""
             assert int(answer.headers["Content-Length"]) > 100
+
+
+def test_the_report_is_a_page_and_without_one_the_page_says_why() -> None:
+    exporter = Exporter(patience=100)
+
+    def asked() -> tuple[int, str, dict[str, str]]:
+        request = urllib.request.Request(f"{address}/")
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode(), dict(answer.headers)
+        except urllib.error.HTTPError as problem:
+            with problem:
+                return problem.code, problem.read().decode(), dict(problem.headers)
+
+    with serving(exporter, ("127.0.0.1", 0)) as address:
+        status, page, headers = asked()
+        assert (status, "The first check has not ended yet." in page) == (503, True)
+        assert headers["Content-Type"] == "text/html; charset=utf-8"
+        exporter.take(report(Bucket.CHANGED))
+        status, page, headers = asked()
+        assert (status, "opsconsole_host.h[0]" in page) == (200, True)
+        assert headers["Cache-Control"] == "no-store"
+        assert asked()[1] == page
+        exporter.take(report(Bucket.IN_SYNC))
+        assert asked()[1] != page
+        exporter.fail("no <state> here")
+        status, page, _ = asked()
+        assert (status, "no &lt;state&gt; here" in page) == (503, True)
 
 
 def test_an_address_on_ipv6() -> None:

@@ -166,7 +166,8 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         "watch",
         type=_interval,
         metavar="INTERVAL",
-        help="check again and again, such as every 15m, and serve /metrics and /healthz",
+        help="check again and again, such as every 15m, and serve the report at /, /metrics and "
+        "/healthz",
     )
     option(
         group,

@@ -1,10 +1,11 @@
-"""Serves what the last check found: `/metrics` for Prometheus, `/healthz` for whoever restarts us.
+"""Serves what the last check found: `/` for people, `/metrics` for Prometheus, `/healthz`.
 
 Runs on threads of its own, so that it answers while a check is under way. Checks nothing itself.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import threading
@@ -21,6 +22,8 @@ from prometheus_client.exposition import generate_latest
 
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
+from opsconsole.reports.formats import FORMATS
+from opsconsole.reports.literals import printable
 from opsconsole.reports.prometheus import registry_of
 from opsconsole.reports.verdict import Outcome, judge
 
@@ -43,6 +46,7 @@ class Exporter:
     _ended: datetime | None = None
     _good: datetime | None = None
     _failures: int = 0
+    _page: tuple[DriftReport, bytes] | None = None
 
     def __post_init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -111,6 +115,21 @@ class Exporter:
             found = registry_of(self._report, now=now, last_good=self._good)
             return own + bytes(generate_latest(found))
 
+    def page(self) -> tuple[HTTPStatus, bytes]:
+        """Return the last report as a page; without one, a page that says why and asks again.
+
+        The page of a report is made once, and only if somebody asks for it.
+        """
+        with self._lock:
+            report, problem, page = self._report, self._problem, self._page
+        if report is None:
+            text = printable(problem) if problem else "The first check has not ended yet."
+            return HTTPStatus.SERVICE_UNAVAILABLE, _NO_REPORT.format(html.escape(text)).encode()
+        if page is None or page[0] is not report:
+            page = report, FORMATS["html"](report).encode()
+            self._page = page
+        return HTTPStatus.OK, page[1]
+
     def health(self) -> tuple[bool, str]:
         """Tell whether checks go on, and what the last one came to, as JSON.
 
@@ -135,9 +154,25 @@ def _written(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds") if moment else None
 
 
+_NO_REPORT: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="10">
+<title>No drift report</title>
+<body style="font: 1rem/1.5 system-ui, sans-serif; margin: 3rem; max-width: 45rem">
+<h1>No drift report</h1><p>{}</p><p>This page asks again every 10 seconds.</p>
+"""
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     exporter: Exporter
+
+
+_PAGE_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'unsafe-inline' data:; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+"""The page is one file that loads nothing, and belongs in no frame of another site."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -155,15 +190,22 @@ class _Handler(BaseHTTPRequestHandler):
             well, text = self.server.exporter.health()
             status = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
             self._answer(status, "application/json", text.encode())
+        elif path == "/":
+            self._answer_page(*self.server.exporter.page())
         else:
-            text = "There are /metrics and /healthz.\n"
+            text = "There are /, /metrics and /healthz.\n"
             self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", text.encode())
 
     do_HEAD = do_GET
 
-    def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
+    def _answer_page(self, status: HTTPStatus, body: bytes) -> None:
+        self._answer(status, "text/html; charset=utf-8", body, **_PAGE_HEADERS)
+
+    def _answer(self, status: HTTPStatus, content_type: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", content_type)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":

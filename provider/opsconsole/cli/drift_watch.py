@@ -70,7 +70,7 @@ def watch(args: argparse.Namespace, targets: Sequence[Target]) -> int:
     pace = Pace(args.watch)
     exporter = Exporter(pace.patience)
     with serving(exporter, args.listen) as address:
-        _log(f"Serving {address}/metrics and {address}/healthz.")
+        _log(f"Serving {address}/, {address}/metrics and {address}/healthz.")
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(_watch(args, targets, pace, exporter))
     _log("Stopped.")
