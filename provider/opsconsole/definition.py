@@ -7,13 +7,15 @@ no resource either: those are in `resources`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 from opsconsole.bounds import Bounds
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.values import Attributes
 
 
 class Kind(Enum):
@@ -201,6 +203,7 @@ class ResourceDefinition(_Attributed):
             demands no coverage of it.
         read_ways: Values of the setting `NAME_read`, from the least to the most that it shows, to
             what reading does then; an empty text: nothing is read. Empty: there is no such setting.
+        rules: Yields what is wrong with a declaration beyond the bounds of its attributes.
         look: How the graph of a program draws it.
     """
 
@@ -219,6 +222,7 @@ class ResourceDefinition(_Attributed):
     reported_as: tuple[str, ...] = ()
     reads_whole: bool = True
     read_ways: Mapping[str, str] = field(default_factory=dict)
+    rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()
 
     @cached_property

@@ -21,7 +21,7 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.created import create_once, stranger
+from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.interface import (
@@ -187,23 +187,21 @@ class AgentLifecycle(OneByOne):
             body,
             self.session.console.create_agent,
             lambda answer: self._answered(request, answer),
-            self._stranger,
+            self._met_before,
         )
         if outcome.state is not None and not outcome.uncertain:
             self.session.meet([_known(outcome.state, request.address)])
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
-    def _stranger(
-        self, body: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> UnexpectedAnswer | None:
-        """Return why an answer is not the answer to a create, or None where it is."""
+    def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+        """Return why an answer is not the answer to a create: the agent is an older one."""
         known = self.session.agents.get(answer["id"])
-        if known is not None:
-            return UnexpectedAnswer(
-                f"The console answered with an agent that was there before: {known}."
-            )
-        return stranger(body, answer)
+        if known is None:
+            return None
+        return UnexpectedAnswer(
+            f"The console answered with an agent that was there before: {known}."
+        )
 
     def _answered(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]

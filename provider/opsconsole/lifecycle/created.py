@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
 from opsconsole.lifecycle.answers import brief
@@ -17,18 +18,19 @@ from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.translate import diagnose
 
-_EXACT = ("host_id", "specialty_id", "org_id")
-_NAMING = ("name", "key", "pattern")
 
-
-def stranger(sent: Mapping[str, Any], answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
+def stranger(
+    definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
+) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`, or None where it is.
 
     The console may store a name otherwise than it was sent (trimmed, in lower case); what it does
     not show says nothing.
     """
-    differing = [name for name in _EXACT if _shows_another(sent, answer, name, str)]
-    differing += [name for name in _NAMING if _shows_another(sent, answer, name, plain_name)]
+    exact = [*(item.name for item in definition.references), "org_id"]
+    naming = dict.fromkeys([definition.label, "name"])
+    differing = [name for name in exact if _shows_another(sent, answer, name, str)]
+    differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
     if not differing:
         return None
     shown = "; ".join(
@@ -62,14 +64,14 @@ async def create_once(
     body: dict[str, Any],
     send: Callable[[dict[str, Any]], Awaitable[Answer]],
     outcome_of: Callable[[Answer], Outcome],
-    judge: Callable[[Mapping[str, Any], Answer], UnexpectedAnswer | None] = stranger,
+    judge: Callable[[Answer], UnexpectedAnswer | None] = lambda answer: None,
 ) -> Outcome:
     """Send a create once; return its outcome, also where no answer settles whether it took place.
 
     Args:
         send: Sends `body`; its answer has an `id`.
         outcome_of: Makes the outcome of the answer; may raise.
-        judge: Returns why an answer is not the answer to `body`.
+        judge: Returns why an answer is not the answer to `body`, beside what the answer shows.
 
     Raises:
         OpsconsoleError: nothing was created.
@@ -81,7 +83,7 @@ async def create_once(
         if problem.safe_to_repeat:
             raise
         return steps.lost(request, problem)
-    if other := judge(body, answer):
+    if other := judge(answer) or stranger(steps.definition, body, answer):
         return steps.lost(request, other)
     return _kept(steps, request, answer, outcome_of)
 

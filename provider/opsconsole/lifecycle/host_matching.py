@@ -14,6 +14,7 @@ from opsconsole.lifecycle.host_calls import look
 from opsconsole.lifecycle.host_row import Row
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict
+from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 
 
@@ -58,5 +59,5 @@ def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[s
         if answer is not None
         and wanted[plain_name(row.fields["name"])] == 1
         and shown[plain_name(row.fields["name"])] == 1
-        and stranger(row.fields, answer) is None
+        and stranger(HOST, row.fields, answer) is None
     }

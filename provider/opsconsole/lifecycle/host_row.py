@@ -80,7 +80,7 @@ async def read_back(
         return bare.with_diagnostics(*told)
     try:
         answer = await look(steps.session, host_id)
-        if other := stranger(row.fields, answer):
+        if other := stranger(HOST, row.fields, answer):
             raise OtherHost(other, answer)
         return taken(steps, row, host_id, answer, told)
     except OtherHost:

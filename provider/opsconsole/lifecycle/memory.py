@@ -24,9 +24,9 @@ _PLACES: Final = """
     description execution_mode owner_id pattern document_id source_section text_hash
 """
 _NAMES: Final = tuple(_PLACES.split())
-"""Attribute names that state can hold as bits of one number. Terraform writes the whole state after
-each change, so what each resource brings along counts: names in full were a quarter of it.
-Names are only ever added, at the end: their places stand in people's states."""
+"""Attribute names that state holds as bits of one number; any other is spelled out after it.
+Terraform writes the whole state after each change, so what each resource brings along counts: names
+in full were a quarter of it. The list stays as it is: places in it stand in people's states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +119,19 @@ def _named(observed: object) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def _packed(observed: frozenset[str]) -> str | list[str]:
-    """Return the bits of `observed` in hexadecimal; the names, where one of them has no bit."""
+def _packed(observed: frozenset[str]) -> str:
+    """Return the bits of `observed` in hexadecimal, and the names that have no bit."""
     bits = {name: 1 << place for place, name in enumerate(_NAMES)}
-    if not observed.issubset(bits):
-        return sorted(observed)
-    return f"{sum(bits[name] for name in observed):x}"
+    number = sum(bits.get(name, 0) for name in observed)
+    return " ".join([f"{number:x}", *sorted(observed.difference(bits))])
 
 
 @lru_cache(maxsize=1024)
-def _unpacked(bits: str) -> frozenset[str]:
-    """Return the names of `bits`; a bit of a later version counts as nothing known."""
+def _unpacked(text: str) -> frozenset[str]:
+    """Return the names of what `_packed` wrote; a bit without a name says nothing."""
+    bits, *names = text.split(" ")
     try:
         number = int(bits, 16)
     except ValueError:
         return frozenset()
-    return frozenset(name for place, name in enumerate(_NAMES) if number >> place & 1)
+    return frozenset(names).union(name for place, name in enumerate(_NAMES) if number >> place & 1)

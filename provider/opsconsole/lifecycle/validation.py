@@ -20,10 +20,7 @@ def validate(definition: ResourceDefinition, config: Attributes) -> list[Diagnos
         for attribute in definition.settable
         for problem in _attribute_problems(attribute, config.get(attribute.name), ())
     ]
-    rules = _RULES.get(definition.name)
-    if rules is not None:
-        found.extend(rules(config))
-    return found
+    return [*found, *definition.rules(config)]
 
 
 def _attribute_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
@@ -52,30 +49,3 @@ def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator
     broken = attribute.bounds.broken(value)
     if broken is not None:
         yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
-
-
-def _specialty_rules(config: Attributes) -> Iterator[Diagnostic]:
-    if config.get("key") is None and config.get("id") is None:
-        yield error(
-            "Neither key nor id is declared",
-            "A specialty is looked up by its `key`, or by its `id`: declare one of them.",
-        )
-
-
-def _blacklist_rules(config: Attributes) -> Iterator[Diagnostic]:
-    if config.get("tenant_wide") is True and config.get("org_id") not in (None, UNKNOWN):
-        yield error(
-            "Both org_id and tenant_wide = true are declared",
-            "`org_id` names the one org that the row governs, `tenant_wide = true` makes it "
-            "govern them all: declare one of them.",
-            ("tenant_wide",),
-        )
-    if config.get("no_description") is True and config.get("description") not in (None, UNKNOWN):
-        yield error(
-            "Both description and no_description = true are declared",
-            "`no_description = true` makes the row have no description: declare one of them.",
-            ("no_description",),
-        )
-
-
-_RULES = {"specialty": _specialty_rules, "blacklisted_command": _blacklist_rules}

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.values import UNKNOWN, Attributes
 
 _ROW = "Resources and their fields: BlacklistedCommand"
+
+
+def _rules(config: Attributes) -> Iterator[Diagnostic]:
+    if config.get("tenant_wide") is True and config.get("org_id") not in (None, UNKNOWN):
+        yield error(
+            "Both org_id and tenant_wide = true are declared",
+            "`org_id` names the one org that the row governs, `tenant_wide = true` makes it "
+            "govern them all: declare one of them.",
+            ("tenant_wide",),
+        )
+    if config.get("no_description") is True and config.get("description") not in (None, UNKNOWN):
+        yield error(
+            "Both description and no_description = true are declared",
+            "`no_description = true` makes the row have no description: declare one of them.",
+            ("no_description",),
+        )
+
 
 BLACKLISTED_COMMAND = ResourceDefinition(
     name="blacklisted_command",
@@ -35,6 +56,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         "list": "unmanaged entries are not seen",
     },
     gone="deleted, or not visible to this key (404)",
+    rules=_rules,
     look=Look((">", "]"), "cds", "#fee2e2"),
     attributes=(
         text(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.values import Attributes
 
 _SPECIALTY = "Resources and their fields: Specialty"
 
@@ -17,6 +21,14 @@ def _declared(name: str, description: str) -> Attribute:
         lifted_by="specialty_update",
         section=_SPECIALTY,
     )
+
+
+def _rules(config: Attributes) -> Iterator[Diagnostic]:
+    if config.get("key") is None and config.get("id") is None:
+        yield error(
+            "Neither key nor id is declared",
+            "A specialty is looked up by its `key`, or by its `id`: declare one of them.",
+        )
 
 
 SPECIALTY = ResourceDefinition(
@@ -48,6 +60,7 @@ SPECIALTY = ResourceDefinition(
         "list": "one search serves all",
     },
     gone="deleted, or not visible to this key",
+    rules=_rules,
     look=Look(("{{", "}}"), "hexagon", "#fef9c3"),
     attributes=(
         text(
