@@ -156,3 +156,25 @@ def test_it_ends_with_its_parent() -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.db"
+    start = f'eval "$({sys.executable} -m opsconsole.cli.main emulator --background --data {rows})"'
+    names = ("OPSCONSOLE_BASE_URL", "OPSCONSOLE_API_KEY", "OPSCONSOLE_EMULATOR_PID")
+    words = ["sh", "-c", f"{start} && echo {' '.join(f'${name}' for name in names)}"]
+    seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    base_url, api_key, process = seen.stdout.split()
+    try:
+        console = Emulator(base_url, api_key, profiles()["default"])
+        assert console.rows("specialties")
+        assert f"`kill {process}` stops it" in seen.stderr
+    finally:
+        os.kill(int(process), signal.SIGTERM)
+
+
+def test_one_that_cannot_start_in_the_background_says_why() -> None:
+    words = [*MODULE, "--background", "--seed", "/no/such.json"]
+    seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    assert (seen.returncode, seen.stdout) == (1, "")
+    assert "no/such.json" in seen.stderr

@@ -9,16 +9,20 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.seed import API_KEY
 
 if TYPE_CHECKING:
     from uvicorn import Server
+
+_HOUR = 3600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latency", type=float, default=0.0, metavar="MS", help="milliseconds that answers wait"
     )
+    parser.add_argument(
+        "--background",
+        action="store_true",
+        help="serve in a process of its own, for an hour unless --seconds says otherwise; print "
+        'what a shell evaluates: eval "$(opsconsole emulator --background)"',
+    )
     parser.add_argument("--exit-with-parent", action="store_true", help=argparse.SUPPRESS)
 
 
@@ -55,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(f"{profile.name:<12} {profile.summary}\n")
         return 0
     try:
-        return _serve(args)
+        return _start_in_background(args) if args.background else _serve(args)
     except _refusals() as failure:
         sys.stderr.write(f"opsconsole emulator: {failure}\n")
         return 1
@@ -104,6 +114,50 @@ def _serve(args: argparse.Namespace) -> int:
         finally:
             assembly.store.close()
     return 0
+
+
+def _start_in_background(args: argparse.Namespace) -> int:
+    """Start the same command again in a session of its own; return once it listens."""
+    import starlette  # noqa: F401  # missing packages are told here, not in the other process
+
+    given = {
+        "--port": args.port,
+        "--data": args.data,
+        "--profile": args.profile,
+        "--seed": args.seed,
+        "--api-key": args.api_key,
+        "--latency": args.latency,
+        "--seconds": _HOUR if args.seconds is None else args.seconds,
+    }
+    words = [word for name, item in given.items() if item is not None for word in (name, str(item))]
+    words += [word for switch in args.switch for word in ("--switch", switch)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opsconsole.emulator", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        # A shell that collects what this command prints would wait for a process that shares it.
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    exports = [line for line in _first_lines(process.stdout) if line.startswith("export ")]
+    if not exports:
+        sys.stderr.write(process.stderr.read())
+        return process.wait()
+    sys.stdout.write("".join([*exports, f"export OPSCONSOLE_EMULATOR_PID={process.pid}\n"]))
+    sys.stderr.write(
+        f"The emulator runs in process {process.pid}; `kill {process.pid}` stops it.\n"
+    )
+    return 0
+
+
+def _first_lines(stream: IO[str]) -> Iterator[str]:
+    """Yield what `_announce` writes, and nothing after it: that pipe stays open."""
+    for line in stream:
+        yield line
+        if line.startswith("export OPSCONSOLE_API_KEY="):
+            return
 
 
 def _until_stopped(server: Server, listener: socket.socket) -> None:

@@ -1,0 +1,185 @@
+"""The README's three ways in: its files and commands are read out of it, and run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from scripts.setup import cache
+
+from engines import Cdktf, Engine, Terraform
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.running import serve
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+WAYS = ("With cdktf or cdktn", "With Terraform alone", "With neither")
+NAMES = ("OPSCONSOLE_BASE_URL", "OPSCONSOLE_API_KEY", "OPSCONSOLE_EMULATOR_PID")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One box: what is written into the folder, and what is typed there."""
+
+    files: dict[str, str]
+    commands: list[str]
+
+    def for_cdktn(self) -> Way:
+        """Rewrite it as the README says."""
+
+        def rewrite(text: str) -> str:
+            return text.replace("cdktf-cli@0.21", "cdktn-cli@0.24").replace("cdktf", "cdktn")
+
+        files = {name: rewrite(text) for name, text in self.files.items()}
+        return Way(files, list(map(rewrite, self.commands)))
+
+
+def way(title: str) -> Way:
+    (section,) = re.findall(rf"^### {title}\n(.*?)(?=^##)", README, re.DOTALL | re.MULTILINE)
+    files = re.findall(r"^`([\w.]+)`\n\n```\w+\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return Way(dict(files), commands.splitlines())
+
+
+def walk(chosen: Way, folder: Path, wheel: Path, home: Path, *first_on_path: Path) -> int:
+    """Do what the box says in `folder`; look at the console, and return how many agents it has.
+
+    Packages come from the store that `make setup` filled: no network, and the locked versions.
+    """
+    folder.mkdir()
+    home.mkdir()
+    shutil.copy(wheel, folder)
+    for name, text in chosen.files.items():
+        (folder / name).write_text(text)
+    told = "\n".join(f'echo "${name}" >> told' for name in NAMES)
+    script = "\n".join(["set -eu", f"trap '{told}' EXIT", *chosen.commands])
+    seen = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=fresh_environment(home, *first_on_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=850,
+    )
+    said = (folder / "told").read_text().split() if (folder / "told").exists() else []
+    assert len(said) == len(NAMES), seen.stdout + seen.stderr
+    console = Emulator(said[0], said[1], profiles()["default"])
+    try:
+        assert seen.returncode == 0, seen.stdout + seen.stderr
+        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
+        return len(console.rows("agents"))
+    finally:
+        os.kill(int(said[2]), signal.SIGTERM)
+
+
+def fresh_environment(home: Path, *first_on_path: Path) -> dict[str, str]:
+    """The environment of a user who has Python and npm, and nothing of this checkout."""
+    inherited = os.environ["PATH"].split(os.pathsep)
+    path = [str(Path(sys.base_prefix) / "bin"), *inherited]
+    plain = [part for part in path if not part.startswith(str(ROOT))]
+    return {
+        "PATH": os.pathsep.join([*map(str, first_on_path), *plain]),
+        "HOME": str(home),
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(cache() / "wheels"),
+        "PIP_NO_COMPILE": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "CHECKPOINT_DISABLE": "1",
+        "npm_config_cache": str(Path.home() / ".npm"),
+        "npm_config_prefer_offline": "true",
+    }
+
+
+@pytest.mark.parametrize("title", WAYS)
+def test_each_way_takes_five_commands(title: str) -> None:
+    chosen = way(title)
+    assert len(chosen.commands) == 5
+    assert chosen.files
+
+
+def test_the_way_with_neither_ends_with_a_deployed_host(tmp_path: Path, wheel: Path) -> None:
+    assert walk(way("With neither"), tmp_path / "empty", wheel, tmp_path / "home") == 0
+
+
+@pytest.mark.release
+@pytest.mark.terraform
+def test_the_way_with_terraform_alone_ends_with_a_deployed_host(
+    tmp_path: Path, wheel: Path
+) -> None:
+    assert walk(way("With Terraform alone"), tmp_path / "empty", wheel, tmp_path / "home") == 0
+
+
+@pytest.mark.release
+@pytest.mark.cdktf
+def test_the_way_with_cdktf_ends_with_a_deployed_host(tmp_path: Path, wheel: Path) -> None:
+    assert walk(way("With cdktf or cdktn"), tmp_path / "empty", wheel, tmp_path / "home") == 1
+
+
+@pytest.mark.release
+@pytest.mark.cdktn
+def test_the_way_with_cdktn_ends_with_a_deployed_host(
+    tmp_path: Path, wheel: Path, newer_node: Path
+) -> None:
+    chosen = way("With cdktf or cdktn").for_cdktn()
+    assert walk(chosen, tmp_path / "empty", wheel, tmp_path / "home", newer_node) == 1
+
+
+def test_the_program_needs_no_command_of_cdktf(
+    tmp_path: Path, cli_environment: Callable[..., dict[str, str]]
+) -> None:
+    for name, text in way("With cdktf or cdktn").files.items():
+        (tmp_path / name).write_text(text)
+    with serve() as console:
+        command = Path(sys.executable).with_name("opsconsole")
+        path = f"{command.parent}{os.pathsep}/usr/bin:/bin"
+        engine = Engine(command, tmp_path, cli_environment(console, PATH=path))
+        engine.run("apply", "-auto-approve")
+        (host,) = console.rows("hosts")
+        assert host["id"] in engine.run("output", "host_id").out
+
+
+@pytest.mark.terraform
+def test_the_program_in_hcl_is_deployed(terraform: Callable[..., Terraform]) -> None:
+    with serve() as console:
+        engine = terraform({}, console)
+        (engine.folder / "main.tf.json").unlink()
+        (engine.folder / "main.tf").write_text(way("With Terraform alone").files["main.tf"])
+        engine.apply()
+        assert engine.plan().code == 0
+        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
+
+
+@pytest.mark.cdktf
+def test_the_exit_to_hcl_keeps_the_state(
+    cdktf_cli: Callable[..., Cdktf], installed_terraform: Callable[..., Terraform]
+) -> None:
+    """The program is deployed, written as HCL, and planned by Terraform on the same state."""
+    with serve() as console:
+        app = cdktf_cli(console)
+        for name, text in way("With cdktf or cdktn").files.items():
+            (app.folder / name).write_text(text.replace('"python ', f'"{sys.executable} '))
+        Engine(Path(sys.executable).with_name("opsconsole"), app.folder, app.environment).run(
+            "apply", "-auto-approve"
+        )
+        app.run("synth", "--hcl")
+        engine = installed_terraform({}, console)
+        (engine.folder / "main.tf.json").unlink()
+        written = app.folder / "cdktf.out" / "stacks" / "web" / "cdk.tf"
+        (engine.folder / "main.tf").write_text(written.read_text())
+        engine.init()  # the program names the state's place
+        assert engine.plan().code == 0
+
+
+def test_every_command_of_make_is_there() -> None:
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"make (\w+)", README)) <= set(targets)
