@@ -7,11 +7,31 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import constructs, deploy, drift, flow, native, startup, terraform, transport
+from benchmarks import (
+    constructs,
+    deploy,
+    drift,
+    engines,
+    flow,
+    native,
+    startup,
+    terraform,
+    transport,
+)
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
 SUBJECTS = (
-    *("startup", "terraform", "native", "deploy", "drift", "transport", "flow", "constructs"),
+    *(
+        "startup",
+        "terraform",
+        "engines",
+        "native",
+        "deploy",
+        "drift",
+        "transport",
+        "flow",
+        "constructs",
+    ),
 )
 
 
@@ -33,6 +53,9 @@ def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Se
     measures: dict[str, Callable[[], Section]] = {
         "startup": startup.section,
         "terraform": lambda: _terraform(options),
+        "engines": lambda: engines.section(
+            terraform.find_terraform(), options.resources, options.rounds
+        ),
         "native": lambda: native.section(terraform.find_terraform(), full=options.full),
         "deploy": lambda: deploy.section(terraform.find_terraform()),
         "drift": _drift,

@@ -46,7 +46,7 @@ def section(terraform: Path | None, *, full: bool = False) -> Section:
 
 
 def _apply(terraform: Path, sizes: Sizes, *, judged: bool) -> Figure:
-    ours = statistics.median(_applied(sizes.apply).wall_seconds for _ in range(ROUNDS))
+    ours = statistics.median(applied(sizes.apply).wall_seconds for _ in range(ROUNDS))
     with folder(terraform, floor_program(sizes.apply)) as floor:
         theirs = floor.step("apply").wall_seconds
     subject = f"apply of {sizes.apply:,} hosts, beside Terraform's of terraform_data"
@@ -66,7 +66,7 @@ def _plan(terraform: Path, sizes: Sizes) -> Figure:
 def _intents(sizes: Sizes) -> Figure:
     """Compare with the same apply that notes no intent; in turns, as a machine's pace changes."""
     pairs = [
-        (_applied(sizes.few).wall_seconds, _applied(sizes.few, intents=False).wall_seconds)
+        (applied(sizes.few).wall_seconds, applied(sizes.few, intents=False).wall_seconds)
         for _ in range(ROUNDS)
     ]
     ours, bare = (statistics.median(times) for times in zip(*pairs, strict=True))
@@ -75,7 +75,7 @@ def _intents(sizes: Sizes) -> Figure:
 
 
 def _growth(sizes: Sizes) -> list[Figure]:
-    few, many = _applied(sizes.few), _applied(sizes.many)
+    few, many = applied(sizes.few), applied(sizes.many)
     times = sizes.many // sizes.few
     return [
         slower(
@@ -88,7 +88,7 @@ def _growth(sizes: Sizes) -> list[Figure]:
     ]
 
 
-def _applied(count: int, *, intents: bool = True) -> Cost:
+def applied(count: int, *, intents: bool = True) -> Cost:
     """Apply `count` hosts to an empty console."""
     with spawn() as console, folder(None, host_program(count), console) as place:
         return _native(place, "apply", "-auto-approve", intents=intents)

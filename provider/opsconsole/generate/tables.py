@@ -1,12 +1,30 @@
-"""Attributes and steps of definitions as Markdown tables. No page layout here."""
+"""Attributes and steps of definitions as Markdown, as the Terraform Registry lays it out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from opsconsole.definition import STEPS, Attribute, Change, ResourceDefinition
+from opsconsole.definition import STEPS, Attribute, Change, Kind, ResourceDefinition
 
 _NO_OPERATION = "none"
+
+_TYPES = {
+    Kind.STRING: "String",
+    Kind.INTEGER: "Number",
+    Kind.NUMBER: "Number",
+    Kind.BOOLEAN: "Boolean",
+    Kind.STRING_SET: "Set of String",
+    Kind.STRING_LIST: "List of String",
+    Kind.STRING_MAP: "Map of String",
+    Kind.OBJECT: "Attributes",
+    Kind.OBJECT_LIST: "Attributes List",
+}
+_CHANGES = {
+    Change.UPDATE: "",
+    Change.REPLACE: "A change replaces the resource",
+    Change.REFUSE: "The plan refuses a change",
+    Change.LOCAL: "A change makes no call",
+}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -14,6 +32,28 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     escaped = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
     return [*lines, *(f"| {' | '.join(row)} |" for row in escaped)]
+
+
+def schema(
+    attributes: Sequence[Attribute], note: str, environment: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the section `Schema`: what must be set, what may be, and what the console supplies.
+
+    Args:
+        note: What holds for all of them; may be empty.
+        environment: Attribute to the variable that may set it.
+    """
+    groups = {
+        "Required": [item for item in attributes if item.required],
+        "Optional": [item for item in attributes if item.settable and not item.required],
+        "Read-Only": [item for item in attributes if not item.settable],
+    }
+    lines = ["## Schema", "", *([note, ""] if note else [])]
+    for title, members in groups.items():
+        if members:
+            entries = (_entry(item, environment or {}) for item in sorted(members, key=_name))
+            lines += [f"### {title}", "", *entries, ""]
+    return [*lines, *(line for item in attributes for line in _nested(item))]
 
 
 def bounds(attribute: Attribute) -> str:
@@ -30,63 +70,6 @@ def bounds(attribute: Attribute) -> str:
     return " ".join(part for part in parts if part not in attribute.description)
 
 
-def meaning(attribute: Attribute) -> str:
-    """Return an attribute's description, bounds and parts."""
-    parts = [attribute.description, bounds(attribute)]
-    if attribute.sensitive:
-        parts.append("Sensitive.")
-    if attribute.attributes and attribute.settable:
-        parts.append(f"{'; '.join(map(_field, attribute.attributes))}.")
-    elif attribute.attributes:
-        parts.append(f"Each has {', '.join(f'`{part.name}`' for part in attribute.attributes)}.")
-    return " ".join(filter(None, parts))
-
-
-def _field(part: Attribute) -> str:
-    text = f"{part.description[0].lower()}{part.description[1:]}".rstrip(".")
-    return f"`{part.name}` ({part.kind.value}): {text}"
-
-
-def change(attribute: Attribute) -> str:
-    """Say what a changed declaration does."""
-    text = {
-        Change.UPDATE: "updates in place",
-        Change.REPLACE: "replaces",
-        Change.REFUSE: "is refused by the plan",
-        Change.LOCAL: "makes no call",
-    }[attribute.change]
-    if attribute.lifted_by is not None:
-        return f"{text}; updates in place with `{attribute.lifted_by}`"
-    return text
-
-
-def arguments(attributes: Sequence[Attribute], changes: bool = True) -> list[str]:
-    """Return the table of the arguments, required ones first."""
-    ordered = sorted(attributes, key=lambda attribute: not attribute.required)
-    rows = [
-        [
-            f"`{attribute.name}`",
-            attribute.kind.value + (", required" if attribute.required else ""),
-            meaning(attribute),
-            *([change(attribute)] if changes else []),
-        ]
-        for attribute in ordered
-        if attribute.settable
-    ]
-    head = ["argument", "type", "meaning", *(["a changed declaration"] if changes else [])]
-    return table(head, rows)
-
-
-def outputs(attributes: Sequence[Attribute]) -> list[str]:
-    """Return the table of what only the console supplies."""
-    rows = [
-        [f"`{attribute.name}`", attribute.kind.value, meaning(attribute)]
-        for attribute in attributes
-        if not attribute.settable
-    ]
-    return table(["attribute", "type", "meaning"], rows)
-
-
 def steps(definition: ResourceDefinition) -> list[str]:
     """Return the table of what each step rests on."""
     rows = [
@@ -98,6 +81,47 @@ def steps(definition: ResourceDefinition) -> list[str]:
         for step in STEPS
     ]
     return table(["step", "documented operation", "extra endpoint that takes its place"], rows)
+
+
+def _name(attribute: Attribute) -> str:
+    return attribute.name
+
+
+def _entry(attribute: Attribute, environment: Mapping[str, str]) -> str:
+    variable = environment.get(attribute.name)
+    parts = [
+        attribute.description,
+        bounds(attribute) if attribute.settable else "",
+        _change(attribute) if attribute.settable else "",
+        f"Environment: `{variable}`." if variable else "",
+        f"(see [below](#{_anchor(attribute)}))" if attribute.attributes else "",
+    ]
+    kind = _TYPES[attribute.kind] + (", Sensitive" if attribute.sensitive else "")
+    return f"- `{attribute.name}` ({kind}) {' '.join(filter(None, parts))}"
+
+
+def _change(attribute: Attribute) -> str:
+    text = _CHANGES[attribute.change]
+    if not text:
+        return ""
+    if attribute.lifted_by is not None:
+        return f"{text}, unless the extra endpoint `{attribute.lifted_by}` is named."
+    return f"{text}."
+
+
+def _anchor(attribute: Attribute) -> str:
+    return f"nested-schema-for-{attribute.name}"
+
+
+def _nested(attribute: Attribute) -> Iterator[str]:
+    if not attribute.attributes:
+        return
+    yield from (f"### Nested Schema for `{attribute.name}`", "")
+    for part in attribute.attributes:
+        yield _entry(part, {})
+    yield ""
+    for part in attribute.attributes:
+        yield from _nested(part)
 
 
 def _code(text: str | None, otherwise: str) -> str:

@@ -1,0 +1,118 @@
+"""The reference pages: the Registry's layout, and examples that both engines take."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import cdktf
+import pytest
+
+from engines import Terraform
+from opsconsole.address import SOURCE
+from opsconsole.cli.main import main
+from opsconsole.emulator.running import serve
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples" / "reference"
+VERSIONS = {"terraform": {"required_providers": {"opsconsole": {"source": SOURCE}}}}
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+PAGES = {
+    DOCS / "index.md": ("opsconsole Provider", PROVIDER),
+    **{
+        DOCS / "resources" / f"{item.name}.md": (f"{item.type_name} Resource", item)
+        for item in RESOURCES.values()
+    },
+    **{
+        DOCS / "data-sources" / f"{item.name}.md": (f"{item.type_name} Data Source", item)
+        for item in DATA_SOURCES.values()
+    },
+}
+
+
+def front_matter(page: Path) -> dict[str, str]:
+    text = page.read_text("utf-8")
+    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    assert found, f"{page.name} has no front matter"
+    return dict(re.findall(r'^(\w+): "?(.*?)"?$', found[1], re.MULTILINE))
+
+
+def test_every_page_is_one_that_the_registry_shows() -> None:
+    for folder in ("resources", "data-sources"):
+        assert set((DOCS / folder).iterdir()) == {
+            page for page in PAGES if page.parent.name == folder
+        }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_has_title_examples_and_each_attribute(page: Path) -> None:
+    title, definition = PAGES[page]
+    text = page.read_text("utf-8")
+    assert front_matter(page)["page_title"] == title
+    assert text.index("```terraform") < text.index("```python") < text.index("## Schema")
+    section = re.split(r"^## ", text, flags=re.MULTILINE)
+    (schema,) = (part for part in section if part.startswith("Schema"))
+    groups = re.split(r"^### ", schema, flags=re.MULTILINE)[1:]
+    listed = {
+        group.split("\n")[0]: re.findall(r"^- `(\w+)`", group, re.MULTILINE) for group in groups
+    }
+    assert listed.get("Required", []) == sorted(a.name for a in definition if a.required)
+    optional = sorted(a.name for a in definition if a.settable and not a.required)
+    assert listed.get("Optional", []) == optional
+    assert listed.get("Read-Only", []) == sorted(a.name for a in definition if not a.settable)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_a_guide_has_title_and_description(page: Path) -> None:
+    named = front_matter(page)
+    assert named["page_title"] and named["description"]
+    assert "subcategory" in named
+
+
+@pytest.mark.terraform
+def test_terraform_finds_every_example_valid(
+    installed_terraform: Callable[..., Terraform],
+) -> None:
+    """All examples are modules of one program: one run judges them."""
+    engine = installed_terraform({})
+    modules = {}
+    for example in sorted(EXAMPLES.rglob("main.tf")):
+        name = "_".join(example.parent.relative_to(EXAMPLES).parts).replace("-", "_")
+        module = shutil.copytree(example.parent, engine.folder / name)
+        if "required_providers" not in example.read_text("utf-8"):
+            (module / "versions.tf.json").write_text(json.dumps(VERSIONS))
+        modules[name] = {"source": f"./{name}"}
+    engine.write({"module": modules})
+    engine.init()
+    engine.run("validate")
+
+
+@pytest.mark.parametrize(
+    "program", sorted(EXAMPLES.rglob("main.py")), ids=lambda path: str(path.parent.name)
+)
+def test_every_example_in_python_is_planned(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
+    runpy.run_path(str(program), run_name="__main__")
+    written = tmp_path / "stacks" / "fleet" / "cdk.tf.json"
+    with serve("extended", seed="fleet:3") as console:
+        text = re.sub(r"https://[a-z]+\.example\.com", console.base_url, written.read_text())
+        written.write_text(text)
+        for host in set(re.findall(r'"(hst_\w+)"', text)):
+            console.create("hosts", id=host, name=host)
+        for agent in set(re.findall(r'"(agt_\w+)"', text)):
+            console.create("agents", id=agent, name=agent, host_id="hst_fleet00001")
+        monkeypatch.setenv("OPSCONSOLE_BASE_URL", console.base_url)
+        monkeypatch.setenv("OPSCONSOLE_API_KEY", console.api_key)
+        monkeypatch.chdir(tmp_path)
+        # The program's own state lies where cdktf was first imported: in the checkout.
+        state = f"-state={tmp_path / 'terraform.tfstate'}"
+        assert main(["plan", "--dir", str(written.parent), state, "-no-color"]) == 0
