@@ -33,7 +33,10 @@ MAX_BYTES: Final = 2**20
 MAX_DEPTH: Final = 100
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _BUCKETS: Final = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
-_REMEDY: Final = "docs/guides/drift.md shows what an entry holds, docs/schemas has its JSON Schema."
+_REMEDY = (
+    "The file holds `version: 1` and a list `accept`. An entry holds `address` and `reason`, and "
+    "may hold `attribute`, `bucket`, `stack` and `expires` (YYYY-MM-DD)."
+)
 
 
 def _drifted(value: str) -> str:
