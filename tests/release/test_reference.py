@@ -104,7 +104,7 @@ def test_every_example_in_python_is_planned(
     runpy.run_path(str(program), run_name="__main__")
     written = tmp_path / "stacks" / "fleet" / "cdk.tf.json"
     text = written.read_text()
-    with serve("extended" if "_list" in text else "default", seed="fleet:3") as console:
+    with serve("extended" if "extra_endpoints" in text else "default", seed="fleet:3") as console:
         text = re.sub(r"https://[a-z]+\.example\.com", console.base_url, text)
         written.write_text(text)
         for host in set(re.findall(r'"(hst_\w+)"', text)):
