@@ -212,7 +212,7 @@ async def test_nothing_unforeseen_ends_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(drift_watch, "checked", surprised)
     exporter = Exporter(patience=10)
     args = argparse.Namespace()
-    failures = [await drift_watch._check_once(args, (), exporter, run_app=True) for _ in "ab"]
+    failures = [await drift_watch.check_once(args, (), exporter, run_app=True) for _ in "ab"]
     assert failures == [1, 2]
     _, health = exporter.health()
     assert "RuntimeError" in health and "svc_ak" not in health

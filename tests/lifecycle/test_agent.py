@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
 from opsconsole.lifecycle.interface import (
@@ -21,18 +20,11 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.values import UNKNOWN
+from outcomes import errors, warnings
 
 AGENT = "opsconsole_agent"
 PLUGIN = "opsconsole_agent_plugin"
 HOST = "opsconsole_host"
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
-
-
-def warnings(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
 
 
 @pytest.fixture

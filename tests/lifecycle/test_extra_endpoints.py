@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY, SPECIALTY_DATA
+from outcomes import errors
 
 READS_ONE = Profile(
     name="reads_one",
@@ -23,10 +23,6 @@ READS_ONE = Profile(
     extra=frozenset({"specialty_get"}),
     provider_settings={"extra_endpoints": {"specialty_get": TEMPLATES["specialty_get"]}},
 )
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
 
 
 async def _made(console: Emulator, steps_of: Callable[..., Any], name: str) -> Outcome:

@@ -7,23 +7,15 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
 from opsconsole.lifecycle.interface import DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
+from outcomes import errors, warnings
 
 READABLE = [name for name, profile in profiles().items() if profile.hosts_readable]
 GUARDED = [name for name, profile in profiles().items() if profile.honours_dry_run]
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
-
-
-def warnings(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
 
 
 @pytest.mark.parametrize("profile", list(profiles()), indirect=True)

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+from outcomes import errors
 
 
 @pytest.mark.parametrize("profile", ["stingy", "strict"], indirect=True)

@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.sentinel import is_sentinel
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
+from outcomes import errors
 
 
 @pytest.fixture

@@ -16,18 +16,11 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
+from outcomes import errors, warnings
 
 SPECIALTY = "opsconsole_specialty"
 AGENT = "opsconsole_agent"
 HOST = "opsconsole_host"
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
-
-
-def warnings(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
 
 
 @pytest.mark.parametrize(

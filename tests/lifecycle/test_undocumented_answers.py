@@ -8,18 +8,10 @@ from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-
-
-def errors(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.ERROR]
-
-
-def warnings(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is Severity.WARNING]
+from outcomes import errors, warnings
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

@@ -32,10 +32,10 @@ from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, full_address
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity, BoundedCodec, Calls
 from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.plugin_services import plugin_handlers
-from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.servicer import Servicer
 from opsconsole.terraform.transport import STREAMS_AT_ONCE
 from opsconsole.v1.settings import Settings

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.configured import Configured
 from opsconsole.terraform.connecting import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.resource_calls import ResourceCalls
 from opsconsole.values import UNKNOWN
 

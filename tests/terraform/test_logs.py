@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from opsconsole.redaction import Redaction
 from opsconsole.terraform.logs import HclogFormatter, wanted_level
-from opsconsole.terraform.redaction import Redaction
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reconcile.providers import OnStop
+from opsconsole.reports.labels import plural
 from opsconsole.reports.verdict import several_stacks
-from opsconsole.reports.wording import plural
 
 
 async def checked(

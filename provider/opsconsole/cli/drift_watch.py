@@ -117,14 +117,14 @@ async def _check_for_ever(
 ) -> None:
     first = True
     while True:
-        failures = await _check_once(args, targets, exporter, run_app=first)
+        failures = await check_once(args, targets, exporter, run_app=first)
         first = first and failures > 0
         wait = pace.wait(failures)
         _log(f"The next check comes in {wait:.0f} s.")
         await asyncio.sleep(wait)
 
 
-async def _check_once(
+async def check_once(
     args: argparse.Namespace, targets: Sequence[Target], exporter: Exporter, *, run_app: bool
 ) -> int:
     """Make one check; return how many in a row could not tell. Nothing that fails ends a watch."""

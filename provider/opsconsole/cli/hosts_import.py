@@ -30,8 +30,8 @@ from opsconsole.lifecycle.file_import import (
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reports.colour import Pen
+from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import printable
-from opsconsole.reports.wording import plural
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 

@@ -144,7 +144,7 @@ def _surprise(unforeseen: Exception, debug: bool, again: str) -> str:
 
 def _write_safely(text: str) -> None:
     """Write to stderr what may quote a request or a setting, without the secrets in it."""
-    from opsconsole.terraform.redaction import Redaction
+    from opsconsole.redaction import Redaction
 
     secrets = Redaction()
     secrets.learn(os.environ.get("OPSCONSOLE_API_KEY"))

@@ -18,7 +18,7 @@ from opsconsole.language.model import Program
 from opsconsole.language.sources import find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
-from opsconsole.reports.wording import plural
+from opsconsole.reports.labels import plural
 from opsconsole.state.opening import open_state
 
 CHANGES = 2

@@ -12,7 +12,7 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.reports import messages
-from opsconsole.reports.wording import plural
+from opsconsole.reports.labels import plural
 from opsconsole.v1.limiter import Waiting
 
 FEW = 40

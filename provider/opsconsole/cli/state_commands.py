@@ -17,7 +17,7 @@ from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.runs import settle_all
-from opsconsole.reports.wording import plural
+from opsconsole.reports.labels import plural
 from opsconsole.state.addresses import Address
 from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.model import State

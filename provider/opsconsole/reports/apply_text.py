@@ -9,9 +9,9 @@ from opsconsole.reconcile.changes import Counts
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import natural
 from opsconsole.reports.colour import Pen
+from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import whole
-from opsconsole.reports.wording import plural
 from opsconsole.values import Value
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines, title
+from opsconsole.reports.labels import plural
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.verdict import (
-    BUCKET_MEANINGS,
-    BUCKET_WORDS,
     Outcome,
     in_bucket,
     judge,
     percent,
     several_stacks,
 )
-from opsconsole.reports.wording import plural
 
 _MARKS = {Outcome.CLEAN: "✅", Outcome.UNTOLD: "⚠️", Outcome.DRIFT: "❌"}
 
@@ -35,8 +34,8 @@ def _head(report: DriftReport) -> str:
     verdict = judge(report)
     counts = report.counts
     rows = "".join(
-        f"| {word.capitalize()} | {counts[bucket]:,} | {BUCKET_MEANINGS[bucket]} |\n"
-        for bucket, word in BUCKET_WORDS.items()
+        f"| {style.title} | {counts[bucket]:,} | {style.meaning} |\n"
+        for bucket, style in BUCKET_STYLES.items()
     )
     facts = [
         f"Coverage {percent(report.coverage)}",
@@ -62,10 +61,10 @@ def _sections(report: DriftReport) -> Iterator[Section]:
             for item in report.diagnostics
         ]
         yield Section("\n### What the check met\n\n", items, "message")
-    for bucket, word in BUCKET_WORDS.items():
+    for bucket, style in BUCKET_STYLES.items():
         found = in_bucket(report, bucket)
         if found and bucket is not Bucket.IN_SYNC:
-            opening = f"\n### {word.capitalize()} ({len(found):,})\n\n"
+            opening = f"\n### {style.title} ({len(found):,})\n\n"
             yield Section(opening, [_item(finding, stacks) for finding in found])
     accepted = [item for item in report.findings if item.accepted and item.bucket.is_drift]
     if accepted:

@@ -8,33 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import kinds_of
+from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
+from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
-    BUCKET_SIGNS,
-    BUCKET_WORDS,
     Outcome,
     in_bucket,
     judge,
     percent,
     several_stacks,
 )
-from opsconsole.reports.wording import plural
 
-_STYLES = {
-    Bucket.MISSING: "red",
-    Bucket.ARCHIVED: "red",
-    Bucket.CHANGED: "yellow",
-    Bucket.UNMANAGED: "magenta",
-    Bucket.UNCHECKED: "cyan",
-    Bucket.PENDING: "blue",
-    Bucket.IN_SYNC: "green",
-}
 MANY = 10
 """Up to so many findings with one reason are told one by one; drift always is."""
 _SHOWN = 3
-_OUTCOME_STYLES = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
+_OUTCOME_COLOURS = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
 
 
 def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
@@ -45,7 +35,7 @@ def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
     pen = Pen(colour)
     stacks = several_stacks(report)
     lines: list[str] = []
-    for bucket in BUCKET_WORDS:
+    for bucket in BUCKET_STYLES:
         if bucket is not Bucket.IN_SYNC:
             lines += _section(bucket, in_bucket(report, bucket), stacks, pen)
     lines += _accepted(report, stacks, pen)
@@ -73,8 +63,8 @@ def title(finding: Finding, stacks: bool) -> str:
 def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
     if not found:
         return
-    word = BUCKET_WORDS[bucket]
-    yield pen.paint(f"{word[0].upper()}{word[1:]} ({len(found):,})", "bold", _STYLES[bucket])
+    style = BUCKET_STYLES[bucket]
+    yield pen.paint(f"{style.title} ({len(found):,})", "bold", style.colour)
     yield ""
     alike = Counter(map(_kind, found))
     told: set[tuple[object, ...]] = set()
@@ -96,7 +86,7 @@ def _kind(finding: Finding) -> tuple[object, ...]:
 
 def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
     """Tell of many findings with one reason: the first of them, and how many more there are."""
-    sign = pen.paint(BUCKET_SIGNS[found[0].bucket], _STYLES[found[0].bucket])
+    sign = _sign(found[0].bucket, pen)
     for finding in found[:_SHOWN]:
         yield f"  {sign} {pen.bold(title(finding, stacks))}"
     more = f"{len(found) - _SHOWN:,} more {found[0].type_name}"
@@ -105,7 +95,7 @@ def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
 
 
 def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
-    sign = pen.paint(BUCKET_SIGNS[finding.bucket], _STYLES[finding.bucket])
+    sign = _sign(finding.bucket, pen)
     label = f" ({printable(finding.label)})" if finding.label else ""
     yield f"  {sign} {pen.bold(title(finding, stacks))}{label}"
     for word, text in (
@@ -123,6 +113,11 @@ def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
     if finding.unobserved and finding.bucket is not Bucket.UNCHECKED:
         names = ", ".join(map(printable, finding.unobserved))
         yield f"      {pen.paint(f'not seen by this check: {names}', 'dim')}"
+
+
+def _sign(bucket: Bucket, pen: Pen) -> str:
+    style = BUCKET_STYLES[bucket]
+    return pen.paint(style.sign, style.colour)
 
 
 def _accepted(report: DriftReport, stacks: bool, pen: Pen) -> Iterator[str]:
@@ -150,11 +145,13 @@ def _summary(report: DriftReport, pen: Pen) -> str:
     verdict = judge(report)
     counts = report.counts
     tally = ", ".join(
-        f"{counts[bucket]:,} {word}" for bucket, word in BUCKET_WORDS.items() if counts[bucket]
+        f"{counts[bucket]:,} {style.word}"
+        for bucket, style in BUCKET_STYLES.items()
+        if counts[bucket]
     )
-    style = _OUTCOME_STYLES[verdict.outcome]
+    colour = _OUTCOME_COLOURS[verdict.outcome]
     lines = [
-        f"{pen.paint(f'{verdict.headline}.', 'bold', style)} {verdict.explanation}",
+        f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
         f"{tally or 'Nothing to check'}. Coverage {percent(report.coverage)}.",
     ]
     if report.method:

@@ -13,10 +13,11 @@ from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, judge
+from opsconsole.reports.verdict import judge
 
 _UNTITLED = "opsconsole drift"
 
@@ -83,9 +84,9 @@ def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> 
         return
     tag = _tag(finding, report)
     if tag:
-        message = finding.reason or BUCKET_MEANINGS[finding.bucket]
-        word = BUCKET_WORDS[finding.bucket]
-        result = ElementTree.SubElement(case, tag, message=_clean(f"{word}: {message}"))
+        style = BUCKET_STYLES[finding.bucket]
+        message = f"{style.word}: {finding.reason or style.meaning}"
+        result = ElementTree.SubElement(case, tag, message=_clean(message))
         if tag != "skipped":
             result.set("type", finding.bucket.value)
         result.text = _clean(_details(finding)) or None

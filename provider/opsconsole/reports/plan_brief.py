@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.colour import Pen
+from opsconsole.reports.labels import heading, symbol
 from opsconsole.reports.literals import printable
-from opsconsole.reports.wording import heading, symbol
 from opsconsole.state.addresses import print_key
 
 _WIDTH = 100

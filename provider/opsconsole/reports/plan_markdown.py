@@ -8,9 +8,9 @@ from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
 from opsconsole.reports.deduplication import body_of, dedupe_diagnostics
+from opsconsole.reports.labels import heading, plan_summary, plural, symbol
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
-from opsconsole.reports.wording import heading, plan_summary, plural, symbol
 
 _GROUPS = (
     ("Destroy", (Action.DELETE,)),

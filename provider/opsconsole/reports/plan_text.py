@@ -17,9 +17,9 @@ from opsconsole.reports.addresses import (
 )
 from opsconsole.reports.attribute_diff import Diff
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
+from opsconsole.reports.labels import LEGEND, heading, plan_summary, plural, symbol
 from opsconsole.reports.literals import SENSITIVE, printable, scalar
 from opsconsole.reports.value_diff import Line, changed_value, whole
-from opsconsole.reports.wording import LEGEND, heading, plan_summary, plural, symbol
 
 RULE = "─" * 77
 

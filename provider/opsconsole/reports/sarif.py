@@ -9,20 +9,14 @@ from urllib.parse import quote
 
 from opsconsole import __version__
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import BUCKET_MEANINGS, BUCKET_WORDS, Outcome, judge
+from opsconsole.reports.verdict import Outcome, judge
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {
-    Bucket.MISSING: "error",
-    Bucket.ARCHIVED: "error",
-    Bucket.CHANGED: "error",
-    Bucket.UNMANAGED: "warning",
-    Bucket.UNCHECKED: "warning",
-}
-_BUCKETS = tuple(_LEVELS)
+_BUCKETS = tuple(bucket for bucket, style in BUCKET_STYLES.items() if style.sarif)
 
 
 def render(report: DriftReport, *, unlocated: str = "") -> str:
@@ -35,7 +29,9 @@ def render(report: DriftReport, *, unlocated: str = "") -> str:
     run = {
         "tool": {"driver": _driver()},
         "invocations": [_invocation(report)],
-        "results": [_result(item, unlocated) for item in report.findings if item.bucket in _LEVELS],
+        "results": [
+            _result(item, unlocated) for item in report.findings if item.bucket in _BUCKETS
+        ],
         "columnKind": "unicodeCodePoints",
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -50,9 +46,9 @@ def _driver() -> dict[str, Any]:
             {
                 "id": _rule(bucket),
                 "name": f"{bucket.value.capitalize()}Resource",
-                "shortDescription": {"text": f"Resource {BUCKET_WORDS[bucket]}"},
-                "fullDescription": {"text": BUCKET_MEANINGS[bucket]},
-                "defaultConfiguration": {"level": _LEVELS[bucket]},
+                "shortDescription": {"text": f"Resource {BUCKET_STYLES[bucket].word}"},
+                "fullDescription": {"text": BUCKET_STYLES[bucket].meaning},
+                "defaultConfiguration": {"level": BUCKET_STYLES[bucket].sarif},
             }
             for bucket in _BUCKETS
         ],
@@ -88,7 +84,7 @@ def _result(finding: Finding, unlocated: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ruleId": _rule(finding.bucket),
         "ruleIndex": _BUCKETS.index(finding.bucket),
-        "level": _LEVELS[finding.bucket] if finding.counted else "note",
+        "level": BUCKET_STYLES[finding.bucket].sarif if finding.counted else "note",
         "message": {"text": _message(finding)},
         "locations": [_location(finding, unlocated)],
         "partialFingerprints": {
@@ -105,8 +101,9 @@ def _result(finding: Finding, unlocated: str) -> dict[str, Any]:
 
 def _message(finding: Finding) -> str:
     label = f" ({printable(finding.label)})" if finding.label else ""
-    reason = printable(finding.reason) or BUCKET_MEANINGS[finding.bucket]
-    opening = f"{printable(finding.address)}{label} is {BUCKET_WORDS[finding.bucket]}: {reason}"
+    style = BUCKET_STYLES[finding.bucket]
+    reason = printable(finding.reason) or style.meaning
+    opening = f"{printable(finding.address)}{label} is {style.word}: {reason}"
     lines = [
         line.plain.strip()
         for difference in finding.differences

@@ -7,7 +7,7 @@ from enum import Enum
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports.wording import plural
+from opsconsole.reports.labels import plural
 
 
 class Outcome(Enum):
@@ -25,36 +25,6 @@ class Verdict:
     outcome: Outcome
     headline: str
     explanation: str
-
-
-BUCKET_WORDS = {
-    Bucket.MISSING: "missing",
-    Bucket.ARCHIVED: "archived",
-    Bucket.CHANGED: "changed",
-    Bucket.UNMANAGED: "unmanaged",
-    Bucket.UNCHECKED: "unchecked",
-    Bucket.PENDING: "pending",
-    Bucket.IN_SYNC: "in sync",
-}
-"""The buckets in the order in which readers want them."""
-BUCKET_MEANINGS = {
-    Bucket.MISSING: "In state, gone from the console.",
-    Bucket.ARCHIVED: "In state, archived on the console.",
-    Bucket.CHANGED: "The console holds other values than state.",
-    Bucket.UNMANAGED: "On the console, beside what is managed, and in no state of this check.",
-    Bucket.UNCHECKED: "Not seen by this check, so neither in sync nor drifted.",
-    Bucket.PENDING: "Declared in the program, not yet applied.",
-    Bucket.IN_SYNC: "State and console agree.",
-}
-BUCKET_SIGNS = {
-    Bucket.MISSING: "-",
-    Bucket.ARCHIVED: "-",
-    Bucket.CHANGED: "~",
-    Bucket.UNMANAGED: "+",
-    Bucket.UNCHECKED: "?",
-    Bucket.PENDING: "*",
-    Bucket.IN_SYNC: "=",
-}
 
 
 def judge(report: DriftReport) -> Verdict:

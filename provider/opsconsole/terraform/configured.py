@@ -19,12 +19,12 @@ from opsconsole.lifecycle.interface import (
     ResourceLifecycle,
 )
 from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.journals import left_behind
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.rendering import rendered
 from opsconsole.values import Attributes, holds_unknown
 

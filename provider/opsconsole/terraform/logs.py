@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from opsconsole.terraform.redaction import Redaction
+from opsconsole.redaction import Redaction
 
 _TRACE: Final = 5
 _LEVELS: Final[Mapping[str, int]] = {

@@ -22,7 +22,7 @@ from opsconsole.terraform.handshake import (
 )
 
 if TYPE_CHECKING:
-    from opsconsole.terraform.redaction import Redaction
+    from opsconsole.redaction import Redaction
     from opsconsole.terraform.serving import Service
 
 

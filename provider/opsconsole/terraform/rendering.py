@@ -7,8 +7,8 @@ from typing import Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity
+from opsconsole.redaction import Redaction
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.redaction import Redaction
 
 _SEVERITIES: Final = {
     Severity.ERROR: pb.Diagnostic.ERROR,

@@ -10,12 +10,12 @@ from google.protobuf.message_factory import GetMessageClass
 from grpclib.const import Handler
 
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.terraform.calls import Activity, Method, unary_handlers
 from opsconsole.terraform.configured import Configured, Connect, NotServedError
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.provider_calls import ProviderCalls
-from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.resource_calls import ResourceCalls
 
 _SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]

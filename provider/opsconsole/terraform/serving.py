@@ -11,13 +11,13 @@ from typing import Protocol
 
 from grpclib.const import Handler
 
+from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity
 from opsconsole.terraform.certificate import Certificate
 from opsconsole.terraform.ending import until_the_end
 from opsconsole.terraform.handshake import Listener
 from opsconsole.terraform.logs import set_up_logging
 from opsconsole.terraform.plugin_services import plugin_handlers
-from opsconsole.terraform.redaction import Redaction
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
 

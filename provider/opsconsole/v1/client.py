@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 
 import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
+from opsconsole.redaction import Redaction
 from opsconsole.v1.answers import Reply, decoded, unexpected
-from opsconsole.v1.auth import Redaction, authorization
 from opsconsole.v1.bodies import Turn
 from opsconsole.v1.breaker import REST, CircuitBreaker
 from opsconsole.v1.limiter import Limiter, Place, Waiting, shared_limiter
@@ -67,7 +67,10 @@ class Client:
         clock = time.monotonic if limiter is None else limiter.clock
         self._breaker = CircuitBreaker(retry, settings.request_timeout, clock)
         self._tls = tls_context(settings)
-        self._redact = Redaction(settings)
+        secrets = Redaction()
+        secrets.learn(settings.api_key)
+        secrets.learn(settings.session_cookie)
+        self._redact = secrets.hide_echoes
         self._transport: Transport | None = None
         self._abandoned: set[asyncio.Task[Reply]] = set()
         self._ended = False
@@ -381,7 +384,7 @@ class Client:
                 "Accept": "application/json",
                 "Accept-Encoding": "gzip, deflate",
                 "User-Agent": f"opsconsole/{opsconsole.__version__}",
-                **authorization(self._settings),
+                **self._settings.authorization(),
             }
             self._transport = Transport(self._settings, self._tls, headers)
         return self._transport

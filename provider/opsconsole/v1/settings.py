@@ -83,6 +83,12 @@ class Settings:
     extra_endpoints: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     proxy: str | None = field(default=None, repr=False)
 
+    def authorization(self) -> Mapping[str, str]:
+        """Return the header that proves who calls (the document: Authentication)."""
+        if self.session_cookie is not None:
+            return {"Cookie": self.session_cookie}
+        return {"Authorization": f"Bearer {self.api_key}"}
+
     def on_missing_of(self, resource: str) -> tuple[str, str]:
         """Return what to do with a missing object of a resource, and the setting that says so.
 

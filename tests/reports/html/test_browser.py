@@ -65,7 +65,7 @@ async def test_filters_by_words(browser: Any, page: tuple[str, str]) -> None:
     assert await browser.run("document.getElementById('shown').textContent") == (
         f"{len(left)} of {everything} resources"
     )
-    await browser.write(" no-such-thing")
+    await browser.write(" no-such-item")
     assert await browser.run(f"{VISIBLE}.length") == 0
     assert await browser.run("document.getElementById('nothing').hidden") is False
     await browser.press("Escape")
@@ -199,7 +199,7 @@ async def test_looks(
 FILTERED = """(async () => {
   const q = document.getElementById('q');
   const counts = {};
-  for (const text of ['w', 'web-ams-0405', 'env:staging', 'no-such-thing', '']) {
+  for (const text of ['w', 'web-ams-0405', 'env:staging', 'no-such-item', '']) {
     q.value = text;
     q.dispatchEvent(new Event('input'));
     await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
@@ -227,7 +227,7 @@ async def test_a_fleet_of_5000_hosts_opens_and_filters(
     await browser.size(1280, 900)
     await browser.load(html)
     found = await browser.run(FILTERED)
-    assert found["no-such-thing"] == 0
+    assert found["no-such-item"] == 0
     assert 0 < found["web-ams-0405"] < found["w"] <= found["cleared"]
     assert found["env:staging"] < found["cleared"]
     path = pictures(f"big-{kind}")

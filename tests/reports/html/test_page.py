@@ -18,8 +18,8 @@ from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.html import drift_page, plan_page
 from opsconsole.reports.html.collapse import ROOM, collapse
 from opsconsole.reports.html.layout import HEIGHT, lay_out
-from opsconsole.reports.html.tones import PLAN_TONES, SAME
-from opsconsole.reports.html.topology import Column, Graph, Thing, graph_of
+from opsconsole.reports.html.styles import PLAN_STYLES, SAME
+from opsconsole.reports.html.topology import Column, Graph, GraphItem, graph_of
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'
@@ -158,7 +158,7 @@ def ties(graph: Graph) -> set[tuple[str, str]]:
     }
 
 
-def thing(kind: str, name: str, **facts: Any) -> Thing:
+def item(kind: str, name: str, **facts: Any) -> GraphItem:
     values = facts.pop("values", {})
     settled: dict[str, Any] = {
         "stack": "",
@@ -166,25 +166,25 @@ def thing(kind: str, name: str, **facts: Any) -> Thing:
         "type_name": f"opsconsole_{kind}",
         "id": name,
         "label": name,
-        "tone": SAME,
+        "style": SAME,
         "anchor": f"r-{name}",
     }
-    return Thing(**(settled | facts), values=values)
+    return GraphItem(**(settled | facts), values=values)
 
 
 def test_ties_by_id() -> None:
     graph = graph_of(
         [
-            thing("host", "jump"),
-            thing("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
-            thing("specialty", "linux"),
-            thing(
+            item("host", "jump"),
+            item("host", "web", values={"jump_host_ids": ["jump", "elsewhere"]}),
+            item("specialty", "linux"),
+            item(
                 "agent",
                 "a",
                 values={"host_id": "web", "specialty_id": "linux", "plugin_ids": ["logs"]},
             ),
-            thing("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
-            thing("agent_plugin", "b/disk", id="b/disk"),
+            item("agent_plugin", "a/disk", values={"agent_id": "a", "plugin_id": "disk"}),
+            item("agent_plugin", "b/disk", id="b/disk"),
         ]
     )
     assert ties(graph) == {
@@ -206,24 +206,24 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
     unknown = {"id": ""}
     graph = graph_of(
         [
-            thing("host", "jump", **unknown),
-            thing(
+            item("host", "jump", **unknown),
+            item(
                 "host",
                 "web",
                 **unknown,
                 values={"jump_host_ids": [UNKNOWN]},
                 depends_on=("opsconsole_host.jump",),
             ),
-            thing("host", 'many["k"]', **unknown),
-            thing("host", 'many["other"]', **unknown),
-            thing(
+            item("host", 'many["k"]', **unknown),
+            item("host", 'many["other"]', **unknown),
+            item(
                 "agent",
                 "a",
                 **unknown,
                 values={"host_id": UNKNOWN},
                 depends_on=("opsconsole_host.jump", "opsconsole_host.web"),
             ),
-            thing(
+            item(
                 "agent",
                 'each["k"]',
                 **unknown,
@@ -237,13 +237,13 @@ def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
 
 def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
     many = 2000
-    things = [thing("host", "jump[0]", id="")]
+    items = [item("host", "jump[0]", id="")]
     for number in range(many):
         web = {"values": {"jump_host_ids": [UNKNOWN]}, "depends_on": ("opsconsole_host.jump",)}
         ops = {"values": {"host_id": UNKNOWN}, "depends_on": ("opsconsole_host.web",)}
-        things += [
-            thing("host", f"web[{number}]", id="", **web),
-            thing("agent", f"ops[{number}]", id="", **ops),
+        items += [
+            item("host", f"web[{number}]", id="", **web),
+            item("agent", f"ops[{number}]", id="", **ops),
         ]
     calls = 0
 
@@ -253,38 +253,38 @@ def test_blocks_of_thousands_cost_a_bounded_number_of_steps_each() -> None:
 
     sys.setprofile(count)
     try:
-        graph = graph_of(things)
+        graph = graph_of(items)
     finally:
         sys.setprofile(None)
     assert len(ties(graph)) == 2 * many
-    assert calls < 300 * len(things)
+    assert calls < 300 * len(items)
 
 
 def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
-    things = plan_page._things(plan, {id(change): "r" for change in plan.changes})
+    items = plan_page.items_of(plan, {id(change): "r" for change in plan.changes})
     assert {
         ("jump-ams-900", "app-ams-90001"),
         ("app-ams-90001", "app-ams-90001-windows-server"),
         ("app-ams-90001-windows-server", "Metrics"),
         ("app-ams-90001-windows-server", "windows-server"),
-    } <= ties(graph_of(things))
+    } <= ties(graph_of(items))
 
 
 def test_large_graphs_collapse_and_lose_no_one() -> None:
-    changed = PLAN_TONES[Action.UPDATE]
-    things = [thing("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
+    changed = PLAN_STYLES[Action.UPDATE]
+    items = [item("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
     for number in range(3000):
         values = {"jump_host_ids": [f"jump{number % 60}"]}
-        tone = changed if number % 500 == 0 else SAME
-        things.append(thing("host", f"web{number}", values=values, tone=tone))
-    graph = graph_of(things)
+        style = changed if number % 500 == 0 else SAME
+        items.append(item("host", f"web{number}", values=values, style=style))
+    graph = graph_of(items)
     small = collapse(graph)
     by_column: dict[Column, int] = {}
     for node in small.nodes.values():
         by_column[node.column] = by_column.get(node.column, 0) + 1
     assert max(by_column.values()) <= ROOM
     assert sum(node.count for node in small.nodes.values()) == len(graph.nodes)
-    alone = [node for node in small.nodes.values() if node.tone is changed]
+    alone = [node for node in small.nodes.values() if node.style is changed]
     assert len(alone) == 6
     assert all(node.count == 1 for node in alone)
     assert sum(edge.count for edge in small.edges) == len(graph.edges)

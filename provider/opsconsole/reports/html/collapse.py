@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from opsconsole.reports.html.tones import Tone
+from opsconsole.reports.html.styles import Style
 from opsconsole.reports.html.topology import Column, Edge, Graph, Node
 
 ROOM: Final = 40
@@ -40,7 +40,7 @@ def collapse(graph: Graph, room: int = ROOM) -> Graph:
         members = [node for node in graph.nodes.values() if node.column is column]
 
         ties = _ties(left, right, merged)
-        for group in _shrunk(members, [ties, _tone], room):
+        for group in _shrunk(members, [ties, _style], room):
             for key in group.members:
                 merged[key] = group.node.key
             nodes[group.node.key] = group.node
@@ -55,18 +55,18 @@ class _Group:
         self.members = members
 
 
-def _tone(node: Node) -> Hashable:
-    return node.tone
+def _style(node: Node) -> Hashable:
+    return node.style
 
 
 def _ties(
     left: dict[str, set[str]], right: dict[str, set[str]], merged: dict[str, str]
 ) -> Signature:
-    """Return a signature under which nodes are alike that share tone and ties."""
+    """Return a signature under which nodes are alike that share style and ties."""
 
     def signature(node: Node) -> Hashable:
         near = left.get(node.key, set()) | right.get(node.key, set())
-        return node.tone, frozenset(merged[key] for key in near if key in merged)
+        return node.style, frozenset(merged[key] for key in near if key in merged)
 
     return signature
 
@@ -83,7 +83,7 @@ def _neighbours(graph: Graph) -> tuple[dict[str, set[str]], dict[str, set[str]]]
 def _shrunk(members: list[Node], signatures: Sequence[Signature], room: int) -> list[_Group]:
     if len(members) <= room:
         return [_Group(node, [node.key]) for node in members]
-    loud = [node for node in members if not node.tone.quiet]
+    loud = [node for node in members if not node.style.quiet]
     alone = {node.key for node in loud} if len(loud) <= _ALONE else set()
     single = [_Group(node, [node.key]) for node in members if node.key in alone]
     rest = [node for node in members if node.key not in alone]
@@ -106,14 +106,14 @@ def _merged(group: list[Node]) -> _Group:
     first = group[0]
     if len(group) == 1:
         return _Group(first, [first.key])
-    tone: Tone = first.tone
+    style: Style = first.style
     node = Node(
         key=f"group\0{first.key}",
         column=first.column,
         title=f"{len(group):,} {_NOUNS[first.column]}",
-        subtitle=f"{tone.word}: {first.title} …",
-        tone=tone,
-        anchor=f"s-{tone.name}",
+        subtitle=f"{style.word}: {first.title} …",
+        style=style,
+        anchor=f"s-{style.name}",
         count=len(group),
     )
     return _Group(node, [member.key for member in group])
@@ -125,8 +125,8 @@ def _edges(graph: Graph, merged: dict[str, str]) -> tuple[Edge, ...]:
         pair = merged[edge.source], merged[edge.target]
         known = found.get(pair)
         if known is None:
-            found[pair] = Edge(*pair, edge.tone, edge.count)
+            found[pair] = Edge(*pair, edge.style, edge.count)
             continue
-        tone = min(known.tone, edge.tone, key=lambda tone: tone.rank)
-        found[pair] = Edge(*pair, tone, known.count + edge.count)
+        style = min(known.style, edge.style, key=lambda style: style.rank)
+        found[pair] = Edge(*pair, style, known.count + edge.count)
     return tuple(found.values())

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.drift_text import title as title_of
 from opsconsole.reports.html.collapse import collapse
 from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
-from opsconsole.reports.html.tones import ACCEPTED, BUCKET_TONES, tone_of_finding
-from opsconsole.reports.html.topology import Thing, graph_of
+from opsconsole.reports.html.styles import ACCEPTED, BUCKET_PAGE_STYLES, style_of_finding
+from opsconsole.reports.html.topology import GraphItem, graph_of
 from opsconsole.reports.html.view import Fact, Page, Row, Section, pair_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import (
-    BUCKET_MEANINGS,
-    BUCKET_WORDS,
     Outcome,
     judge,
     percent,
@@ -49,7 +48,7 @@ def page_of(report: DriftReport, *, title: str = "") -> Page:
         sections=tuple(_sections(report)),
         extra=(),
         notes=tuple((printable(item.entry), printable(item.problem)) for item in report.baseline),
-        picture=lay_out(collapse(graph_of(_things(report)))),
+        picture=lay_out(collapse(graph_of(items_of(report)))),
         generator=GENERATOR,
     )
 
@@ -71,33 +70,34 @@ def _sections(report: DriftReport) -> Iterator[Section]:
     stacks = several_stacks(report)
     rows: dict[str, list[Row]] = {}
     for number, finding in enumerate(report.findings):
-        rows.setdefault(tone_of_finding(finding).name, []).append(_row(finding, number, stacks))
-    for bucket, word in BUCKET_WORDS.items():
-        tone = BUCKET_TONES[bucket]
+        rows.setdefault(style_of_finding(finding).name, []).append(_row(finding, number, stacks))
+    for bucket, shown in BUCKET_STYLES.items():
+        style = BUCKET_PAGE_STYLES[bucket]
         if bucket is Bucket.IN_SYNC and ACCEPTED.name in rows:
             meaning = "Drift that the baseline accepts: shown, and not counted."
             accepted = tuple(rows[ACCEPTED.name])
             yield Section(f"s-{ACCEPTED.name}", "Accepted", meaning, ACCEPTED, accepted)
-        if tone.name in rows:
+        if style.name in rows:
             yield Section(
-                f"s-{tone.name}",
-                word[0].upper() + word[1:],
-                BUCKET_MEANINGS[bucket],
-                tone,
-                tuple(rows[tone.name]),
+                f"s-{style.name}",
+                shown.title,
+                shown.meaning,
+                style,
+                tuple(rows[style.name]),
                 quiet=bucket is Bucket.IN_SYNC,
             )
 
 
 def _row(finding: Finding, number: int, stacks: bool) -> Row:
     quiet = finding.bucket is Bucket.IN_SYNC
+    word = BUCKET_STYLES[finding.bucket].word
     return Row(
         anchor=f"r{number}",
-        tone=tone_of_finding(finding),
+        style=style_of_finding(finding),
         kind=finding.type_name.removeprefix("opsconsole_"),
         title=title_of(finding, stacks),
         label=printable(finding.label),
-        verb="" if quiet else BUCKET_WORDS[finding.bucket] if finding.counted else "shown only",
+        verb="" if quiet else word if finding.counted else "shown only",
         remarks=() if quiet else tuple(_remarks(finding)),
         pairs=tuple(map(pair_of, finding.differences)),
     )
@@ -117,16 +117,16 @@ def _remarks(finding: Finding) -> Iterator[str]:
         yield f"not seen by this check: {', '.join(map(printable, finding.unobserved))}"
 
 
-def _things(report: DriftReport) -> Iterator[Thing]:
+def items_of(report: DriftReport) -> Iterator[GraphItem]:
     for number, finding in enumerate(report.findings):
         hidden = {item.attribute for item in finding.differences if item.sensitive}
-        yield Thing(
+        yield GraphItem(
             stack=finding.stack,
             address=finding.address,
             type_name=finding.type_name,
             id=finding.id,
             label=printable(finding.label),
-            tone=tone_of_finding(finding),
+            style=style_of_finding(finding),
             anchor=f"r{number}",
             values={name: value for name, value in finding.values.items() if name not in hidden},
         )

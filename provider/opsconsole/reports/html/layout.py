@@ -179,7 +179,7 @@ def _boxes(
                 len(found),
                 xs[index],
                 tops[node.key],
-                _cut(node.title, _LETTERS if node.tone.quiet else _LETTERS - 2),
+                _cut(node.title, _LETTERS if node.style.quiet else _LETTERS - 2),
                 _cut(node.subtitle.replace(_PREFIX, ""), _SUBTITLE),
             )
     return found

@@ -11,12 +11,12 @@ from opsconsole.reports.deduplication import dedupe_diagnostics
 from opsconsole.reports.html.collapse import collapse
 from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
-from opsconsole.reports.html.tones import MOVE, PLAN_TONES, SAME, Tone, tone_of_change
-from opsconsole.reports.html.topology import Thing, graph_of
+from opsconsole.reports.html.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
+from opsconsole.reports.html.topology import GraphItem, graph_of
 from opsconsole.reports.html.view import Fact, Page, Row, Section, spans
+from opsconsole.reports.labels import heading, plan_summary, plural
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
-from opsconsole.reports.wording import heading, plan_summary, plural
 from opsconsole.values import UNKNOWN
 
 _TITLES = {
@@ -45,7 +45,7 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
     outputs = [output for output in plan.outputs if output.action is not Action.NO_OP]
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
-    graph = collapse(graph_of(_things(plan, anchors)))
+    graph = collapse(graph_of(items_of(plan, anchors)))
     headline, lede, mood = _headline(plan)
     return Page(
         kind="Plan",
@@ -72,12 +72,12 @@ def _headline(plan: Plan) -> tuple[str, str, str]:
     if plan.empty:
         return "No changes", "What was read of the console matches the program.", "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
-    gravest = min((tone_of_change(change) for change in plan.changes), key=_rank, default=SAME)
+    gravest = min((style_of_change(change) for change in plan.changes), key=_rank, default=SAME)
     return first.removesuffix("."), rest, gravest.name
 
 
-def _rank(tone: Tone) -> int:
-    return tone.rank
+def _rank(style: Style) -> int:
+    return style.rank
 
 
 def _facts(plan: Plan, timestamp: str) -> Iterator[Fact]:
@@ -95,16 +95,16 @@ def _facts(plan: Plan, timestamp: str) -> Iterator[Fact]:
 def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     shown = displayed(plan)
     gone = cascades(plan)
-    tones = [*PLAN_TONES.values(), MOVE]
+    styles = [*PLAN_STYLES.values(), MOVE]
     for name, (title, meaning) in _TITLES.items():
         rows = [
             _row(change, anchors[id(change)], gone.get(change.address, ()))
             for change in shown
-            if tone_of_change(change).name == name
+            if style_of_change(change).name == name
         ]
         if rows:
-            tone = next(tone for tone in tones if tone.name == name)
-            yield Section(f"s-{name}", title, meaning, tone, tuple(rows))
+            style = next(style for style in styles if style.name == name)
+            yield Section(f"s-{name}", title, meaning, style, tuple(rows))
     if plan.drift:
         drift = sorted(plan.drift, key=lambda item: natural(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
@@ -124,7 +124,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
     said = heading(change)
     return Row(
         anchor=anchor,
-        tone=tone_of_change(change),
+        style=style_of_change(change),
         kind=_kind(change),
         title=said.subject,
         label=label_of(change),
@@ -143,7 +143,7 @@ def _drift_row(drift: Drift, number: int) -> Row:
     gone = drift.after is None
     return Row(
         anchor=f"d{number}",
-        tone=PLAN_TONES[Action.DELETE if gone else Action.UPDATE],
+        style=PLAN_STYLES[Action.DELETE if gone else Action.UPDATE],
         kind=drift.type_name.removeprefix("opsconsole_"),
         title=printable(drift.address),
         verb="has been deleted" if gone else "has changed",
@@ -167,7 +167,7 @@ def label_of(change: Change) -> str:
     return SENSITIVE if name in hidden else printable(value)
 
 
-def _things(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Thing]:
+def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
     folded = {id(item): host for host, group in cascades(plan).items() for item in group}
     hosts = {change.address: anchors[id(change)] for change in plan.changes}
     for change in plan.changes:
@@ -177,13 +177,13 @@ def _things(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Thing]:
         before = change.before or {}
         own = before.get("id") or values.get("id")
         hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-        yield Thing(
+        yield GraphItem(
             stack="",
             address=change.address,
             type_name=change.type_name,
             id=own if isinstance(own, str) else "",
             label=label_of(change),
-            tone=tone_of_change(change),
+            style=style_of_change(change),
             anchor=hosts[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
             depends_on=change.depends_on,

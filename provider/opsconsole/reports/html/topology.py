@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from opsconsole.reports.addresses import parsed
-from opsconsole.reports.html.tones import ELSEWHERE, SAME, Tone
+from opsconsole.reports.html.styles import ELSEWHERE, SAME, Style
 from opsconsole.reports.literals import printable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, SPECIALTY
 from opsconsole.values import Attributes, holds_unknown
@@ -31,7 +31,7 @@ class Column(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class GraphItem:
     """One resource, as far as the graph needs it."""
 
     stack: str
@@ -39,7 +39,7 @@ class Thing:
     type_name: str
     id: str
     label: str
-    tone: Tone
+    style: Style
     anchor: str
     values: Attributes = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Node:
     column: Column
     title: str
     subtitle: str
-    tone: Tone
+    style: Style
     anchor: str
     count: int = 1
 
@@ -64,7 +64,7 @@ class Edge:
 
     source: str
     target: str
-    tone: Tone
+    style: Style
     count: int = 1
 
 
@@ -76,148 +76,148 @@ class Graph:
     edges: tuple[Edge, ...]
 
 
-def graph_of(things: Iterable[Thing]) -> Graph:
-    """Tie `things` to each other; what they refer to and is not among them gets a faint node."""
-    return _Tying(list(things)).graph()
+def graph_of(items: Iterable[GraphItem]) -> Graph:
+    """Tie `items` to each other; what they refer to and is not among them gets a faint node."""
+    return _Tying(list(items)).graph()
 
 
 @dataclass
 class _Block:
     """The instances of one block; gathered once, as each of thousands may be asked for."""
 
-    things: list[Thing] = field(default_factory=list)
-    by_key: defaultdict[str | int | None, list[Thing]] = field(
+    items: list[GraphItem] = field(default_factory=list)
+    by_key: defaultdict[str | int | None, list[GraphItem]] = field(
         default_factory=lambda: defaultdict(list)
     )
     depends_on: set[str] = field(default_factory=set)
     _taken: set[tuple[str, ...]] = field(default_factory=set)
 
-    def take(self, thing: Thing) -> None:
-        self.things.append(thing)
-        self.by_key[parsed(thing.address, thing.type_name).key].append(thing)
-        if thing.depends_on not in self._taken:
-            self._taken.add(thing.depends_on)
-            self.depends_on.update(_block(address, "") for address in thing.depends_on)
+    def take(self, item: GraphItem) -> None:
+        self.items.append(item)
+        self.by_key[parsed(item.address, item.type_name).key].append(item)
+        if item.depends_on not in self._taken:
+            self._taken.add(item.depends_on)
+            self.depends_on.update(_block(address, "") for address in item.depends_on)
 
 
 class _Tying:
-    """The state of tying one set of things together."""
+    """The state of tying one set of items together."""
 
-    def __init__(self, things: list[Thing]) -> None:
-        self._things = things
+    def __init__(self, items: list[GraphItem]) -> None:
+        self._items = items
         self._nodes: dict[str, Node] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
-        self._by_id = {(thing.stack, thing.type_name, thing.id): thing for thing in things}
+        self._by_id = {(item.stack, item.type_name, item.id): item for item in items}
         self._blocks: defaultdict[tuple[str, str], _Block] = defaultdict(_Block)
-        for thing in things:
-            self._blocks[thing.stack, _block(thing.address, thing.type_name)].take(thing)
+        for item in items:
+            self._blocks[item.stack, _block(item.address, item.type_name)].take(item)
 
     def graph(self) -> Graph:
         jumps = {self._key(HOST.type_name, jump) for jump in self._jump_hosts()}
-        for thing in self._things:
-            if thing.type_name == HOST.type_name:
-                key = self._key(thing.type_name, thing)
-                jump = key in jumps or thing.values.get("is_jump_host") is True
-                self._put(thing, Column.JUMP_HOST if jump else Column.HOST)
-            elif thing.type_name in (AGENT.type_name, SPECIALTY.type_name):
+        for item in self._items:
+            if item.type_name == HOST.type_name:
+                key = self._key(item.type_name, item)
+                jump = key in jumps or item.values.get("is_jump_host") is True
+                self._put(item, Column.JUMP_HOST if jump else Column.HOST)
+            elif item.type_name in (AGENT.type_name, SPECIALTY.type_name):
                 self._put(
-                    thing,
-                    Column.AGENT if thing.type_name == AGENT.type_name else Column.SPECIALTY,
+                    item,
+                    Column.AGENT if item.type_name == AGENT.type_name else Column.SPECIALTY,
                 )
-        for thing in self._things:
-            self._tie(thing)
+        for item in self._items:
+            self._tie(item)
         return Graph(self._nodes, tuple(self._edges.values()))
 
-    def _jump_hosts(self) -> Iterator[Thing | str]:
-        for thing in self._things:
-            if thing.type_name == HOST.type_name:
-                yield from self._references(thing, "jump_host_ids", HOST.type_name)
+    def _jump_hosts(self) -> Iterator[GraphItem | str]:
+        for item in self._items:
+            if item.type_name == HOST.type_name:
+                yield from self._references(item, "jump_host_ids", HOST.type_name)
 
-    def _tie(self, thing: Thing) -> None:
-        if thing.type_name == HOST.type_name:
-            for jump in self._references(thing, "jump_host_ids", HOST.type_name):
-                self._join(self._node(thing.stack, HOST.type_name, jump, Column.JUMP_HOST), thing)
-        elif thing.type_name == AGENT.type_name:
-            own = self._key(AGENT.type_name, thing)
-            for host in self._references(thing, "host_id", HOST.type_name):
-                self._join(self._node(thing.stack, HOST.type_name, host, Column.HOST), thing)
-            for other in self._references(thing, "specialty_id", SPECIALTY.type_name):
-                target = self._node(thing.stack, SPECIALTY.type_name, other, Column.SPECIALTY)
-                self._edge(own, target, thing.tone)
-            for plugin in _texts(thing.values.get("plugin_ids")):
-                self._edge(own, self._plugin(thing, plugin, ""), thing.tone)
-        elif thing.type_name == AGENT_PLUGIN.type_name:
-            self._attach(thing)
+    def _tie(self, item: GraphItem) -> None:
+        if item.type_name == HOST.type_name:
+            for jump in self._references(item, "jump_host_ids", HOST.type_name):
+                self._join(self._node(item.stack, HOST.type_name, jump, Column.JUMP_HOST), item)
+        elif item.type_name == AGENT.type_name:
+            own = self._key(AGENT.type_name, item)
+            for host in self._references(item, "host_id", HOST.type_name):
+                self._join(self._node(item.stack, HOST.type_name, host, Column.HOST), item)
+            for other in self._references(item, "specialty_id", SPECIALTY.type_name):
+                target = self._node(item.stack, SPECIALTY.type_name, other, Column.SPECIALTY)
+                self._edge(own, target, item.style)
+            for plugin in _texts(item.values.get("plugin_ids")):
+                self._edge(own, self._plugin(item, plugin, ""), item.style)
+        elif item.type_name == AGENT_PLUGIN.type_name:
+            self._attach(item)
 
-    def _attach(self, thing: Thing) -> None:
-        agent_id, _, plugin_id = thing.id.partition("/")
-        plugin_id = next(iter(_texts(thing.values.get("plugin_id"))), plugin_id)
+    def _attach(self, item: GraphItem) -> None:
+        agent_id, _, plugin_id = item.id.partition("/")
+        plugin_id = next(iter(_texts(item.values.get("plugin_id"))), plugin_id)
         if not plugin_id:
             return
-        found = list(self._references(thing, "agent_id", AGENT.type_name))
+        found = list(self._references(item, "agent_id", AGENT.type_name))
         if not found and agent_id:
-            found = [self._by_id.get((thing.stack, AGENT.type_name, agent_id), agent_id)]
-        name = thing.values.get("name")
-        target = self._plugin(thing, plugin_id, name if isinstance(name, str) else "")
+            found = [self._by_id.get((item.stack, AGENT.type_name, agent_id), agent_id)]
+        name = item.values.get("name")
+        target = self._plugin(item, plugin_id, name if isinstance(name, str) else "")
         for agent in found:
-            source = self._node(thing.stack, AGENT.type_name, agent, Column.AGENT)
-            self._edge(source, target, thing.tone)
+            source = self._node(item.stack, AGENT.type_name, agent, Column.AGENT)
+            self._edge(source, target, item.style)
 
-    def _references(self, thing: Thing, name: str, type_name: str) -> Iterator[Thing | str]:
-        """Yield what attribute `name` refers to: things, or ids of what is not among them."""
-        value = thing.values.get(name)
+    def _references(self, item: GraphItem, name: str, type_name: str) -> Iterator[GraphItem | str]:
+        """Yield what attribute `name` refers to: items, or ids of what is not among them."""
+        value = item.values.get(name)
         seen = []
         for text in _texts(value):
             seen.append(text)
-            yield self._by_id.get((thing.stack, type_name, text), text)
+            yield self._by_id.get((item.stack, type_name, text), text)
         if holds_unknown(value):
-            yield from (other for other in self._depended(thing, type_name) if other.id not in seen)
+            yield from (other for other in self._depended(item, type_name) if other.id not in seen)
 
-    def _depended(self, thing: Thing, type_name: str) -> list[Thing]:
-        """Return the things of a type that `thing` depends on, those behind another left out.
+    def _depended(self, item: GraphItem, type_name: str) -> list[GraphItem]:
+        """Return the items of a type that `item` depends on, those behind another left out.
 
         Dependencies name blocks, and those that are behind others too, as in state.
         """
         found = {
-            address: self._blocks.get((thing.stack, address))
-            for address in map(partial(_block, type_name=""), thing.depends_on)
+            address: self._blocks.get((item.stack, address))
+            for address in map(partial(_block, type_name=""), item.depends_on)
         }
         near = {
             address: block
             for address, block in found.items()
-            if block is not None and block.things[0].type_name == type_name
+            if block is not None and block.items[0].type_name == type_name
         }
         behind = {address for block in near.values() for address in block.depends_on}
-        key = parsed(thing.address, thing.type_name).key
-        chosen: list[Thing] = []
+        key = parsed(item.address, item.type_name).key
+        chosen: list[GraphItem] = []
         for address, block in near.items():
             if address not in behind:
-                alone = len(block.things) == 1
-                chosen += block.things if alone else block.by_key.get(key, [])
+                alone = len(block.items) == 1
+                chosen += block.items if alone else block.by_key.get(key, [])
         return chosen
 
-    def _join(self, source: str, thing: Thing) -> None:
-        self._edge(source, self._key(thing.type_name, thing), thing.tone)
+    def _join(self, source: str, item: GraphItem) -> None:
+        self._edge(source, self._key(item.type_name, item), item.style)
 
-    def _edge(self, source: str, target: str, tone: Tone) -> None:
+    def _edge(self, source: str, target: str, style: Style) -> None:
         known = self._edges.get((source, target))
-        if known is None or tone.rank < known.tone.rank:
-            self._edges[source, target] = Edge(source, target, tone)
+        if known is None or style.rank < known.style.rank:
+            self._edges[source, target] = Edge(source, target, style)
 
-    def _put(self, thing: Thing, column: Column) -> None:
-        key = self._key(thing.type_name, thing)
-        address = printable(thing.address)
-        title = thing.label or address
-        self._nodes[key] = Node(key, column, title, address, thing.tone, thing.anchor)
+    def _put(self, item: GraphItem, column: Column) -> None:
+        key = self._key(item.type_name, item)
+        address = printable(item.address)
+        title = item.label or address
+        self._nodes[key] = Node(key, column, title, address, item.style, item.anchor)
 
-    def _node(self, stack: str, type_name: str, found: Thing | str, column: Column) -> str:
+    def _node(self, stack: str, type_name: str, found: GraphItem | str, column: Column) -> str:
         key = self._key(type_name, found, stack)
         if key not in self._nodes:
             title = printable(found) if isinstance(found, str) else found.label
             self._nodes[key] = Node(key, column, title, ELSEWHERE.word, ELSEWHERE, "")
         return key
 
-    def _plugin(self, thing: Thing, plugin_id: str, name: str) -> str:
+    def _plugin(self, item: GraphItem, plugin_id: str, name: str) -> str:
         key = f"plugin\0{plugin_id}"
         known = self._nodes.get(key)
         if known is None or (name and known.title == plugin_id):
@@ -226,7 +226,7 @@ class _Tying:
             )
         return key
 
-    def _key(self, type_name: str, found: Thing | str, stack: str = "") -> str:
+    def _key(self, type_name: str, found: GraphItem | str, stack: str = "") -> str:
         if isinstance(found, str):
             return f"{stack}\0{type_name}\0{found}"
         return f"{found.stack}\0{found.address}"

@@ -9,7 +9,7 @@ from itertools import groupby
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Difference
 from opsconsole.reports.html.layout import Picture
-from opsconsole.reports.html.tones import Tone
+from opsconsole.reports.html.styles import Style
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, steps, whole
 
@@ -50,7 +50,7 @@ class Row:
     """
 
     anchor: str
-    tone: Tone
+    style: Style
     kind: str
     title: str
     label: str = ""
@@ -73,7 +73,7 @@ class Section:
     anchor: str
     title: str
     meaning: str
-    tone: Tone
+    style: Style
     rows: tuple[Row, ...]
     quiet: bool = False
 
@@ -92,9 +92,9 @@ class Page:
 
     Attributes:
         kind: `Plan` or `Drift report`.
-        headline: The one thing to know.
+        headline: The one item to know.
         lede: A sentence or two beneath it.
-        mood: Tone name of the headline.
+        mood: Style name of the headline.
         extra: Titled diffs beside the lists, such as outputs.
     """
 

@@ -1,0 +1,63 @@
+"""Keeps secrets out of everything that a user, a log or a report may show.
+
+Whoever reads a setting that is a secret tells it here; whoever writes text asks here first.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+_MASK = "***"
+_SHORTEST = 4
+"""Characters; hiding less would make every text unreadable and protect nothing."""
+_KEY = re.compile(r"svc_ak_[^\s\"'\\,;…]+")
+"""A key, but not `svc_ak_…`, by which messages say what a key looks like."""
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(['\"]?\s*[:=,]\s*)[^\r\n]+")
+
+
+class Redaction:
+    """Secrets, in each spelling that an answer or a message may hold."""
+
+    def __init__(self) -> None:
+        self._spellings: list[str] = []
+
+    def learn(self, secret: str | None) -> None:
+        """Hide `secret` from now on, and each value of a `name=value` cookie too."""
+        if secret is None:
+            return
+        values = (pair.partition("=")[2].strip() for pair in secret.split(";"))
+        known = set(self._spellings)
+        for text in (secret, *values):
+            if len(text) >= _SHORTEST:
+                known |= _spellings_of(text)
+        # Longest first: a cookie holds its value.
+        self._spellings = sorted(known, key=len, reverse=True)
+
+    def hide(self, text: str) -> str:
+        """Return `text` without any secret: known ones, API keys, and credentials in headers
+        and addresses.
+        """
+        for spelling in self._spellings:
+            text = text.replace(spelling, _MASK)
+        text = _IN_ADDRESS.sub(_MASK, _KEY.sub(_MASK, text))
+        return _HEADER.sub(rf"\1\2{_MASK}", text)
+
+    def hide_echoes(self, content: bytes) -> bytes:
+        """Return an answer without the known secrets, which a console or a proxy may repeat."""
+        for spelling in self._spellings:
+            content = content.replace(spelling.encode(), _MASK.encode())
+        return content
+
+
+def _spellings_of(secret: str) -> set[str]:
+    """Return a secret as it is, and as JSON, HTML or a URL may spell it."""
+    escaped = secret.replace("\\", "\\\\").replace('"', '\\"')
+    # Go's JSON may stand within HTML, and escapes these three.
+    go = "".join(f"\\u{ord(c):04x}" if c in "&<>" else c for c in escaped)
+    html = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    urls = {quote(secret), quote(secret, safe="")}
+    urls |= {re.sub("%..", lambda found: found[0].lower(), url) for url in urls}
+    quoted = {html, html.replace('"', "&quot;")}
+    return {secret, escaped, escaped.replace("/", "\\/"), go, *quoted, *urls}
