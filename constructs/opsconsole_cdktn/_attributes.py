@@ -260,6 +260,11 @@ def flag_setting(doc: str) -> Setting[bool | cdktn.IResolvable]:
     return Setting(doc, Kind.FLAG)
 
 
+def text_set_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[Sequence[str]]:
+    """A set of strings among the provider's settings."""
+    return Setting(doc, Kind.TEXTS, bounds)
+
+
 def text_map_setting(doc: str) -> Setting[Mapping[str, str]]:
     """A map of strings among the provider's settings."""
     return Setting(doc, Kind.TEXT_MAP)

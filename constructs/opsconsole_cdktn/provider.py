@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import cdktn
@@ -12,7 +12,7 @@ from opsconsole.bounds import Bounds
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn._declared import Provider, given
 
-OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none"]
+OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none", "dry_run"]
 """What `host_read` of `OpsconsoleProvider` may be."""
 
 OpsconsoleProviderAgentRead: TypeAlias = Literal["plugins", "reattach"]
@@ -100,12 +100,31 @@ class OpsconsoleProviderAttributes:
     import_chunk_size_input = attributes.Declaration[int | cdktn.IResolvable]("import_chunk_size")
     reset_import_chunk_size = attributes.Reset("import_chunk_size")
     host_read = attributes.ChosenSetting[OpsconsoleProviderHostRead](
-        "How a host is read: `empty_update` (an empty partial update answers with the host) or "
-        "`none`. Default: `empty_update`.",
-        Bounds(allowed=("empty_update", "none")),
+        "How a host is read: `empty_update` (an empty partial update answers with the host), "
+        "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
+        "one where the verdict is not `host_read_same`). Default: `empty_update`.",
+        Bounds(allowed=("empty_update", "none", "dry_run")),
     )
     host_read_input = attributes.DeclaredChoice[OpsconsoleProviderHostRead]("host_read")
     reset_host_read = attributes.Reset("host_read")
+    host_read_same = attributes.text_setting(
+        "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found it. "
+        'Needed by `host_read = "dry_run"`.'
+    )
+    host_read_same_input = attributes.Declaration[str]("host_read_same")
+    reset_host_read_same = attributes.Reset("host_read_same")
+    host_read_differs = attributes.text_setting(
+        "The verdict of a dry run on a row that differs from its host. Where it is set, a verdict "
+        "that is neither of the two, nor `created`, ends the comparison by dry runs for the run."
+    )
+    host_read_differs_input = attributes.Declaration[str]("host_read_differs")
+    reset_host_read_differs = attributes.Reset("host_read_differs")
+    host_read_fields = attributes.text_set_setting(
+        "The fields of a host for which a probe has shown that a difference changes the verdict. "
+        "Only they are compared by dry runs."
+    )
+    host_read_fields_input = attributes.Declaration[Sequence[str]]("host_read_fields")
+    reset_host_read_fields = attributes.Reset("host_read_fields")
     agent_read = attributes.ChosenSetting[OpsconsoleProviderAgentRead](
         "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one attached "
         "plugin is attached again, as the answer is the whole agent). Default: `plugins`.",
@@ -197,7 +216,15 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         import_chunk_size: Rows in one bulk import request; halved when the console refuses the
             size. Default: 500. At least 1.
         host_read: How a host is read: `empty_update` (an empty partial update answers with the
-            host) or `none`. Default: `empty_update`.
+            host), `none`, or `dry_run` (many at once by the verdicts of an import's dry run, and
+            one by one where the verdict is not `host_read_same`). Default: `empty_update`.
+        host_read_same: The verdict of a dry run on a row that equals its host, as `opsconsole
+            probe` found it. Needed by `host_read = "dry_run"`.
+        host_read_differs: The verdict of a dry run on a row that differs from its host. Where it is
+            set, a verdict that is neither of the two, nor `created`, ends the comparison by dry
+            runs for the run.
+        host_read_fields: The fields of a host for which a probe has shown that a difference changes
+            the verdict. Only they are compared by dry runs.
         agent_read: How an agent is read: `plugins` (its list of plugins only) or `reattach` (one
             attached plugin is attached again, as the answer is the whole agent). Default:
             `plugins`.
@@ -242,6 +269,9 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         allow_http: bool | cdktn.IResolvable | None = None,
         import_chunk_size: int | cdktn.IResolvable | None = None,
         host_read: OpsconsoleProviderHostRead | cdktn.IResolvable | None = None,
+        host_read_same: str | None = None,
+        host_read_differs: str | None = None,
+        host_read_fields: Sequence[str] | None = None,
         agent_read: OpsconsoleProviderAgentRead | cdktn.IResolvable | None = None,
         on_existing_host: OpsconsoleProviderOnExistingHost | cdktn.IResolvable | None = None,
         on_missing: OpsconsoleProviderOnMissing | cdktn.IResolvable | None = None,
@@ -271,6 +301,9 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
                 allow_http=allow_http,
                 import_chunk_size=import_chunk_size,
                 host_read=host_read,
+                host_read_same=host_read_same,
+                host_read_differs=host_read_differs,
+                host_read_fields=host_read_fields,
                 agent_read=agent_read,
                 on_existing_host=on_existing_host,
                 on_missing=on_missing,

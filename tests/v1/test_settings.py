@@ -58,6 +58,15 @@ def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
         assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
 
 
+@pytest.mark.parametrize("missing", ["host_read_same", "host_read_fields"])
+def test_comparing_hosts_by_dry_runs_takes_what_a_probe_finds(missing):
+    given = {"host_read": "dry_run", "host_read_same": "skipped", "host_read_fields": ["tags"]}
+    assert settings(**given).host_read_fields == ("tags",)
+    with pytest.raises(ConfigurationError, match="opsconsole probe") as refused:
+        settings(**given | {missing: None})
+    assert refused.value.setting == missing
+
+
 def test_values_win_over_the_environment():
     environ = {
         "OPSCONSOLE_BASE_URL": "https://other.example.com",
@@ -83,6 +92,9 @@ IN_THE_ENVIRONMENT = {
     "allow_http": ("true", True),
     "import_chunk_size": ("9", 9),
     "host_read": ("none", "none"),
+    "host_read_same": ("skipped", "skipped"),
+    "host_read_differs": ("updated", "updated"),
+    "host_read_fields": ('["tags", "knowledge"]', ("knowledge", "tags")),
     "agent_read": ("reattach", "reattach"),
     "on_existing_host": ("adopt", "adopt"),
     "on_missing": ("error", "error"),
@@ -257,7 +269,9 @@ WRONG = [
     ("max_concurrency", 0, "at least 1"),
     ("import_chunk_size", 0, "at least 1"),
     ("insecure_skip_verify", "true", "not a boolean"),
-    ("host_read", "get", '"empty_update" or "none"'),
+    ("host_read", "get", '"empty_update" or "none" or "dry_run"'),
+    ("host_read_fields", "tags", "not a set"),
+    ("host_read_fields", ["id"], "It may name"),
     ("agent_read", "all", '"plugins" or "reattach"'),
     ("on_existing_host", "Adopt", '"fail" or "adopt"'),
     ("on_missing", "ignore", '"remove" or "error"'),

@@ -134,6 +134,8 @@ class _Check:
             baseline = sure
         if any(finding.is_drift for finding in findings):
             self._told += (item for found in read for item in rewritten(found))
+        seen = (item for item in outcomes.values() if item and item.seen is Seen.PRESENT)
+        self._told += (told for item in seen for told in item.diagnostics)
         told = problems(
             (
                 (item, outcomes[item.known.address], self._why.get(item.known.address, ""))

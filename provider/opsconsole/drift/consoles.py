@@ -164,6 +164,12 @@ def _hosts_read(settings: Settings, read_only: bool) -> str:
     unread = why_unread(settings, read_only=read_only)
     if unread:
         return f"Hosts were not read: {unread}."
+    if settings.host_read == "dry_run":
+        fields = ", ".join(("name", *settings.host_read_fields))
+        return (
+            f"Hosts were compared by dry runs of an import, of which only {fields} tell, and read "
+            "by an empty update where they differ."
+        )
     return (
         "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field; "
         "some consoles move updated_at."

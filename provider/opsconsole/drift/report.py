@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.shards import Shard
 from opsconsole.errors import Cause
+from opsconsole.resources import RESOURCES
 from opsconsole.values import Attributes, Value
 
 
@@ -17,7 +19,8 @@ class Bucket(Enum):
     """Where one resource ends.
 
     IN_SYNC is said only of what was seen: a resource of which state holds an attribute that the
-    check could not see is UNCHECKED, unless what was seen of it differs.
+    check could not see is UNCHECKED, unless what was seen of it differs. A host that a dry run
+    found the same is IN_SYNC, and its `unobserved` attributes count in the coverage of attributes.
     """
 
     IN_SYNC = "in_sync"
@@ -192,6 +195,26 @@ class DriftReport:
         return 100.0 * (len(managed) - unchecked) / len(managed)
 
     @property
+    def attribute_coverage(self) -> float:
+        """Per cent of the attributes of the resources in state that were seen; 100 without any."""
+        total = seen = 0
+        for finding in self.findings:
+            if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
+                continue
+            count = _attributes_of(finding.type_name)
+            total += count
+            if finding.bucket is not Bucket.UNCHECKED:
+                seen += count - len(finding.unobserved)
+        return 100.0 * seen / total if total else 100.0
+
+    @property
     def drifted(self) -> tuple[Finding, ...]:
         """The findings that count as drift: those that no baseline entry accepts."""
         return tuple(finding for finding in self.findings if finding.is_drift)
+
+
+@cache
+def _attributes_of(type_name: str) -> int:
+    """Return how many attributes of a resource drift is told of."""
+    definition = RESOURCES.get(type_name)
+    return sum(not item.volatile for item in definition.answered) if definition else 0

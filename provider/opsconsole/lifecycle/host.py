@@ -22,6 +22,7 @@ from opsconsole.lifecycle.host_calls import (
     reading_refused,
     updated_fields,
 )
+from opsconsole.lifecycle.host_comparison import HostComparison
 from opsconsole.lifecycle.host_creation import HostCreation, rehearse
 from opsconsole.lifecycle.host_deletion import delete_host
 from opsconsole.lifecycle.host_settling import settle_host_creates
@@ -70,6 +71,26 @@ class HostLifecycle(OneByOne):
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return (abandoned(self.name(request.prior)),) if is_abandoned(request.prior) else ()
+
+    @property
+    def reads_together(self) -> int:
+        """How many rows go into one dry run, where hosts are compared by them."""
+        in_bulk = self.session.settings.host_read == "dry_run"
+        return self.session.import_chunk_size if in_bulk else 1
+
+    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
+        """Read the hosts: many at once by a dry run where the settings say so, else one by one."""
+        if self.reads_together == 1:
+            return await super().read(requests)
+        same, told = await HostComparison(self).same(requests)
+        others = [request for place, request in enumerate(requests) if place not in same]
+        read = iter(await super().read(others))
+        found = [same.get(place) or next(read) for place in range(len(requests))]
+        if found and told:
+            shown = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
+            first = next(shown, 0)
+            found[first] = found[first].with_diagnostics(*told)
+        return found
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]

@@ -41,7 +41,7 @@ def is_readable(session: Session) -> bool:
     """Tell whether the settings, and what the console has answered so far, let hosts be read."""
     if session.console.has("host_get"):
         return True
-    return session.settings.host_read == "empty_update" and not session.host_reading_refused
+    return session.settings.host_read != "none" and not session.host_reading_refused
 
 
 def reading_refused(session: Session, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:

@@ -207,6 +207,7 @@ class Outcome:
         reason: Why it is UNCHECKED, in one sentence; without the words of `cause`.
         cause: The error that made it UNCHECKED, where there is one.
         unobserved: Names of attributes that this answer did not show.
+        in_bulk: For a read: a dry run found it the same, which compares only some attributes.
         shows: For a read: what the console shows, where `state` keeps other values on purpose.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`
             then holds the planned value under an id that stands for "not known".
@@ -222,6 +223,7 @@ class Outcome:
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
+    in_bulk: bool = False
     shows: Attributes | None = None
     uncertain: bool = False
     begun: bool = True
@@ -279,6 +281,10 @@ class ResourceLifecycle(Protocol):
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; what cannot be read keeps its state."""
+
+    @property
+    def reads_together(self) -> int:
+        """How many resources are worth reading in one call of `read`."""
 
     @property
     def creates_together(self) -> int:

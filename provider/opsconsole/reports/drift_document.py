@@ -76,6 +76,9 @@ class Coverage(_Part):
     """How much of what is in state was checked."""
 
     percent: Percent = Field(description="Resources in state that were checked.")
+    attributes_percent: Percent | None = Field(
+        default=None, description="Attributes of the resources in state that were seen."
+    )
     required_types: list[Text]
     required_percent: Percent = Field(
         description="The same, of the required types only; of all where none is named."

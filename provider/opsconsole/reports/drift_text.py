@@ -141,6 +141,13 @@ def _baseline(report: DriftReport, pen: Pen) -> Iterator[str]:
     yield ""
 
 
+def _in_attributes(report: DriftReport) -> str:
+    """Say how many attributes were seen, where some of what is in sync was not."""
+    if not any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
+        return ""
+    return f" ({percent(report.attribute_coverage)} of the attributes)"
+
+
 def _summary(report: DriftReport, pen: Pen) -> str:
     verdict = judge(report)
     counts = report.counts
@@ -152,7 +159,8 @@ def _summary(report: DriftReport, pen: Pen) -> str:
     colour = _OUTCOME_COLOURS[verdict.outcome]
     lines = [
         f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
-        f"{tally or 'Nothing to check'}. Coverage {percent(report.coverage)}.",
+        f"{tally or 'Nothing to check'}. Coverage {percent(report.coverage)}"
+        f"{_in_attributes(report)}.",
     ]
     if report.method:
         lines.append(printable(report.method))

@@ -87,9 +87,29 @@ PROVIDER = ProviderDefinition(
         _setting(
             "host_read",
             Kind.STRING,
-            "How a host is read: `empty_update` (an empty partial update answers with the host) "
-            "or `none`. Default: `empty_update`.",
-            allowed=("empty_update", "none"),
+            "How a host is read: `empty_update` (an empty partial update answers with the host), "
+            "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
+            "one where the verdict is not `host_read_same`). Default: `empty_update`.",
+            allowed=("empty_update", "none", "dry_run"),
+        ),
+        _setting(
+            "host_read_same",
+            Kind.STRING,
+            "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found "
+            'it. Needed by `host_read = "dry_run"`.',
+        ),
+        _setting(
+            "host_read_differs",
+            Kind.STRING,
+            "The verdict of a dry run on a row that differs from its host. Where it is set, a "
+            "verdict that is neither of the two, nor `created`, ends the comparison by dry runs "
+            "for the run.",
+        ),
+        _setting(
+            "host_read_fields",
+            Kind.STRING_SET,
+            "The fields of a host for which a probe has shown that a difference changes the "
+            "verdict. Only they are compared by dry runs.",
         ),
         _setting(
             "agent_read",

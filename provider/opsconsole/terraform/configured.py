@@ -16,6 +16,7 @@ from opsconsole.lifecycle.interface import (
     CreateRequest,
     LifecycleInterface,
     Outcome,
+    ReadRequest,
     ResourceLifecycle,
 )
 from opsconsole.lifecycle.sentinel import is_sentinel
@@ -25,6 +26,7 @@ from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.journals import left_behind
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.read_batcher import ReadBatcher
 from opsconsole.terraform.rendering import rendered
 from opsconsole.values import Attributes, holds_unknown
 
@@ -54,6 +56,7 @@ class Configured:
         self._lifecycle: LifecycleInterface | None = None
         self._why_not = error("The provider is not configured")
         self._batchers: dict[str, Batcher] = {}
+        self._readers: dict[str, ReadBatcher] = {}
         self._stopped = False
         self._claims: set[tuple[str, str, str]] = set()
         self._codecs: dict[str, ObjectCodec] = {}
@@ -86,6 +89,7 @@ class Configured:
         self._lifecycle = lifecycle
         self._claims.clear()
         self._batchers = {name: Batcher(steps) for name, steps in lifecycle.resources.items()}
+        self._readers = {name: ReadBatcher(steps) for name, steps in lifecycle.resources.items()}
         if self._stopped:
             lifecycle.stop()
         return found
@@ -144,6 +148,15 @@ class Configured:
         """
         self.steps(type_name)
         return await self._batchers[type_name].create(request)
+
+    async def read(self, type_name: str, request: ReadRequest) -> Outcome:
+        """Read one resource: with others, where that costs fewer calls.
+
+        Raises:
+            NotServedError: There is no such resource, or no configuration.
+        """
+        self.steps(type_name)
+        return await self._readers[type_name].read(request)
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
         """Return the attributes of a `resource`, a `data source` or the `provider`.

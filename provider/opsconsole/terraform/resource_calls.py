@@ -49,13 +49,12 @@ class ResourceCalls:
     async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
         """Read what the console holds."""
         name = request.type_name
-        steps = self._provider.steps(name)
         codec = self._provider.codec("resource", name)
         prior = codec.decode(request.current_state)
         if prior is None:
             return pb.ReadResource.Response(new_state=request.current_state)
         self._provider.claim("read", name, prior)
-        [outcome] = await steps.read([ReadRequest(prior, request.private)])
+        outcome = await self._provider.read(name, ReadRequest(prior, request.private))
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,

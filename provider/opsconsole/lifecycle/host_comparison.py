@@ -1,0 +1,172 @@
+"""Reading many hosts by the verdicts of a dry run (`host_read = "dry_run"`).
+
+A row that equals a host gets the verdict `host_read_same`, and one of which a field in
+`host_read_fields` differs gets another: a probe of this console has shown so. What such a row does
+not hold is not compared. Every other host is read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.concurrency import each
+from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
+from opsconsole.lifecycle.interface import Outcome, ReadRequest
+from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.verdicts import Verdict, verdicts
+from opsconsole.resources import HOST
+from opsconsole.v1.console import ImportResult
+
+FEWEST: Final = 2
+"""Hosts that are worth a dry run: reading a single one costs no more, and shows every field."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """One host and the row that it should equal."""
+
+    place: int
+    request: ReadRequest
+    row: Mapping[str, Any]
+
+
+class HostComparison:
+    """Compares hosts in state with the console, many in one request."""
+
+    def __init__(self, steps: OneByOne) -> None:
+        self._steps = steps
+        self._session = steps.session
+        self._settings = steps.session.settings
+
+    async def same(
+        self, requests: Sequence[ReadRequest]
+    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+        """Return the outcomes of those hosts that are the same, by their place in `requests`.
+
+        With them comes what there is to say of the comparison itself. Nothing is compared once a
+        verdict of this run was none of those that the settings name.
+        """
+        items = [
+            _Compared(place, request, self._row(request))
+            for place, request in enumerate(requests)
+            if not is_sentinel(request.prior["id"])
+        ]
+        items = [item for item in items if item.row]
+        if self._session.comparing_ended or len(items) < FEWEST:
+            return {}, ()
+        size = self._session.import_chunk_size
+        chunks = [items[start : start + size] for start in range(0, len(items), size)]
+        found: dict[int, Outcome] = {}
+        told: list[Diagnostic] = []
+
+        async def compare(chunk: Sequence[_Compared]) -> None:
+            outcomes, said = await self._chunk(chunk)
+            found.update(outcomes)
+            told.extend(said)
+
+        await each(chunks, compare, self._session.limit)
+        return found, tuple(told)
+
+    def _row(self, request: ReadRequest) -> dict[str, Any]:
+        """Return the row that the host should equal; empty where it has no name."""
+        dropped = Memory.decode(request.private).dropped
+        prior = request.prior
+        fields = [
+            name
+            for name in self._settings.host_read_fields
+            # What is unset on one side may be empty on the other: a row says nothing of it.
+            if prior.get(name) not in (None, []) and name not in dropped
+        ]
+        if prior.get("name") is None:
+            return {}
+        return {"name": prior["name"], **{name: prior[name] for name in fields}}
+
+    async def _chunk(
+        self, chunk: Sequence[_Compared]
+    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+        if self._session.comparing_ended:
+            return {}, ()
+        rows = [item.row for item in chunk]
+        try:
+            result = await guarded(
+                self._session,
+                lambda: self._session.console.import_hosts(rows, on_error="continue", dry_run=True),
+            )
+        except DryRunIgnored:
+            return {}, ()
+        except ConsoleError as problem:
+            return await self._refused(chunk, problem)
+        if not result.dry_run:
+            self._session.comparing_ended = True
+            return {}, (_IMPORTED,)
+        return self._judged(chunk, result)
+
+    async def _refused(
+        self, chunk: Sequence[_Compared], problem: ConsoleError
+    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+        half = halved(self._session, len(chunk), problem)
+        if not half:
+            self._steps.log(problem, "compare hosts by a dry run")
+            return {}, ()
+        first, one = await self._chunk(chunk[:half])
+        second, two = await self._chunk(chunk[half:])
+        return first | second, (*one, *two)
+
+    def _judged(
+        self, chunk: Sequence[_Compared], result: ImportResult
+    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+        judged = verdicts(result, len(chunk))
+        strange = next((verdict for verdict in judged if not self._is_known(verdict)), None)
+        if strange is not None:
+            told = () if self._session.comparing_ended else (_unknown(strange),)
+            self._session.comparing_ended = True
+            return {}, told
+        return {
+            item.place: self._outcome(item)
+            for item, verdict in zip(chunk, judged, strict=True)
+            # Another host may have the values of this one by now: the id tells.
+            if verdict.status == self._settings.host_read_same
+            and verdict.id == item.request.prior["id"]
+        }, ()
+
+    def _is_known(self, verdict: Verdict) -> bool:
+        settings = self._settings
+        if not verdict.matched:
+            return False
+        known = (settings.host_read_same, settings.host_read_differs, "created")
+        return settings.host_read_differs is None or verdict.status in known
+
+    def _outcome(self, item: _Compared) -> Outcome:
+        """Return the outcome of a host that equals its row: what the row lacks was not seen."""
+        request = item.request
+        name = request.address or self._steps.name(request.prior)
+        self._session.held_hosts.setdefault(request.prior["id"], name)
+        unseen = tuple(
+            attribute.name
+            for attribute in HOST.answered
+            if attribute.name != "id" and attribute.name not in item.row
+        )
+        return Outcome(request.prior, request.private, unobserved=unseen, in_bulk=True)
+
+
+_IMPORTED = error(
+    f"{IGNORED}: hosts were compared by it",
+    "Its rows count as imported: they hold what state held, so what had been changed on the "
+    'console may be overwritten. No further dry run is sent. Take host_read = "dry_run" out of the '
+    "settings, and ask the console's operator.",
+)
+
+
+def _unknown(verdict: Verdict) -> Diagnostic:
+    said = f"the verdict {verdict.status!r}" if verdict.matched else "verdicts that match no row"
+    return warning(
+        "Hosts are read one by one for the rest of this run",
+        f"The console answered a dry run with {said}, which the settings do not name "
+        "(host_read_same, host_read_differs). Run opsconsole probe again.",
+    )
