@@ -21,8 +21,7 @@ from typing import Any
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import spawn
 from opsconsole.resources import RESOURCES
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject
+from opsconsole.state import InstanceObject, State
 
 RESOURCES_CHECKED = 10_000
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.language.block_reading import definition_of
+from opsconsole import resources
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.instances import Instance
@@ -75,7 +75,7 @@ def start(write_program: Callable[..., Path]) -> Callable[..., Run]:
         **options: Any,
     ) -> Run:
         directory = write_program(document)
-        program = load_directory(directory)
+        program = load_directory(directory, resources)
         build_graph(program)
         variables = resolve_variables(
             program, directory=directory, environment={}, arguments=arguments
@@ -89,7 +89,7 @@ def start(write_program: Callable[..., Path]) -> Callable[..., Run]:
             if not isinstance(found, dict):
                 return found
             block = program.blocks[Address.parse(address).config]
-            return {**definition_of(block).empty(), **found}
+            return {**block.definition.empty(), **found}
 
         evaluator = Evaluator(program, variables, lookup, **options)
         return Run(program, evaluator, values, lookups)
@@ -113,7 +113,7 @@ def ours() -> Callable[..., list[tuple[Any, Any]]]:
     """Evaluate templates natively; return type and value of each, as Terraform writes them."""
 
     def evaluate(directory: Path) -> list[tuple[Any, Any]]:
-        program = load_directory(directory)
+        program = load_directory(directory, resources)
         evaluator = Evaluator(program, {}, dict.get.__get__({}), settled=True)
         values = evaluator.outputs()
         return [

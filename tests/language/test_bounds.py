@@ -22,12 +22,13 @@ LIMITED = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 from pathlib import Path
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.sources import load_directory
 try:
-    program = load_directory(Path(sys.argv[1]))
+    program = load_directory(Path(sys.argv[1]), resources)
     build_graph(program)
     print(json.dumps(Evaluator(program, {}, lambda address: None).output("o").value))
 except UserError as error:

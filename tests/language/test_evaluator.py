@@ -250,7 +250,7 @@ def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start: Start) 
         },
         arguments=[("var", "key=svc_ak_x")],
     )
-    settings = run.evaluator.provider_config()
+    settings = run.evaluator.provider_config("opsconsole")
     assert settings.values["api_key"] == "svc_ak_x"
     assert settings.values["max_retries"] == 2
     assert settings.sensitive == (("api_key",),)
@@ -259,7 +259,7 @@ def test_an_ephemeral_value_reaches_the_provider_and_nothing_else(start: Start) 
 
 
 def test_a_provider_that_is_not_declared_sets_nothing(start: Start) -> None:
-    settings = start(hosts(a={"name": "a"})).evaluator.provider_config()
+    settings = start(hosts(a={"name": "a"})).evaluator.provider_config("opsconsole")
     assert set(settings.values.values()) == {None}
 
 

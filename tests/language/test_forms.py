@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
@@ -32,7 +33,7 @@ def write(program: Program, directory: Path) -> Path:
 
 def check(directory: Path) -> None:
     """Do what a plan does with a program before it asks the console."""
-    program = load_directory(directory)
+    program = load_directory(directory, resources)
     build_graph(program)
     environment = {
         f"TF_VAR_{name}": "1" for name, item in program.variables.items() if not item.optional

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.graph import Graph, build_graph
 from opsconsole.language.model import Block, Origin, Program
@@ -19,7 +20,7 @@ from opsconsole.language.sources import load_directory
 @pytest.fixture
 def graph(write_program: Callable[..., Path]) -> Callable[[Any], Graph]:
     """Return the graph of a program."""
-    return lambda document: build_graph(load_directory(write_program(document)))
+    return lambda document: build_graph(load_directory(write_program(document), resources))
 
 
 def host(**arguments: Any) -> dict[str, Any]:

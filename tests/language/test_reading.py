@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.model import Lifecycle, Origin
 from opsconsole.language.sources import load_directory
@@ -49,7 +50,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
             "data": {"opsconsole_specialty": {"s": {"key": "k"}}},
         }
     )
-    program = load_directory(directory)
+    program = load_directory(directory, resources)
     block = program.blocks["opsconsole_host.a"]
     assert block.arguments == {"name": "n"}
     assert block.origin == Origin(str(directory / "main.tf.json"), "st/a", ("main.py:7",))
@@ -74,7 +75,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
 
 @pytest.mark.parametrize("every", ["all"])
 def test_all_changes_may_be_ignored(write_program: Write, every: Any) -> None:
-    program = load_directory(write_program(host(lifecycle={"ignore_changes": every})))
+    program = load_directory(write_program(host(lifecycle={"ignore_changes": every})), resources)
     assert program.blocks["opsconsole_host.a"].lifecycle.ignore_all
 
 
@@ -89,7 +90,8 @@ def test_blocks_may_be_lists_of_objects(write_program: Write) -> None:
                 "locals": [{"x": 1}, {"y": 2}],
                 "provider": {"opsconsole": {"org_id": "o"}},
             }
-        )
+        ),
+        resources,
     )
     assert set(program.blocks) == {"opsconsole_host.a", "opsconsole_host.b"}
     assert program.locals == {"x": 1, "y": 2}
@@ -98,7 +100,7 @@ def test_blocks_may_be_lists_of_objects(write_program: Write) -> None:
 def test_several_files_make_one_program(tmp_path: Path) -> None:
     (tmp_path / "a.tf.json").write_text('{"locals": {"x": 1}}')
     (tmp_path / "b.tf.json").write_text('{"output": {"o": {"value": "${local.x}"}}}')
-    program = load_directory(tmp_path)
+    program = load_directory(tmp_path, resources)
     assert set(program.locals) == {"x"}
     assert set(program.outputs) == {"o"}
 
@@ -165,7 +167,7 @@ def test_bad_programs_are_one_clear_error(
     write_program: Write, document: Any, parts: tuple[str, ...]
 ) -> None:
     with pytest.raises(UserError) as caught:
-        load_directory(write_program(document))
+        load_directory(write_program(document), resources)
     for part in parts:
         assert part in str(caught.value)
 
@@ -175,11 +177,11 @@ def test_files_that_only_terraform_reads_are_refused(tmp_path: Path) -> None:
     (tmp_path / "b.tf").write_text("")
     (tmp_path / "override.tf.json").write_text("{}")
     with pytest.raises(UserError, match=r"b\.tf, override\.tf\.json.*Terraform can run it"):
-        load_directory(tmp_path)
+        load_directory(tmp_path, resources)
 
 
 def test_a_directory_without_files_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no \*.tf.json file"):
-        load_directory(tmp_path)
+        load_directory(tmp_path, resources)
     with pytest.raises(UserError, match="There is no directory"):
-        load_directory(tmp_path / "none")
+        load_directory(tmp_path / "none", resources)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
@@ -94,7 +95,7 @@ def app(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_a_real_app_is_synthesised_read_and_evaluated(app: Callable[..., Path]) -> None:
-    program = load_program(app(FLEET))
+    program = load_program(app(FLEET), resources)
     graph = build_graph(program)
     variables = resolve_variables(
         program, directory=program.root, environment={"TF_VAR_secret": "s3cret"}
@@ -168,30 +169,30 @@ print("synthesised")
 def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
     directory = app(TWO)
     with pytest.raises(UserError, match="There are 2 stacks: one, two"):
-        load_program(directory)
-    program = load_program(directory, "two", run_app=False)
+        load_program(directory, resources)
+    program = load_program(directory, resources, "two", run_app=False)
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "two"}
     assert program.root == directory / "cdktf.out" / "stacks" / "two"
     with pytest.raises(UserError, match=r'no stack "tow"\. Did you mean "two"'):
-        load_program(directory, "tow", run_app=False)
+        load_program(directory, resources, "tow", run_app=False)
     assert program.warnings == (("two", "look here"),)
-    files = load_program(directory, files=directory / "cdktf.out" / "stacks" / "one")
+    files = load_program(directory, resources, files=directory / "cdktf.out" / "stacks" / "one")
     assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}
 
 
 def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match=r"(?s)ended with status 1.*ZeroDivisionError"):
-        load_program(app("1 / 0"))
+        load_program(app("1 / 0"), resources)
     with pytest.raises(UserError, match=r"(?s)wrote no program.*nothing here.*app\.synth"):
-        load_program(app('print("nothing here")'))
+        load_program(app('print("nothing here")'), resources)
 
 
 def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app: Callable[..., Path]) -> None:
     directory = app(TWO)
-    load_program(directory, "one")
+    load_program(directory, resources, "one")
     app("sys.exit(3)")
     with pytest.raises(UserError, match="ended with status 3"):
-        load_program(directory, "one")
+        load_program(directory, resources, "one")
 
 
 def test_an_error_that_a_construct_reports_stops(app: Callable[..., Path]) -> None:
@@ -201,7 +202,7 @@ def test_an_error_that_a_construct_reports_stops(app: Callable[..., Path]) -> No
     app.synth()
     """
     with pytest.raises(UserError, match=r"(?s)st/h: this cannot be"):
-        load_program(app(body))
+        load_program(app(body), resources)
 
 
 def test_context_and_output_of_the_configuration_reach_the_app(
@@ -214,7 +215,7 @@ def test_context_and_output_of_the_configuration_reach_the_app(
     app.synth()
     """
     directory = app(body, context={"colour": "blue"}, output="out")
-    program = load_program(directory)
+    program = load_program(directory, resources)
     assert program.root == directory / "out" / "stacks" / "st"
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "blue"}
 
@@ -258,19 +259,19 @@ def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bad_configuration_is_told(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "cdktf.json").write_text(text)
     with pytest.raises(UserError, match=message):
-        load_program(tmp_path)
+        load_program(tmp_path, resources)
 
 
 def test_a_place_without_a_program_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="There is no program in"):
-        load_program(tmp_path)
+        load_program(tmp_path, resources)
     (tmp_path / "cdktf.out").mkdir()
     manifest = tmp_path / "cdktf.out" / "manifest.json"
     manifest.write_text('{"stacks": []}')
     with pytest.raises(UserError, match="no manifest of cdktf"):
-        load_program(tmp_path)
+        load_program(tmp_path, resources)
     manifest.write_text('{"stacks": {}}')
     with pytest.raises(UserError, match="holds no stack"):
-        load_stack(tmp_path / "cdktf.out")
+        load_stack(tmp_path / "cdktf.out", resources)
     with pytest.raises(UserError, match="There is no directory"):
-        load_directory(tmp_path / "none")
+        load_directory(tmp_path / "none", resources)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
@@ -38,7 +39,7 @@ def program(site: Any, *rules: dict[str, Any], **more: Any) -> dict[str, Any]:
 def resolve(directory: Path, *words: str) -> dict[str, Any]:
     found = [("var", word) for word in words]
     return resolve_variables(
-        load_directory(directory), directory=directory, environment={}, arguments=found
+        load_directory(directory, resources), directory=directory, environment={}, arguments=found
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.marks import Marked
@@ -52,7 +53,7 @@ def _document() -> dict[str, Any]:
 def _native(
     directory: Path, arguments: list[tuple[str, str]], environment: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    program = load_directory(directory)
+    program = load_directory(directory, resources)
     values = resolve_variables(
         program, directory=directory, environment=environment or {}, arguments=arguments
     )
@@ -136,7 +137,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., 
         {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
     )
     values = resolve_variables(
-        load_directory(directory),
+        load_directory(directory, resources),
         directory=directory,
         environment={"TF_VAR_key": "svc_ak_secret", "TF_VAR_none": ""},
     )
@@ -166,7 +167,10 @@ def test_values_that_do_not_fit_are_refused(
     directory = write_program({"variable": {"v": variable}})
     with pytest.raises(UserError, match=message):
         resolve_variables(
-            load_directory(directory), directory=directory, environment={}, arguments=arguments
+            load_directory(directory, resources),
+            directory=directory,
+            environment={},
+            arguments=arguments,
         )
 
 
@@ -185,4 +189,4 @@ def test_a_bad_tfvars_file_is_told(
     directory = write_program({"variable": {"v": {}}})
     (directory / "terraform.tfvars").write_text(text)
     with pytest.raises(UserError, match=message):
-        resolve_variables(load_directory(directory), directory=directory, environment={})
+        resolve_variables(load_directory(directory, resources), directory=directory, environment={})

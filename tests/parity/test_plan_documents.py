@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engines import Terraform
+from opsconsole import resources
 from opsconsole.emulator.running import serve
 from opsconsole.language.sources import load_directory
 from opsconsole.reports import plan_json
@@ -59,7 +60,9 @@ def live(world: World, batch: dict[str, Case]) -> None:
             for event in step.behind:
                 happen(world, prefix, event)
         world.write(outputs_of(whole(steps)))
-        ours = plan_json.document(world.native_plan(), program=load_directory(world.folder))
+        ours = plan_json.document(
+            world.native_plan(), program=load_directory(world.folder, resources)
+        )
         theirs = world.terraform.plan().json
         told = list(differences(comparable(ours), comparable(theirs)))
         assert told == [], f"step {number}, native and Terraform:\n" + "\n".join(told[:40])

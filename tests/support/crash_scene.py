@@ -22,6 +22,7 @@ from unittest import mock
 import killed_run
 from crash_story import NOBODYS, NOBODYS_ID, SETTINGS, Story
 from engines import Terraform
+from opsconsole import resources
 from opsconsole.cli.main import main
 from opsconsole.emulator.running import serve
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
@@ -166,7 +167,7 @@ class Scene:
     def plan(self, *, destroy: bool = False) -> Plan:
         """Take in what a crash left, and plan."""
         with open_state(backend_for(self.folder, None, "plan")) as session:
-            program = load_directory(self.folder)
+            program = load_directory(self.folder, resources)
             variables = resolve_variables(program, directory=self.folder, environment={})
             space = Workspace.of(program, variables, session.state, self.terraform.environment)
             making = make_plan(space, session, PlanOptions(mode="destroy" if destroy else "normal"))

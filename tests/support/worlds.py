@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engines import Terraform
+from opsconsole import resources
 from opsconsole.emulator.handle import Emulator
 from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
@@ -67,7 +68,7 @@ class World:
             return asyncio.run(self._run(session, apply=apply))
 
     async def _run(self, session: StateSession, *, apply: bool) -> Plan:
-        program = load_directory(self.folder)
+        program = load_directory(self.folder, resources)
         variables = resolve_variables(program, directory=self.folder, environment={})
         workspace = Workspace.of(program, variables, session.state, self.terraform.environment)
         planner = Planner(workspace, PlanOptions())

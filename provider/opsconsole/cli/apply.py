@@ -18,7 +18,7 @@ from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.moved import check_state, console_moved
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import reopen
-from opsconsole.state.opening import open_state
+from opsconsole.state import open_state
 
 _FIXED = (
     ("target", "--target"),

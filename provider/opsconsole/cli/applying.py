@@ -23,7 +23,7 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import counted
 from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import apply_text, messages
-from opsconsole.state.writer import StateSession
+from opsconsole.state import StateSession
 
 _SHOWN = 20
 

@@ -20,7 +20,7 @@ from opsconsole import __version__
 from opsconsole.cli import arguments, mirror, planning, provider_install, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
-from opsconsole.language.synthesis import find_node
+from opsconsole.language import find_node
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable
 from opsconsole.reports.wrapping import wrapped

@@ -12,18 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from opsconsole import resources
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
-from opsconsole.language.model import Program
-from opsconsole.language.sources import load_directory, load_stack, stacks_of
-from opsconsole.language.suggestions import did_you_mean
-from opsconsole.language.synthesis import read_app, synthesise
-from opsconsole.language.variables import resolve_variables
-from opsconsole.state.backend import Backend, Unreadable
-from opsconsole.state.local import LocalBackend, workspace_of
-from opsconsole.state.opening import backend_for
+from opsconsole.language import (
+    Program,
+    did_you_mean,
+    load_directory,
+    load_stack,
+    read_app,
+    resolve_variables,
+    stacks_of,
+    synthesise,
+)
+from opsconsole.state import Backend, LocalBackend, Unreadable, backend_for, workspace_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def anchor(args: argparse.Namespace) -> str:
 def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
     """Return the programs: named by --dir or --program, or found here where no state is named."""
     if args.dir is not None:
-        return [load_directory(args.dir)]
+        return [load_directory(args.dir, resources)]
     if args.program is None and args.places:
         return []
     directory = args.program or Path()
@@ -86,7 +90,7 @@ def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
     if (directory / "cdktf.out" / "manifest.json").exists():
         return _stacks(directory / "cdktf.out", args.stack)
     if args.program is not None or _is_program(directory):
-        return [load_directory(directory)]
+        return [load_directory(directory, resources)]
     return []
 
 
@@ -100,7 +104,7 @@ def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
     for name in wanted:
         if name not in names:
             raise UserError(f'There is no stack "{name}".', did_you_mean(name, names))
-    return [load_stack(output, name) for name in names if not wanted or name in wanted]
+    return [load_stack(output, resources, name) for name in names if not wanted or name in wanted]
 
 
 def _variables(args: argparse.Namespace, program: Program) -> dict[str, Any]:

@@ -9,9 +9,7 @@ from typing import Any
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import add_command
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.local import LocalBackend
-from opsconsole.state.lock import LockInfo, info_file
+from opsconsole.state import LocalBackend, LockInfo, StorageBackend, info_file
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

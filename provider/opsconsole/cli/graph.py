@@ -8,7 +8,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import add_command
-from opsconsole.language.graph import build_graph
+from opsconsole.language import build_graph
 from opsconsole.reports import graph_text
 
 

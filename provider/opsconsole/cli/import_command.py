@@ -13,8 +13,7 @@ from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
 from opsconsole.resources import RESOURCES
-from opsconsole.state.addresses import Address
-from opsconsole.state.opening import open_state
+from opsconsole.state import Address, open_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

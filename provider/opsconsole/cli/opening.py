@@ -12,18 +12,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from opsconsole import resources
 from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
-from opsconsole.language.model import Program
-from opsconsole.language.sources import load_program
-from opsconsole.language.synthesis import read_app
-from opsconsole.language.variables import resolve_variables
-from opsconsole.state.backend import Backend
-from opsconsole.state.backends.configured import noted_backend, read_backend_config
-from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.lock import LockInfo
-from opsconsole.state.opening import Locking, backend_for
-from opsconsole.state.remote import RemoteBackend
+from opsconsole.language import Program, load_program, read_app, resolve_variables
+from opsconsole.state import (
+    Backend,
+    LockInfo,
+    Locking,
+    RemoteBackend,
+    StorageBackend,
+    backend_for,
+    noted_backend,
+    read_backend_config,
+)
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
@@ -42,7 +44,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
         files = here
     if not run_app and not _synthesised(here):
         run_app = True
-    return load_program(here, args.stack, files=files, run_app=run_app)
+    return load_program(here, resources, args.stack, files=files, run_app=run_app)
 
 
 def has_program(args: argparse.Namespace) -> bool:

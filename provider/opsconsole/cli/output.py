@@ -12,8 +12,7 @@ from opsconsole.cli.command_line import add_command
 from opsconsole.errors import UserError
 from opsconsole.reports import state_json, state_text
 from opsconsole.reports.value_diff import whole
-from opsconsole.state.objects import Output
-from opsconsole.state.opening import read_state
+from opsconsole.state import Output, read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.language.model import Program
-from opsconsole.language.sources import find_output, load_stack, stacks_of
+from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saving import save_plan
 from opsconsole.reports.labels import plural
-from opsconsole.state.opening import open_state
+from opsconsole.state import open_state
 
 CHANGES = 2
 CODES = {**USUAL, CHANGES: "there are changes, with --detailed-exitcode"}
@@ -113,7 +113,7 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     sys.stdout.write(f"Stack {name}:\n\n")
     sys.stdout.flush()
     try:
-        return _plan(own, load_stack(output, name))
+        return _plan(own, load_stack(output, resources, name))
     except Stopped:
         raise
     except OpsconsoleError as failure:

@@ -18,15 +18,14 @@ from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.errors import UserError
-from opsconsole.language.model import Program
+from opsconsole.language import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.runs import Guard, make_plan
 from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import diagnostics_text, plan_text
-from opsconsole.state.local import workspace_of
-from opsconsole.state.writer import StateSession
+from opsconsole.state import StateSession, workspace_of
 from opsconsole.v1.settings import Settings
 
 

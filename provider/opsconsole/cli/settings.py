@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from opsconsole.cli import arguments, opening
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator
 from opsconsole.reconcile.providers import Providers
 from opsconsole.v1.settings import Settings
 

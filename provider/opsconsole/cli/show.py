@@ -11,7 +11,7 @@ from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import add_command
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import program_of
-from opsconsole.state.opening import read_state
+from opsconsole.state import read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

@@ -18,11 +18,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.runs import settle_all
 from opsconsole.reports.labels import plural
-from opsconsole.state.addresses import Address
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.model import State
-from opsconsole.state.opening import open_state, read_state
-from opsconsole.state.writer import StateSession
+from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:

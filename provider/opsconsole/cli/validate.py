@@ -16,11 +16,12 @@ from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
-from opsconsole.language.block_reading import definition_of
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.failures import EvaluationError
-from opsconsole.language.graph import build_graph
-from opsconsole.language.model import Block, Program
+from opsconsole.language import (
+    Block,
+    Evaluator,
+    build_graph,
+    example_values,
+)
 from opsconsole.lifecycle.validation import validate
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -72,7 +73,7 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
         return
     for path, text in program.warnings:
         yield warning(text, f"construct {path}")
-    variables = {name: _example(program, name) for name in program.variables}
+    variables = example_values(program)
     open_values = UNKNOWN in variables.values()
     evaluator = Evaluator(program, variables, lambda address: None)
     for block in program.blocks.values():
@@ -105,23 +106,13 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
         yield Diagnostic(told.severity, f"provider {key}: {told.summary}", told.detail)
 
 
-def _example(program: Program, name: str) -> Any:
-    variable = program.variables[name]
-    if not variable.optional:
-        return UNKNOWN
-    try:
-        return variable.constraint.apply(variable.default)
-    except EvaluationError:
-        return UNKNOWN
-
-
 def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Diagnostic]:
     try:
         values = evaluator.config(instance).values
     except OpsconsoleError as problem:
         yield _told(problem)
         return
-    definition = definition_of(block)
+    definition = block.definition
     if isinstance(definition, ResourceDefinition):
         for item in validate(definition, values):
             yield replace(item.about(block.address), summary=f"{block.title}: {item.summary}")

@@ -12,10 +12,16 @@ from typing import Any
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, data_directory, workspace_of
-from opsconsole.state.model import State
-from opsconsole.state.opening import open_state, read_state
+from opsconsole.state import (
+    DEFAULT_WORKSPACE,
+    LocalBackend,
+    State,
+    StorageBackend,
+    data_directory,
+    open_state,
+    read_state,
+    workspace_of,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"

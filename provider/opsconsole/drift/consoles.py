@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
 from opsconsole.v1.settings import Settings

@@ -10,10 +10,9 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.model import Block, Origin, Program
+from opsconsole.language import Block, Evaluator, Origin, Program
 from opsconsole.reconcile.order import config_address
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 from opsconsole.values import Attributes
 
 

@@ -14,10 +14,7 @@ from typing import Final
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.stack import Held, Stack, read_held
 from opsconsole.errors import UserError
-from opsconsole.state.local import LocalBackend
-from opsconsole.state.lock import LockInfo, info_file
-from opsconsole.state.model import State
-from opsconsole.state.opening import read_state
+from opsconsole.state import LocalBackend, LockInfo, State, info_file, read_state
 
 _EMPTY_TRIES: Final = 10
 

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.language.model import Program
+from opsconsole.language import Program
 from opsconsole.reconcile.declaration import Known, from_state, sensitive_names
 from opsconsole.reconcile.providers import LOCAL_NAME
 from opsconsole.resources import RESOURCES
-from opsconsole.state.addresses import Address
-from opsconsole.state.backend import Backend
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject
+from opsconsole.state import Address, Backend, InstanceObject, State
 
 _OURS = f"{LOCAL_NAME}_"
 _NEWER = "a newer release of opsconsole wrote it: use that release"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.local import DEFAULT_WORKSPACE
+from opsconsole.state import DEFAULT_WORKSPACE
 
 _SUFFIX: Final = ".tfstate"
 _WORKSPACES: Final = "terraform.tfstate.d"

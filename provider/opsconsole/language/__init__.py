@@ -1,9 +1,89 @@
 """The language of synthesised programs: reading, checking and evaluating `*.tf.json` files.
 
 It promises the values that Terraform would come to, and refuses, with one `UserError`, what
-Terraform refuses for its form, what only Terraform can run (`unsupported.OnlyTerraform`), and what
-asks for more than `bounds` allows. It reads files and states, and never asks a console.
+Terraform refuses for its form, what only Terraform can run (`OnlyTerraform`), and what asks for
+more than its bounds allow. It reads files and states, and never asks a console. Which types a
+program may declare it is told (`Schemas`).
 
-The way in: `sources.load_program`, `graph.build_graph`, `variables.resolve_variables`,
-`evaluator.Evaluator`.
+The way in: `load_program`, `build_graph`, `resolve_variables`, `Evaluator`. Other packages import
+these names and no module below.
 """
+
+from __future__ import annotations
+
+from opsconsole.language.documents import says_twice
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import Graph, build_graph, named_resources
+from opsconsole.language.instances import Instance
+from opsconsole.language.model import (
+    Block,
+    Json,
+    Moved,
+    Origin,
+    Output,
+    Program,
+    ProviderBlock,
+    Variable,
+)
+from opsconsole.language.reading import read_program
+from opsconsole.language.results import Evaluated, OutputValue
+from opsconsole.language.schemas import Schemas
+from opsconsole.language.sources import (
+    find_output,
+    load_directory,
+    load_program,
+    load_stack,
+    stacks_of,
+)
+from opsconsole.language.suggestions import did_you_mean
+from opsconsole.language.support import check_support
+from opsconsole.language.syntax import Quoted, Reference, Step
+from opsconsole.language.synthesis import find_node, read_app, synthesise
+from opsconsole.language.templated import readable_references
+from opsconsole.language.unsupported import OnlyTerraform
+from opsconsole.language.variables import (
+    example_values,
+    lasting_values,
+    read_values,
+    resolve_variables,
+)
+
+__all__ = [
+    "Block",
+    "Evaluated",
+    "Evaluator",
+    "Graph",
+    "Instance",
+    "Json",
+    "Moved",
+    "OnlyTerraform",
+    "Origin",
+    "Output",
+    "OutputValue",
+    "Program",
+    "ProviderBlock",
+    "Quoted",
+    "Reference",
+    "Schemas",
+    "Step",
+    "Variable",
+    "build_graph",
+    "check_support",
+    "did_you_mean",
+    "example_values",
+    "find_node",
+    "find_output",
+    "lasting_values",
+    "load_directory",
+    "load_program",
+    "load_stack",
+    "named_resources",
+    "read_app",
+    "read_program",
+    "read_values",
+    "readable_references",
+    "resolve_variables",
+    "says_twice",
+    "stacks_of",
+    "synthesise",
+]

@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
 from opsconsole.language.forms import check_name
 from opsconsole.language.model import Block, Json, Lifecycle, Origin
 from opsconsole.language.parsing import plain_reference
+from opsconsole.language.schemas import BlockDefinition, Schemas
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.unsupported import refused
-from opsconsole.resources import DATA_SOURCES, RESOURCES
 
 _META: Final = frozenset(
     (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
@@ -35,17 +35,9 @@ _LIFECYCLE: Final = frozenset(
 _CONDITIONS: Final = ("precondition", "postcondition", "action_trigger")
 
 
-BlockDefinition = ResourceDefinition | DataSourceDefinition
-
-
-def definition_of(block: Block) -> BlockDefinition:
-    """Return the definition of what a block declares."""
-    if block.mode == "data":
-        return DATA_SOURCES[block.type_name]
-    return RESOURCES[block.type_name]
-
-
-def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], file: str) -> Block:
+def read_block(
+    mode: str, type_name: str, name: str, body: Mapping[str, Any], file: str, schemas: Schemas
+) -> Block:
     """Return the block that `body` declares.
 
     Raises:
@@ -54,7 +46,7 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
     origin = origin_of(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
     check_name(name, f"{file}: {address}")
-    _check_type(mode, type_name, origin, address)
+    definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
             raise refused(f"{kind} blocks", origin, address)
@@ -72,6 +64,7 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
             if "provider" in body
             else type_name.partition("_")[0]
         ),
+        definition=definition,
         depends_on=blocks_named(body.get("depends_on", []), where),
         lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
         count=body.get("count"),
@@ -80,7 +73,7 @@ def read_block(mode: str, type_name: str, name: str, body: Mapping[str, Any], fi
         repeated="for_each" in body,
     )
     for path in found.lifecycle.ignore_changes:
-        _check_ignored(path, definition_of(found), where)
+        _check_ignored(path, definition, where)
     return found
 
 
@@ -99,12 +92,15 @@ def _title(origin: Origin, address: str) -> str:
     return f"{origin.path} ({address})" if origin.path else address
 
 
-def _check_type(mode: str, type_name: str, origin: Origin, address: str) -> None:
-    known: Mapping[str, object] = DATA_SOURCES if mode == "data" else RESOURCES
+def _definition(
+    mode: str, type_name: str, origin: Origin, address: str, schemas: Schemas
+) -> BlockDefinition:
+    known: Mapping[str, BlockDefinition]
+    known = schemas.DATA_SOURCES if mode == "data" else schemas.RESOURCES
     if type_name in known:
-        return
+        return known[type_name]
     provider = type_name.partition("_")[0]
-    if provider != "opsconsole":
+    if provider not in {name.partition("_")[0] for name in known}:
         raise refused(f'{type_name} belongs to the provider "{provider}"', origin, address)
     kind = "data source" if mode == "data" else "resource"
     near = difflib.get_close_matches(type_name, known, n=1)

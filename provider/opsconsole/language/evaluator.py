@@ -14,7 +14,6 @@ from typing import Any
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import BlockDefinition, definition_of
 from opsconsole.language.conversion import convert
 from opsconsole.language.explaining import evaluated, guarded
 from opsconsole.language.functions import Surroundings
@@ -35,6 +34,7 @@ from opsconsole.language.null_types import (
 )
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
+from opsconsole.language.schemas import BlockDefinition
 from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference
@@ -48,8 +48,7 @@ from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.language.world import Lookup, World
-from opsconsole.resources import PROVIDER
-from opsconsole.state.addresses import InstanceKey
+from opsconsole.state import InstanceKey
 from opsconsole.values import Attributes
 
 Definition = BlockDefinition | ProviderDefinition
@@ -140,7 +139,7 @@ class Evaluator:
                 expression cannot be evaluated.
         """
         block = instance.block
-        definition = definition_of(block)
+        definition = block.definition
         configured = self._evaluated(
             block.title, block.arguments, definition, ProgramScope(self._world, instance)
         )
@@ -153,7 +152,7 @@ class Evaluator:
         self._sensitive[instance.address] = configured.sensitive
         return configured
 
-    def provider_config(self, key: str = "opsconsole") -> Evaluated:
+    def provider_config(self, key: str) -> Evaluated:
         """Return the settings of a provider block; one that is not declared sets nothing.
 
         Raises:
@@ -161,10 +160,10 @@ class Evaluator:
         """
         block = self.program.providers.get(key)
         if block is None:
-            return Evaluated(PROVIDER.empty())
+            return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
         return self._evaluated(
-            title, block.arguments, PROVIDER, ProgramScope(self._world), ephemeral=True
+            title, block.arguments, self.program.settings, ProgramScope(self._world), ephemeral=True
         )
 
     def outputs(self) -> dict[str, OutputValue]:

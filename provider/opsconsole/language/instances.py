@@ -19,7 +19,7 @@ from opsconsole.language.value_types import (
     describe,
     type_of,
 )
-from opsconsole.state.addresses import InstanceKey, print_key
+from opsconsole.state import InstanceKey, print_key
 from opsconsole.values import UNKNOWN
 
 

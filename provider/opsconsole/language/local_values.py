@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Json
-from opsconsole.language.templated import references_in
+from opsconsole.language.templated import readable_references
 
 
 class LocalCycle(Exception):
@@ -46,10 +45,10 @@ def in_order(name: str, values: Mapping[str, Json], done: Collection[str]) -> li
 
 def _named_in(value: Json) -> Iterator[str]:
     """Yield the local values that a value names; one that cannot be read fails when it is used."""
-    try:
-        references = list(references_in(value))
-    except (ExpressionFailure, RecursionError):
-        return iter(())
     return iter(
-        [str(item.steps[1]) for item in references if item.steps[0] == "local" and item.steps[1:]]
+        [
+            str(item.steps[1])
+            for item in readable_references(value)
+            if item.steps[0] == "local" and item.steps[1:]
+        ]
     )

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opsconsole.definition import ProviderDefinition
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language.constraints import Constraint
-from opsconsole.state.addresses import Address
+from opsconsole.language.schemas import NO_SETTINGS, NOTHING, BlockDefinition
+from opsconsole.state import Address
 
 Json = Any
 """A value of JSON, in which strings are templates unless said otherwise."""
@@ -61,6 +63,7 @@ class Block:
         arguments: What is declared, meta-arguments left out.
         provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
         depends_on: Addresses of blocks, keys left out.
+        definition: What its type has.
         counted: Whether `count` is set; `repeated`: whether `for_each` is.
     """
 
@@ -70,6 +73,7 @@ class Block:
     arguments: Mapping[str, Json]
     origin: Origin
     provider: str
+    definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
     lifecycle: Lifecycle = Lifecycle()
     count: Json = None
@@ -191,6 +195,7 @@ class Program:
         readings: What was read of these, so that each is read once.
         required_version: Terraform's version constraint, or empty.
         required_providers: Local name to what is required of it.
+        settings: The provider's settings.
         warnings: Construct path and text of what constructs remarked when they were synthesised.
     """
 
@@ -207,9 +212,15 @@ class Program:
     required_version: str = ""
     required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
+    settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)
     warnings: tuple[tuple[str, str], ...] = ()
     remote_states: Mapping[str, Block] = field(default_factory=dict)
     readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def reads_state(self, address: Address) -> bool:
+        """Tell whether an address is of a `terraform_remote_state` that the program has."""
+        found = address.mode == "data" and address.type == "terraform_remote_state"
+        return found and address.name in self.remote_states
 
     @property
     def resources(self) -> tuple[Block, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opsconsole.language.block_reading import definition_of
 from opsconsole.language.marks import unmark_deep
 from opsconsole.language.model import Program
 from opsconsole.language.value_types import (
@@ -24,7 +23,7 @@ from opsconsole.language.value_types import (
     Type,
 )
 from opsconsole.language.wire import attribute_type, to_wire
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 _PLAIN: Mapping[Any, Any] = {STRING: "", NUMBER: 0, BOOL: False}
 
@@ -75,7 +74,7 @@ def example_lookup(program: Program, lookup: Callable[[str], Any]) -> Callable[[
         block = program.blocks.get(str(Address.parse(address).resource))
         if not isinstance(values, dict) or block is None:
             return values
-        types = {item.name: attribute_type(item) for item in definition_of(block).attributes}
+        types = {item.name: attribute_type(item) for item in block.definition.attributes}
         return {
             name: to_wire(_example(types[name])) if value is None and name in types else value
             for name, value in values.items()

@@ -48,9 +48,10 @@ from opsconsole.language.model import (
     Validation,
     Variable,
 )
+from opsconsole.language.schemas import Schemas
 from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import PRIMITIVES
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
 _VARIABLE: Final = (
@@ -66,13 +67,13 @@ _OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on"
 _IMPORT: Final = ("to", "id", "for_each", "provider")
 
 
-def read_program(files: list[Path], root: Path, stack: str = "") -> Program:
+def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "") -> Program:
     """Return the program that `files` make together.
 
     Raises:
         UserError: A file cannot be read, says something twice, or holds what is not supported.
     """
-    reader = _Reader()
+    reader = _Reader(schemas)
     for path in files:
         document = read_json(path)
         if not isinstance(document, dict | list):
@@ -84,6 +85,7 @@ def read_program(files: list[Path], root: Path, stack: str = "") -> Program:
 
 @dataclass(slots=True)
 class _Reader:
+    schemas: Schemas
     blocks: dict[str, Block] = field(default_factory=dict)
     providers: dict[str, ProviderBlock] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class _Reader:
             required_version=self.required_version,
             required_providers=self.required_providers,
             stack=stack,
+            settings=self.schemas.PROVIDER,
             remote_states=self.remote_states,
         )
 
@@ -213,7 +216,7 @@ class _Reader:
                     if mode == "data" and type_name == remote_states.TYPE:
                         self._remote_state(name, body, file)
                         continue
-                    block = read_block(mode, type_name, name, body, file)
+                    block = read_block(mode, type_name, name, body, file, self.schemas)
                     if block.address in self.blocks:
                         raise UserError(
                             f"{file}: {block.address} is declared twice.",

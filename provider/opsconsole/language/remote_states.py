@@ -22,9 +22,7 @@ from opsconsole.language.numeric import from_float, parse_number
 from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import Type
 from opsconsole.language.wire import to_wire
-from opsconsole.state.layout import Number
-from opsconsole.state.objects import Output
-from opsconsole.state.opening import read_foreign
+from opsconsole.state import Number, Output, read_foreign
 from opsconsole.values import UNKNOWN, holds_unknown
 
 TYPE: Final = "terraform_remote_state"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from opsconsole.diagnostics import Path
-from opsconsole.language.value_types import Type
+from opsconsole.language.value_types import Type, type_to_json
 from opsconsole.values import Attributes, Value
 
 
@@ -29,7 +30,7 @@ class OutputValue:
 
     Attributes:
         value: A wire value, UNKNOWN (or holding it) where only apply settles it.
-        type: Its type; `value_types.type_to_json` gives the form of states.
+        type: Its type.
         sensitive: Whether it is declared sensitive.
     """
 
@@ -38,3 +39,8 @@ class OutputValue:
     type: Type
     sensitive: bool
     description: str = ""
+
+    @property
+    def stored_type(self) -> Any:
+        """The type in the form that states have, such as `["list", "string"]`."""
+        return type_to_json(self.type)

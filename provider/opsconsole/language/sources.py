@@ -10,6 +10,7 @@ from opsconsole.errors import UserError
 from opsconsole.language.documents import read_json
 from opsconsole.language.model import Program
 from opsconsole.language.reading import read_program
+from opsconsole.language.schemas import Schemas
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.synthesis import read_app, synthesise
 from opsconsole.language.unsupported import OnlyTerraform
@@ -17,6 +18,7 @@ from opsconsole.language.unsupported import OnlyTerraform
 
 def load_program(
     directory: Path,
+    schemas: Schemas,
     stack: str | None = None,
     *,
     files: Path | None = None,
@@ -26,6 +28,7 @@ def load_program(
 
     Args:
         directory: Where the command was called.
+        schemas: What a program may declare.
         stack: Name of the stack; not needed where there is only one.
         files: A directory of `*.tf.json` files to read instead.
         run_app: Whether to synthesise anew where there is a cdktf.json; else what an earlier
@@ -36,8 +39,8 @@ def load_program(
             `read_program` and `synthesise`.
     """
     if files is not None:
-        return load_directory(files)
-    return load_stack(find_output(directory, run_app=run_app), stack)
+        return load_directory(files, schemas)
+    return load_stack(find_output(directory, run_app=run_app), schemas, stack)
 
 
 def find_output(directory: Path, *, run_app: bool = True) -> Path:
@@ -61,7 +64,7 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
     return output
 
 
-def load_stack(output: Path, stack: str | None = None) -> Program:
+def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Program:
     """Return one stack of what synthesis wrote to `output`.
 
     Raises:
@@ -81,7 +84,7 @@ def load_stack(output: Path, stack: str | None = None) -> Program:
         raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
     _check_annotations(stack, stacks[stack])
     path = output / str(stacks[stack].get("synthesizedStackPath", ""))
-    program = load_directory(path.parent, stack)
+    program = load_directory(path.parent, schemas, stack)
     return replace(program, warnings=_warnings(stacks[stack]))
 
 
@@ -130,7 +133,7 @@ def _annotations(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def load_directory(directory: Path, stack: str = "") -> Program:
+def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
     """Return the program that the `*.tf.json` files of a directory make together.
 
     Raises:
@@ -150,4 +153,4 @@ def load_directory(directory: Path, stack: str = "") -> Program:
         raise UserError(
             f"{directory} holds no *.tf.json file.", "Synthesise, or name another directory."
         )
-    return read_program(files, directory.absolute(), stack)
+    return read_program(files, directory.absolute(), schemas, stack)

@@ -11,7 +11,7 @@ from opsconsole.language.marks import unmark
 from opsconsole.language.nodes import GetAttribute, Index
 from opsconsole.language.parsing import parse_expression
 from opsconsole.language.syntax import Node, Quoted, Reference, Scope
-from opsconsole.state.addresses import Address, InstanceKey
+from opsconsole.state import Address, InstanceKey
 
 
 @dataclass(frozen=True, slots=True)

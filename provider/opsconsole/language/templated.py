@@ -65,6 +65,15 @@ def _object(value: dict[str, Any], scope: Scope) -> Any:
     return mark(UNKNOWN if unsettled else result, marks)
 
 
+def readable_references(value: Any) -> list[Reference]:
+    """Return every reference in a JSON value; none where it cannot be read."""
+    try:
+        return list(references_in(value))
+    except (ExpressionFailure, RecursionError):
+        # Whoever evaluates it tells what is wrong with it.
+        return []
+
+
 def references_in(value: Any) -> Iterator[Reference]:
     """Yield every reference in a JSON value; raises as `evaluate_json`."""
     if isinstance(value, str):

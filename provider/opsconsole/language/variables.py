@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +12,14 @@ from opsconsole.errors import UserError
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.documents import read_json
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark
+from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark, unmark_deep
 from opsconsole.language.model import Program, Variable
 from opsconsole.language.parsing import parse_expression
 from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.tfvars import read_tfvars
 from opsconsole.language.validations import check_variables
+from opsconsole.language.wire import to_wire
+from opsconsole.values import UNKNOWN
 
 PREFIX: Final = "TF_VAR_"
 
@@ -94,12 +97,40 @@ def _automatic_files(directory: Path) -> list[Path]:
     return [path for path in plain if path.exists()] + sorted(automatic)
 
 
+def example_values(program: Program) -> dict[str, Any]:
+    """Return the values that variables have where none is given; UNKNOWN where one must be."""
+    values = {}
+    for variable in program.variables.values():
+        values[variable.name] = UNKNOWN
+        if variable.optional:
+            with suppress(EvaluationError):
+                values[variable.name] = variable.constraint.apply(variable.default)
+    return values
+
+
+def lasting_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a saved plan may keep, as JSON: known ones that are not ephemeral."""
+    plain = {name: unmark_deep(value) for name, value in values.items()}
+    return {
+        name: to_wire(value)
+        for name, (value, marks) in plain.items()
+        if EPHEMERAL not in marks and value is not UNKNOWN
+    }
+
+
 def _from_file(path: Path) -> dict[str, Given]:
-    values = _json_values(path) if path.suffix == ".json" else read_tfvars(path)
+    values = read_values(path)
     return {name: Given(value, str(path), textual=False) for name, value in values.items()}
 
 
-def _json_values(path: Path) -> dict[str, Any]:
+def read_values(path: Path) -> dict[str, Any]:
+    """Return the values of a file of variables, `.tfvars` or JSON, by name.
+
+    Raises:
+        UserError: It cannot be read, or a value is not written out.
+    """
+    if path.suffix != ".json":
+        return read_tfvars(path)
     document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")

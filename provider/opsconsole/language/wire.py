@@ -21,7 +21,7 @@ from opsconsole.language.value_types import (
     SetValue,
     Type,
 )
-from opsconsole.state.layout import Number
+from opsconsole.state import Number
 from opsconsole.values import UNKNOWN, Value
 
 _TYPES: Final[Mapping[Kind, Type]] = {

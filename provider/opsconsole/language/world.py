@@ -14,7 +14,7 @@ from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path
 from opsconsole.language import remote_states
 from opsconsole.language.access import element
-from opsconsole.language.block_reading import block_address, definition_of
+from opsconsole.language.block_reading import block_address
 from opsconsole.language.bounds import metered, size_of
 from opsconsole.language.failures import (
     EvaluationError,
@@ -31,7 +31,7 @@ from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference, Step
 from opsconsole.language.templated import evaluate_json
 from opsconsole.language.wire import from_wire
-from opsconsole.state.addresses import InstanceKey
+from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN, Attributes
 
 Lookup = Callable[[str], Any]
@@ -207,7 +207,7 @@ class World:
 
     def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Any:
         values = self._held(address)
-        definition = definition_of(block)
+        definition = block.definition
         if not steps:
             return self._object(block, address, values)
         name = steps[0]
@@ -242,7 +242,7 @@ class World:
         if found is None or found[0] is not values:
             whole = {
                 attribute.name: self._attribute(address, values, attribute)
-                for attribute in definition_of(block).attributes
+                for attribute in block.definition.attributes
             }
             found = (values, whole)
             self._whole[address] = found

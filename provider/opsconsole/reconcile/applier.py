@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Plan
@@ -24,9 +24,7 @@ from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.standing_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state.addresses import Address
-from opsconsole.state.objects import InstanceObject
-from opsconsole.state.writer import StateSession
+from opsconsole.state import Address, InstanceObject, StateSession
 from opsconsole.v1.limiter import Waiting
 from opsconsole.values import Attributes
 

@@ -28,8 +28,7 @@ from opsconsole.reconcile.declaration import paths_to_state
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.resources import RESOURCES
-from opsconsole.state.objects import InstanceObject
-from opsconsole.state.writer import StateSession
+from opsconsole.state import InstanceObject, StateSession
 from opsconsole.values import Attributes, holds_unknown
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})

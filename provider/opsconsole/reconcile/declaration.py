@@ -12,7 +12,7 @@ from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.shapes import has_shape
-from opsconsole.state.objects import InstanceObject
+from opsconsole.state import InstanceObject
 from opsconsole.values import Attributes
 
 EVERYTHING: frozenset[Path] = frozenset({("*",)})

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from opsconsole.reconcile.declaration import Known, from_state
 from opsconsole.resources import RESOURCES
-from opsconsole.state.addresses import Address
-from opsconsole.state.model import State
+from opsconsole.state import Address, State
 
 _NAMED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.model import Block
+from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.one_address import taken_already
@@ -13,9 +12,7 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there, read_prior
 from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.state.addresses import Address
-from opsconsole.state.objects import InstanceObject
-from opsconsole.state.writer import StateSession
+from opsconsole.state import Address, InstanceObject, StateSession
 
 
 async def import_instance(

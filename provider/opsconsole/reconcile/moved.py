@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import Known
@@ -15,8 +15,7 @@ from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.saved import SavedPlan
 from opsconsole.resources import RESOURCES
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject
+from opsconsole.state import InstanceObject, State
 
 _SHOWN = 20
 

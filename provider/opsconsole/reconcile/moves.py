@@ -12,11 +12,10 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
-from opsconsole.language.model import Moved, Program
+from opsconsole.language import Moved, Program
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.order import config_address
-from opsconsole.state.addresses import Address
-from opsconsole.state.model import State
+from opsconsole.state import Address, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from opsconsole.reconcile.cascade import leaves_owner
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.resources import RESOURCES, blockers_of, owners_above
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 
 class Leg(Enum):

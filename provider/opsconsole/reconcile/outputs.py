@@ -6,12 +6,9 @@ from collections.abc import Collection
 
 from opsconsole.compare import same
 from opsconsole.errors import UserError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.results import OutputValue
-from opsconsole.language.value_types import type_to_json
+from opsconsole.language import Evaluator, OutputValue
 from opsconsole.reconcile.changes import Action, OutputChange
-from opsconsole.state.model import State
-from opsconsole.state.objects import Output
+from opsconsole.state import Output, State
 from opsconsole.values import holds_unknown
 
 
@@ -86,5 +83,5 @@ def _keep(output: OutputValue, state: State) -> None:
     if output.value is None:
         state.set_output(output.name, None)
     elif not holds_unknown(output.value):
-        kept = Output(output.value, type_to_json(output.type), output.sensitive)
+        kept = Output(output.value, output.stored_type, output.sensitive)
         state.set_output(output.name, kept)

@@ -10,10 +10,7 @@ from typing import Any
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language import remote_states
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.graph import Graph, build_graph
-from opsconsole.language.model import Program
+from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
@@ -37,7 +34,7 @@ from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.walk import Walk, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state.model import State
+from opsconsole.state import State
 from opsconsole.values import Attributes
 
 Told = list[tuple[str, Diagnostic]]
@@ -202,11 +199,11 @@ class Planner:
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         """Return the data sources in state that are declared no more, as core drops them."""
-        kept = self._workspace.program.remote_states
+        program = self._workspace.program
         held = (
             str(item)
             for item in self._workspace.state.addresses()
-            if item.mode == "data" and not (item.type == remote_states.TYPE and item.name in kept)
+            if item.mode == "data" and not program.reads_state(item)
         )
         return tuple(item for item in held if item not in walk.declared and item in walk.targets)
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.model import Program
+from opsconsole.language import Evaluator, Program
 from opsconsole.reconcile.declaration import Known, from_state
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.targets import Targets
 from opsconsole.resources import RESOURCES
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject
+from opsconsole.state import InstanceObject, State
 
 
 @dataclass

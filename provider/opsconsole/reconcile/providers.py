@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.errors import ConfigurationError, Stopped, UserError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.model import Program
+from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.v1.limiter import Waiting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsconsole.language.model import Program
+from opsconsole.language import Program
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.decisions import decide_removals, prevented
 from opsconsole.reconcile.declaration import Known
@@ -10,7 +10,7 @@ from opsconsole.reconcile.deposed import instance_and_key, instance_of
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import key_of
 from opsconsole.reconcile.walk import Walk
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 
 async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.language.evaluator import Evaluator
+from opsconsole.language import Evaluator
 from opsconsole.reconcile.changes import Action, Counts, Plan
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.guard import DEFAULT_SHARE, too_much_goes
@@ -22,7 +22,7 @@ from opsconsole.reconcile.providers import OnStop, Providers
 from opsconsole.reconcile.standing_outcomes import settle_standing
 from opsconsole.reconcile.unknown_outcomes import settle_unknown
 from opsconsole.reconcile.walk import unsettled_warnings
-from opsconsole.state.writer import StateSession
+from opsconsole.state import StateSession
 
 
 @dataclass(frozen=True, slots=True)

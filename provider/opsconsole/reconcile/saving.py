@@ -12,19 +12,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.language.documents import says_twice
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.marks import EPHEMERAL, unmark_deep
-from opsconsole.language.model import Program
-from opsconsole.language.reading import read_program
-from opsconsole.language.variables import resolve_variables
-from opsconsole.language.wire import to_wire
+from opsconsole.language import (
+    Evaluator,
+    Program,
+    lasting_values,
+    read_program,
+    resolve_variables,
+    says_twice,
+)
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import SavedPlan, write_plan
-from opsconsole.state.layout import decode, render
-from opsconsole.values import UNKNOWN
+from opsconsole.state import decode, render
 
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
@@ -77,7 +78,8 @@ def program_of(saved: SavedPlan) -> Program:
 def _read(saved: SavedPlan, place: Path) -> Program:
     for name, text in saved.files.items():
         (place / name).write_text(text, "utf-8")
-    return read_program([place / name for name in saved.files], Path(saved.root), saved.stack)
+    files = [place / name for name in saved.files]
+    return read_program(files, Path(saved.root), resources, saved.stack)
 
 
 def reopen(
@@ -127,11 +129,7 @@ def _secrets(workspace: Workspace) -> set[str]:
 def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
     """Return the values to save: none that is ephemeral, none that holds a credential."""
     kept = {}
-    for name, marked in variables.items():
-        value, marks = unmark_deep(marked)
-        if EPHEMERAL in marks or value is UNKNOWN:
-            continue
-        plain = to_wire(value)
+    for name, plain in lasting_values(variables).items():
         text = json.dumps(plain, ensure_ascii=False)
         if not any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets):
             kept[name] = plain

@@ -17,7 +17,7 @@ from opsconsole.lifecycle.sentinel import is_sentinel, may_still_arrive, said_of
 from opsconsole.reconcile.declaration import Known
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.state.writer import StateSession
+from opsconsole.state import StateSession
 
 _log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import UserError
-from opsconsole.language.graph import Graph
+from opsconsole.language import Graph
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 _SHOWN = 10
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Path
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.instances import Instance
+from opsconsole.language import Evaluator, Instance
 from opsconsole.reconcile.changes import Action, Change
 
 _CHANGING = (Action.UPDATE, Action.REPLACE)

@@ -19,10 +19,7 @@ from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
 from opsconsole.resources import RESOURCES
-from opsconsole.state.addresses import Address
-from opsconsole.state.objects import InstanceObject
-from opsconsole.state.records import Intent
-from opsconsole.state.writer import StateSession
+from opsconsole.state import Address, InstanceObject, Intent, StateSession
 from opsconsole.values import UNKNOWN, Attributes
 
 

@@ -16,8 +16,7 @@ from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.resources import RESOURCES, owner_of, owners_above
-from opsconsole.state.records import Intent
-from opsconsole.state.writer import StateSession
+from opsconsole.state import Intent, StateSession
 
 
 def verb_of(call: Intent) -> str:

@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from opsconsole.diagnostics import Diagnostic, Path, warning
-from opsconsole.language.block_reading import definition_of
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.graph import Graph, named_resources
-from opsconsole.language.instances import Instance
-from opsconsole.language.model import Block
-from opsconsole.language.results import Evaluated
+from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner
 from opsconsole.reconcile.changes import Action, Change, DataRead
@@ -240,7 +235,7 @@ class Walk:
             attribute.name: UNKNOWN
             if attribute.computed and values[attribute.name] is None
             else values[attribute.name]
-            for attribute in definition_of(block).attributes
+            for attribute in block.definition.attributes
         }
         self.values[address] = after
         self.changes[address] = Change(

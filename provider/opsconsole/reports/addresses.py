@@ -12,7 +12,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.errors import UserError
 from opsconsole.reconcile.deposed import instance_of
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state.addresses import Address
+from opsconsole.state import Address
 
 _DIGITS = re.compile(r"(\d+)")
 

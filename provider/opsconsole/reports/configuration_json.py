@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from opsconsole.language.failures import ExpressionFailure
-from opsconsole.language.model import Block, Json, Output, Program, ProviderBlock, Variable
-from opsconsole.language.syntax import Reference
-from opsconsole.language.templated import references_in
+from opsconsole.language import (
+    Block,
+    Json,
+    Output,
+    Program,
+    ProviderBlock,
+    Reference,
+    Variable,
+    readable_references,
+)
 from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
@@ -105,11 +111,7 @@ def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
 
 def _expression(value: Json) -> dict[str, Any]:
     found: dict[str, Any] = {"constant_value": value}
-    try:
-        references = [part for item in references_in(value) for part in _parts(item)]
-    except ExpressionFailure:
-        # What cannot be read is told by the plan itself.
-        references = []
+    references = [part for item in readable_references(value) for part in _parts(item)]
     return found | ({"references": references} if references else {})
 
 

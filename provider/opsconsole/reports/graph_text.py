@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from opsconsole.definition import Look
-from opsconsole.language.graph import Graph
-from opsconsole.language.model import Block, Program
+from opsconsole.language import Block, Graph, Program
 from opsconsole.reports.literals import printable
 from opsconsole.resources import RESOURCES
 

@@ -15,7 +15,7 @@ from opsconsole.reports.addresses import parsed
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.labels import heading, symbol
 from opsconsole.reports.literals import printable
-from opsconsole.state.addresses import print_key
+from opsconsole.state import print_key
 
 _WIDTH = 100
 _NAMED = (Action.CREATE, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)

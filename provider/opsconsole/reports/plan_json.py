@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from opsconsole.diagnostics import has_error
-from opsconsole.language.model import Program
+from opsconsole.language import Program
 from opsconsole.reconcile.changes import (
     Action,
     Change,

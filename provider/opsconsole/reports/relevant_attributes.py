@@ -8,13 +8,10 @@ not count, nor does `count` or `for_each` where nothing refers to its index or k
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from opsconsole.language.failures import ExpressionFailure
-from opsconsole.language.model import Block, Json, Program
-from opsconsole.language.syntax import Quoted, Reference, Step
-from opsconsole.language.templated import references_in
+from opsconsole.language import Block, Json, Program, Quoted, Reference, Step, readable_references
 
 _Steps = tuple[Step, ...]
 
@@ -40,7 +37,7 @@ def relevant_attributes(
     visited: set[tuple[str, _Steps]] = set()
     while waiting:
         owner, value = waiting.pop()
-        for reference in _references(value):
+        for reference in readable_references(value):
             # What `each.key` means depends on the resource that says it.
             key = (owner.address if owner is not None else "", reference.steps)
             if key in visited:
@@ -51,14 +48,6 @@ def relevant_attributes(
             if item is not None:
                 found[json.dumps(item)] = item
     return [found[key] for key in sorted(found)]
-
-
-def _references(value: Json) -> Iterator[Reference]:
-    try:
-        yield from list(references_in(value))
-    except ExpressionFailure:
-        # What cannot be read is told by the plan itself.
-        return
 
 
 def _followed(

@@ -13,9 +13,7 @@ from opsconsole.reports.addresses import kinds_of, sensitive_of
 from opsconsole.reports.json_values import sensitive
 from opsconsole.reports.modules import module_tree
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
-from opsconsole.state.addresses import Address
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state import Address, InstanceObject, Output, State
 
 
 def render(state: State) -> str:

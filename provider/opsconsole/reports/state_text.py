@@ -10,9 +10,7 @@ from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.state_json import marked
 from opsconsole.reports.value_diff import whole
-from opsconsole.state.addresses import Address
-from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state import Address, InstanceObject, Output, State
 
 _INDENT = 4
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import Call, Given
@@ -75,13 +76,12 @@ def only_terraform(directory: Path) -> str:
 
     A program with a mistake in it is the engine's, which says what is wrong.
     """
-    from opsconsole.language.sources import load_directory
-    from opsconsole.language.support import OnlyTerraform, check_support
+    from opsconsole.language import OnlyTerraform, check_support, load_directory
 
     if not any(path.name.endswith((".tf", ".tf.json")) for path in directory.iterdir()):
         return ""
     try:
-        program = load_directory(directory)
+        program = load_directory(directory, resources)
         check_support(program)
     except OnlyTerraform as refusal:
         return refusal.construct
@@ -103,6 +103,6 @@ def only_terraform(directory: Path) -> str:
 
 def speaks_to(kind: str) -> bool:
     """Tell whether the engine reads and writes the state of a kind of backend itself."""
-    from opsconsole.state.backends.kinds import is_native
+    from opsconsole.state import is_native
 
     return kind == "local" or is_native(kind)

@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.verbs import Verb
@@ -41,10 +42,10 @@ def _passed(verb: Verb, given: Given) -> list[str]:
 def _check(verb: Verb, here: Path, args: argparse.Namespace) -> None:
     if not verb.needs_backend or args.dir is None or args.state is not None:
         return
-    from opsconsole.language.sources import load_directory
+    from opsconsole.language import load_directory
     from opsconsole.standin.noted import check_initialised
 
-    check_initialised(load_directory(here))
+    check_initialised(load_directory(here, resources))
 
 
 def _streamed(verb: Verb, here: Path, args: argparse.Namespace) -> int:

@@ -6,8 +6,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from opsconsole import resources
 from opsconsole.errors import OpsconsoleError, UserError
-from opsconsole.language.sources import load_directory
+from opsconsole.language import load_directory, read_values
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.migrating import migrate
 from opsconsole.standin.noted import (
@@ -75,7 +76,7 @@ def _prepare(directory: Path, given: Given, said: Said) -> None:
     if not any(directory.glob("*.tf.json")):
         said.say("Terraform initialized in an empty directory!", "output_init_empty_message")
         return
-    program = load_directory(directory)
+    program = load_directory(directory, resources)
     if given.on("backend", True):
         said.say("Initializing the backend...", "initializing_backend_message")
         wanted = _with_options(declared(program), given.every("backend-config"))
@@ -109,11 +110,7 @@ def _settings_in(option: str) -> dict[str, object]:
     name, sign, value = option.partition("=")
     if sign:
         return {name.strip(): value}
-    from opsconsole.language.documents import read_json
-    from opsconsole.language.tfvars import read_tfvars
-
-    path = Path(option)
-    return dict(read_json(path) if path.suffix == ".json" else read_tfvars(path))
+    return read_values(Path(option))
 
 
 def _set_backend(directory: Path, wanted: Noted | None, given: Given, said: Said) -> None:

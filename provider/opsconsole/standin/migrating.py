@@ -10,10 +10,18 @@ from opsconsole.errors import UserError
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.deciding import speaks_to
 from opsconsole.standin.noted import Noted
-from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.local import DEFAULT_WORKSPACE, LocalBackend, workspace_of
-from opsconsole.state.model import State
-from opsconsole.state.opening import Locking, backend_for, open_state, read_state
+from opsconsole.state import (
+    DEFAULT_WORKSPACE,
+    Backend,
+    LocalBackend,
+    Locking,
+    SnapshotMeta,
+    State,
+    backend_for,
+    open_state,
+    read_state,
+    workspace_of,
+)
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?

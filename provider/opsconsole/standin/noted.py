@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.model import Program
+from opsconsole.language import Program
 from opsconsole.standin.version import TERRAFORM_VERSION
-from opsconsole.state.local import data_directory, replace_durably
+from opsconsole.state import data_directory, replace_durably
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
 """Kind of a backend: all its settings, where they are known; what is not set is noted as null.

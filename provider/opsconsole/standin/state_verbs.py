@@ -8,16 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from opsconsole import resources
 from opsconsole.cli import arguments, opening
 from opsconsole.errors import UserError
-from opsconsole.language.sources import load_directory
+from opsconsole.language import load_directory
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.noted import check_initialised
 from opsconsole.standin.verbs import Verb
-from opsconsole.state.addresses import Address
-from opsconsole.state.backend import Backend
-from opsconsole.state.model import State
-from opsconsole.state.opening import open_state
+from opsconsole.state import Address, Backend, State, open_state
 
 
 def backend_of(given: Given, operation: str) -> Backend:
@@ -29,7 +27,7 @@ def backend_of(given: Given, operation: str) -> Backend:
     here = Path.cwd()
     has_program = any(here.glob("*.tf.json"))
     if has_program and not given.text("state"):
-        check_initialised(load_directory(here))
+        check_initialised(load_directory(here, resources))
     args = argparse.Namespace(
         dir=here if has_program else None,
         stack=None,

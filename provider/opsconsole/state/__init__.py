@@ -1,1 +1,67 @@
-"""Terraform's state files, version 4: model, locks, backends, and the journal beside them."""
+"""Terraform's state files, version 4: model, locks, backends, and the journal beside them.
+
+It promises that what a session recorded is in the state or in its journal, whatever ends the run,
+that nothing is written without the lock, and that what others wrote is never written over. It
+refuses, with one `UserError`, a state that is damaged, newer, locked, or no longer where it was.
+It knows resources by their addresses only.
+
+The way in: `backend_for`, then `open_state` for a session or `read_state`. Other packages import
+these names and no module below.
+"""
+
+from __future__ import annotations
+
+from opsconsole.state.addresses import Address, InstanceKey, print_key
+from opsconsole.state.backend import Backend, SnapshotMeta, Unreadable
+from opsconsole.state.backends.configured import noted_backend, read_backend_config
+from opsconsole.state.backends.kinds import is_native
+from opsconsole.state.backends.storage_backend import StorageBackend
+from opsconsole.state.layout import Number, decode, render
+from opsconsole.state.local import (
+    DEFAULT_WORKSPACE,
+    LocalBackend,
+    data_directory,
+    replace_durably,
+    workspace_of,
+)
+from opsconsole.state.lock import LockInfo, info_file
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.opening import Locking, backend_for, open_state, read_foreign, read_state
+from opsconsole.state.records import Intent
+from opsconsole.state.remote import RemoteBackend
+from opsconsole.state.writer import StateSession
+
+__all__ = [
+    "DEFAULT_WORKSPACE",
+    "Address",
+    "Backend",
+    "InstanceKey",
+    "InstanceObject",
+    "Intent",
+    "LocalBackend",
+    "LockInfo",
+    "Locking",
+    "Number",
+    "Output",
+    "RemoteBackend",
+    "SnapshotMeta",
+    "State",
+    "StateSession",
+    "StorageBackend",
+    "Unreadable",
+    "backend_for",
+    "data_directory",
+    "decode",
+    "info_file",
+    "is_native",
+    "noted_backend",
+    "open_state",
+    "print_key",
+    "read_backend_config",
+    "read_foreign",
+    "read_state",
+    "render",
+    "replace_durably",
+    "workspace_of",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
@@ -26,7 +27,7 @@ def check(data: bytes) -> None:
     """Read `data` as the only file of a program, and evaluate all of it."""
     (_FOLDER / "main.tf.json").write_bytes(data)
     try:
-        program = load_directory(_FOLDER)
+        program = load_directory(_FOLDER, resources)
         check_support(program)
         build_graph(program)
         given = {
