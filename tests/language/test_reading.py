@@ -118,7 +118,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
             {"resource": {"opsconsole_hst": {"a": {}}}},
             ('no resource type "opsconsole_hst"', 'Did you mean "opsconsole_host"?'),
         ),
-        ({"data": {"opsconsole_host": {"a": {}}}}, ('no data source type "opsconsole_host"',)),
+        ({"data": {"opsconsole_hst": {"a": {}}}}, ('no data source type "opsconsole_hst"',)),
         (
             {"resource": {"random_id": {"a": {**PATH, "byte_length": 1}}}},
             ("st/a (random_id.a)", 'the provider "random"', "Terraform can run it"),
