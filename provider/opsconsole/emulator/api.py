@@ -13,7 +13,7 @@ from opsconsole.emulator import agents, blacklists, host_import, hosts, plugins,
 from opsconsole.emulator.access import Headers
 from opsconsole.emulator.console import Answer, Call, Console
 from opsconsole.emulator.refusal import Refusal, license_cap, license_expired
-from opsconsole.emulator.routes import DOCUMENTED, match
+from opsconsole.emulator.routes import DOCUMENTED, add_route, match
 
 Rule = Callable[[Console, Call], Answer]
 
@@ -47,6 +47,13 @@ METHODS = ("GET", "POST", "DELETE")
 LOGGER = logging.getLogger("opsconsole.emulator")
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _NO_QUERY: dict[str, str] = {}
+
+
+def add_operation(name: str, template: str, rule: Rule) -> None:
+    """Let every console of this process have one more operation, as if it were documented."""
+    DOCUMENTED[name] = template
+    RULES[name] = rule
+    add_route(name, template)
 
 
 class Reply(NamedTuple):

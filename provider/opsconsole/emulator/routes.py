@@ -45,8 +45,21 @@ def _shape(template: str) -> _Shape:
     return method, tuple("" if part.startswith("{") else part for part in path.split("/")[3:])
 
 
-_EXACT = {template: name for name, template in TEMPLATES.items() if "{" not in template}
-_SHAPES = {_shape(template): name for name, template in TEMPLATES.items() if "{" in template}
+_EXACT: dict[str, str] = {}
+_SHAPES: dict[_Shape, str] = {}
+
+
+def add_route(name: str, template: str) -> None:
+    """Let requests of `METHOD /path` lead to the operation `name`."""
+    TEMPLATES[name] = template
+    if "{" in template:
+        _SHAPES[_shape(template)] = name
+    else:
+        _EXACT[template] = name
+
+
+for _name, _template in TEMPLATES.items():
+    add_route(_name, _template)
 
 
 def match(method: str, path: str) -> tuple[str | None, tuple[str, ...]]:

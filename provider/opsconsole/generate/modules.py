@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from opsconsole.definition import Attribute, DataSourceDefinition, ResourceDefinition
 from opsconsole.generate.attributes import NESTED, camel
-from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-
-_ORDERED = {
-    "agent": "CarriesSpecialty",
-    "host": "DestroyedBeforeSpecialties",
-    "specialty": "Carried",
-}
-"""The resources whose constructs take part in the order of destruction, by name."""
+from opsconsole.resources import (
+    DATA_SOURCES,
+    PROVIDER,
+    RESOURCES,
+    blockers_of,
+    owners_above,
+)
 
 META_TYPES = {
     "connection": "Connection",
@@ -55,8 +54,20 @@ class Module:
         return tuple(attribute for attribute in self.attributes if attribute.kind in NESTED)
 
 
+def _base_in_order(definition: ResourceDefinition) -> str:
+    """Return the base of a construct that takes part in the order of destruction, or nothing."""
+    if blockers_of(definition):
+        return "Carried"
+    if any(attribute.blocks_deletion for attribute in definition):
+        return "CarriesSpecialty"
+    carried = (blocker for item in RESOURCES.values() for blocker, _ in blockers_of(item))
+    if any(definition in owners_above(blocker) for blocker in carried):
+        return "DestroyedBeforeSpecialties"
+    return ""
+
+
 def _resource(definition: ResourceDefinition) -> Module:
-    base = _ORDERED.get(definition.name)
+    base = _base_in_order(definition)
     return Module(
         class_name=camel(definition.name),
         base=base or "Resource",

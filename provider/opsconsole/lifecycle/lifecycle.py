@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.lifecycle.agent import AgentLifecycle
@@ -20,13 +21,17 @@ from opsconsole.v1.limiter import Waiting
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
-_STEPS = (
-    SpecialtyLifecycle,
-    HostLifecycle,
-    AgentLifecycle,
-    AgentPluginLifecycle,
-    BlacklistedCommandLifecycle,
-)
+LIFECYCLES: Final[Mapping[str, Callable[[Session], NativeLifecycle]]] = {
+    steps.definition.type_name: steps
+    for steps in (
+        SpecialtyLifecycle,
+        HostLifecycle,
+        AgentLifecycle,
+        AgentPluginLifecycle,
+        BlacklistedCommandLifecycle,
+    )
+}
+"""The lifecycle of each resource by Terraform type name."""
 
 
 class Lifecycle:
@@ -41,7 +46,7 @@ class Lifecycle:
         self._client = Client(settings, read_only=read_only)
         self.session = Session(Console(self._client, settings), settings)
         self._resources: dict[str, NativeLifecycle] = {
-            steps.definition.type_name: steps(self.session) for steps in _STEPS
+            type_name: make(self.session) for type_name, make in LIFECYCLES.items()
         }
 
     @property

@@ -1,0 +1,178 @@
+"""A resource that the product does not know, made of nothing but what a resource is made of.
+
+One definition, one lifecycle, and the console's rules for it: a schedule, which a host has and
+takes along when it is deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, ClassVar, cast
+
+import pytest
+
+from opsconsole.definition import Look, ResourceDefinition, read_only, text
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.emulator.api import RULES, add_operation
+from opsconsole.emulator.checks import json_object
+from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.refusal import not_found
+from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES
+from opsconsole.errors import NotFound
+from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.created import create_once
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+    PlanRemoval,
+    ReadRequest,
+    Seen,
+    UpdateRequest,
+)
+from opsconsole.lifecycle.lifecycle import LIFECYCLES
+from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.resources import RESOURCES
+from opsconsole.v1.operations import Operation
+
+SCHEDULE = ResourceDefinition(
+    name="schedule",
+    type_name="opsconsole_schedule",
+    title="schedule",
+    plural="schedules",
+    label="name",
+    import_id="sch_…",
+    description="When agents work on a host.",
+    operations={
+        "create": "POST /api/v1/schedules",
+        "read": "GET /api/v1/schedules/{id}",
+        "update": "POST /api/v1/schedules/{id}",
+        "delete": "DELETE /api/v1/schedules/{id}",
+    },
+    lifted_by={"list": "schedule_list"},
+    notes={"create": "", "read": "", "update": "", "delete": "", "list": ""},
+    gone="deleted, or not visible to this key (404)",
+    owner="host_id",
+    look=Look(("((", "))"), "circle", "#fee2e2"),
+    attributes=(
+        read_only("id", "The console's id of the schedule."),
+        text("name", "The schedule's name.", required=True),
+        text("host_id", "Id of the host.", required=True, refers_to="host"),
+        text("cron", "When it is due.", optional=True, computed=True),
+        read_only("updated_at", "When it was last changed, ISO 8601.", volatile=True),
+    ),
+)
+
+_CREATE = Operation("schedule_create", "POST", "/api/v1/schedules", repeatable=False)
+_READ = Operation("schedule_get", "GET", "/api/v1/schedules/{id}", repeatable=True)
+_UPDATE = Operation("schedule_update", "POST", "/api/v1/schedules/{id}", repeatable=True)
+_DELETE = Operation("schedule_delete", "DELETE", "/api/v1/schedules/{id}", repeatable=True)
+
+
+class ScheduleLifecycle(OneByOne):
+    """The steps of `opsconsole_schedule`."""
+
+    definition: ClassVar[ResourceDefinition] = SCHEDULE
+
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        return PlanOutcome(propose_creation(self.definition, request.config))
+
+    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
+        proposal = self.propose(request)
+        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private)
+
+    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+        return ()
+
+    async def _read(self, request: ReadRequest) -> Outcome:
+        if request.prior["host_id"] in self.session.gone_hosts:
+            return Outcome(None, seen=Seen.ARCHIVED)
+        schedule_id = request.prior["id"]
+        try:
+            answer = await self.session.console.call_one(_READ, (schedule_id,), asked=schedule_id)
+        except NotFound:
+            return Outcome(None, seen=Seen.GONE)
+        return self.seen(request.prior, request.private, answer)
+
+    async def _create(self, request: CreateRequest) -> Outcome:
+        return await create_once(
+            self,
+            request,
+            {name: request.config[name] for name in ("name", "host_id", "cron")},
+            lambda body: self.session.console.call_one(_CREATE, body=body),
+            lambda answer: self._kept(request, answer),
+        )
+
+    async def _update(self, request: UpdateRequest) -> Outcome:
+        await self.session.before_write("update", [request])
+        schedule_id = request.prior["id"]
+        body = {name: request.planned[name] for name in ("name", "host_id", "cron")}
+        answer = await self.session.console.call_one(
+            _UPDATE, (schedule_id,), asked=schedule_id, body=body
+        )
+        return self._kept(request, answer)
+
+    def _kept(self, request: CreateRequest | UpdateRequest, answer: Any) -> Outcome:
+        state = settle(self.definition, request.planned, shown(self.answered, answer))
+        return Outcome(state, self.written(request, state, answer))
+
+    async def _delete(self, request: DeleteRequest) -> Outcome:
+        await self.session.before_write("delete", [request])
+        schedule_id = request.prior["id"]
+        answer = await self.session.console.call_one(_DELETE, (schedule_id,), asked=schedule_id)
+        confirm_deleted(self.definition, self.name(request.prior), answer)
+        return Outcome(None)
+
+
+class Schedules:
+    """The console's schedules, by id, and its rules for them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        self._writes = 0
+
+    def create(self, console: Console, call: Call) -> Answer:
+        schedule_id = console.store.new_id("sch")
+        self.rows[schedule_id] = {"id": schedule_id}
+        return self._write(schedule_id, call)
+
+    def get(self, console: Console, call: Call) -> Answer:
+        host = self.rows.get(call.ids[0], {}).get("host_id")
+        if host is None or console.store.hosts.get(host) is None:
+            raise not_found("schedule", call.ids[0])
+        return Answer(self.rows[call.ids[0]])
+
+    def update(self, console: Console, call: Call) -> Answer:
+        self.get(console, call)
+        return self._write(call.ids[0], call)
+
+    def delete(self, console: Console, call: Call) -> Answer:
+        self.get(console, call)
+        del self.rows[call.ids[0]]
+        return Answer({"id": call.ids[0], "deleted": True})
+
+    def _write(self, schedule_id: str, call: Call) -> Answer:
+        self._writes += 1
+        self.rows[schedule_id] |= json_object(call.body, required=True)
+        self.rows[schedule_id]["updated_at"] = f"2026-01-01T00:00:{self._writes:02}Z"
+        return Answer(self.rows[schedule_id])
+
+
+@contextlib.contextmanager
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
+    """Register the resource until the block ends; yields what the console holds of it."""
+    monkeypatch.setitem(cast(dict[str, Any], RESOURCES), SCHEDULE.type_name, SCHEDULE)
+    monkeypatch.setitem(cast(dict[str, Any], LIFECYCLES), SCHEDULE.type_name, ScheduleLifecycle)
+    held = Schedules()
+    rules = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
+    for operation, rule in rules.items():
+        add_operation(operation.name, str(operation), rule)
+    yield held
+    for operation in rules:
+        for table in (DOCUMENTED, TEMPLATES, RULES):
+            del table[operation.name]
