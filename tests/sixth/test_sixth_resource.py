@@ -151,6 +151,9 @@ def test_reports_draw_it(schedules: Schedules, native: Any) -> None:
     assert code == 0
     page = Path("plan.html").read_text()
     assert "opsconsole_schedule.nightly" in page
+    drawn = page[page.index("<svg") :]
+    assert "Others" in drawn
+    assert "nightly" in drawn[: drawn.index("</svg>")]
     code, out = native("drift", "--help")
     assert "schedules" in out
 

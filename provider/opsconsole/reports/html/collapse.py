@@ -21,6 +21,7 @@ _NOUNS = {
     Column.AGENT: "agents",
     Column.SPECIALTY: "specialties",
     Column.PLUGIN: "plugins",
+    Column.OTHER: "others",
 }
 Signature = Callable[[Node], Hashable]
 
@@ -34,6 +35,7 @@ def collapse(graph: Graph, room: int = ROOM) -> Graph:
         Column.JUMP_HOST,
         Column.SPECIALTY,
         Column.PLUGIN,
+        Column.OTHER,
         Column.HOST,
         Column.AGENT,
     ):

@@ -27,6 +27,7 @@ TITLES: Final = {
     Column.AGENT: "Agents",
     Column.SPECIALTY: "Specialties",
     Column.PLUGIN: "Plugins",
+    Column.OTHER: "Others",
 }
 
 
@@ -105,7 +106,7 @@ def lay_out(graph: Graph) -> Picture | None:
 def _stacks(graph: Graph, near: Mapping[str, Sequence[str]]) -> dict[int, list[Node]]:
     """Return the nodes by visual column, each in the order of what it is tied to on its left.
 
-    Specialties and plugins share the last column.
+    Specialties, plugins and others share the last column.
     """
     stacks: dict[int, list[Node]] = {index: [] for index in range(4)}
     for node in graph.nodes.values():

@@ -7,27 +7,36 @@ depends on. No drawing here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 from typing import Any
 
+from opsconsole.definition import Attribute
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.html.styles import ELSEWHERE, SAME, Style
 from opsconsole.reports.literals import printable
-from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, SPECIALTY
+from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY
 from opsconsole.values import Attributes, holds_unknown
 
 
 class Column(IntEnum):
-    """Where a node stands, from left to right; the last two share a place."""
+    """Where a node stands, from left to right; the last three share a place."""
 
     JUMP_HOST = 0
     HOST = 1
     AGENT = 2
     SPECIALTY = 3
     PLUGIN = 4
+    OTHER = 5
+
+
+_COLUMNS = {
+    HOST.type_name: Column.HOST,
+    AGENT.type_name: Column.AGENT,
+    SPECIALTY.type_name: Column.SPECIALTY,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +128,10 @@ class _Tying:
                 key = self._key(item.type_name, item)
                 jump = key in jumps or item.values.get("is_jump_host") is True
                 self._put(item, Column.JUMP_HOST if jump else Column.HOST)
-            elif item.type_name in (AGENT.type_name, SPECIALTY.type_name):
-                self._put(
-                    item,
-                    Column.AGENT if item.type_name == AGENT.type_name else Column.SPECIALTY,
-                )
+            elif item.type_name in _COLUMNS:
+                self._put(item, _COLUMNS[item.type_name])
+            elif item.type_name != AGENT_PLUGIN.type_name and _referring(item):
+                self._put(item, Column.OTHER)
         for item in self._items:
             self._tie(item)
         return Graph(self._nodes, tuple(self._edges.values()))
@@ -148,6 +156,18 @@ class _Tying:
                 self._edge(own, self._plugin(item, plugin, ""), item.style)
         elif item.type_name == AGENT_PLUGIN.type_name:
             self._attach(item)
+        else:
+            self._refer(item)
+
+    def _refer(self, item: GraphItem) -> None:
+        """Tie an item to what its definition says that it refers to."""
+        for attribute in _referring(item):
+            target = next(
+                other for other in RESOURCES.values() if other.name == attribute.refers_to
+            )
+            column = _COLUMNS.get(target.type_name, Column.OTHER)
+            for other in self._references(item, attribute.name, target.type_name):
+                self._join(self._node(item.stack, target.type_name, other, column), item)
 
     def _attach(self, item: GraphItem) -> None:
         agent_id, _, plugin_id = item.id.partition("/")
@@ -230,6 +250,11 @@ class _Tying:
         if isinstance(found, str):
             return f"{stack}\0{type_name}\0{found}"
         return f"{found.stack}\0{found.address}"
+
+
+def _referring(item: GraphItem) -> Sequence[Attribute]:
+    definition = RESOURCES.get(item.type_name)
+    return definition.references if definition is not None else ()
 
 
 def _block(address: str, type_name: str) -> str:
