@@ -63,7 +63,7 @@ class Evaluator:
         variables: Mapping[str, Any],
         lookup: Lookup,
         *,
-        sensitive: Callable[[str], Iterable[Path]] | None = None,
+        sensitive: Callable[[str], Iterable[Path]] = lambda address: (),
         settled: bool = False,
         workspace: str = "default",
         planned_at: datetime | None = None,
@@ -278,9 +278,9 @@ class Evaluator:
 
     def _sensitive_paths(self, address: str) -> Iterable[Path]:
         known = self._sensitive.get(address)
-        if known is not None:
-            return known
-        return () if self._sensitive_in_state is None else self._sensitive_in_state(address)
+        if known is None:
+            known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
+        return known
 
     def _render(self, text: str, names: dict[str, Any]) -> Any:
         return parse_template(text).evaluate(TemplateScope(names, self._world.surroundings))

@@ -44,6 +44,7 @@ class Applier:
             workspace.program,
             workspace.variables,
             self._value,
+            sensitive=workspace.sensitive_paths,
             settled=True,
             workspace=workspace.name,
             planned_at=datetime.fromisoformat(plan.planned_at) if plan.planned_at else None,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
+from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
-from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.declaration import Known, from_state, paths_from_state
 from opsconsole.reconcile.deposed import read_deposed
 from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
@@ -61,6 +62,11 @@ class Workspace:
     name: str = "default"
     make: MakeLifecycle = Lifecycle
 
+    def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
+        """Return the paths of what state calls sensitive in an object."""
+        found = self.state.get(address)
+        return paths_from_state(found.sensitive_attributes) if found is not None else ()
+
     @classmethod
     def of(
         cls,
@@ -89,6 +95,7 @@ class Planner:
             workspace.program,
             workspace.variables,
             self._values.get,
+            sensitive=workspace.sensitive_paths,
             workspace=workspace.name,
             planned_at=self._planned_at,
         )

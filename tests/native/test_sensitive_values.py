@@ -1,0 +1,40 @@
+"""What state calls sensitive stays so in runs that do not evaluate the resource again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engines import Terraform
+
+SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
+HOSTS = {"opsconsole_host": {"h": {"name": "web", "knowledge": "${var.secret}"}}}
+SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}
+
+
+def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native: Any) -> None:
+    native.write(HOSTS, variable=SECRET)
+    native.run("apply", "-auto-approve")
+    native.write(HOSTS, variable=SECRET, output=SHOWN)
+    for words in (["-refresh-only"], []):
+        told = native.run("plan", *words, expect=1)
+        assert "its value is sensitive" in told.text
+        assert "hidden-words" not in told.text
+    native.write(HOSTS, variable=SECRET, output={"shown": {**SHOWN["shown"], "sensitive": True}})
+    told = native.run("apply", "-auto-approve", "-refresh-only")
+    assert "hidden-words" not in told.text
+
+
+@pytest.mark.terraform
+def test_terraform_refuses_it_too(
+    native: Any, terraform: Callable[..., Terraform], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = terraform({}, native.console)
+    engine.write({"resource": HOSTS, "variable": SECRET})
+    engine.apply()
+    engine.write({"resource": HOSTS, "variable": SECRET, "output": SHOWN})
+    refused = engine.run("plan", "-refresh-only", "-no-color", expect=None)
+    assert refused.code == 1
+    assert "sensitive" in refused.text
