@@ -1,7 +1,8 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktf.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
+from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktf.agent_plugin import AgentPlugin
+from opsconsole_cdktf.blacklist_policy import BlacklistPolicy, BlacklistRule
 from opsconsole_cdktf.blacklisted_command import BlacklistedCommand
 from opsconsole_cdktf.data_agent import DataAgent
 from opsconsole_cdktf.data_agent_plugins import DataAgentPlugins
@@ -12,7 +13,15 @@ from opsconsole_cdktf.data_host import DataHost
 from opsconsole_cdktf.data_hosts import DataHosts
 from opsconsole_cdktf.data_specialties import DataSpecialties
 from opsconsole_cdktf.data_specialty import DataSpecialty
-from opsconsole_cdktf.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
+from opsconsole_cdktf.fleet import BadRows, Fleet
+from opsconsole_cdktf.host import (
+    Host,
+    HostArguments,
+    HostDeletionPolicy,
+    HostIpConnectMode,
+    HostTargetType,
+)
+from opsconsole_cdktf.managed_host import ManagedHost
 from opsconsole_cdktf.provider import (
     OpsconsoleProvider,
     OpsconsoleProviderAgentRead,
@@ -22,12 +31,17 @@ from opsconsole_cdktf.provider import (
     OpsconsoleProviderOnMissingHost,
 )
 from opsconsole_cdktf.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
+from opsconsole_cdktf.tags import Tags
 
 __all__ = [
     "Agent",
+    "AgentArguments",
     "AgentCredentialConfig",
     "AgentDeletionPolicy",
     "AgentPlugin",
+    "BadRows",
+    "BlacklistPolicy",
+    "BlacklistRule",
     "BlacklistedCommand",
     "DataAgent",
     "DataAgentPlugins",
@@ -38,10 +52,13 @@ __all__ = [
     "DataHosts",
     "DataSpecialties",
     "DataSpecialty",
+    "Fleet",
     "Host",
+    "HostArguments",
     "HostDeletionPolicy",
     "HostIpConnectMode",
     "HostTargetType",
+    "ManagedHost",
     "OpsconsoleProvider",
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
@@ -51,4 +68,5 @@ __all__ = [
     "Specialty",
     "SpecialtyDeletionPolicy",
     "SpecialtyTimeouts",
+    "Tags",
 ]

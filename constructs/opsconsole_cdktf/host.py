@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, TypedDict
 
 import cdktf
 from constructs import Construct
@@ -22,6 +22,38 @@ HostTargetType: TypeAlias = Literal["ssh", "winrm"]
 
 HostDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
 """What `deletion_policy` of `Host` may be."""
+
+
+class HostArguments(TypedDict, total=False):
+    """The arguments of `Host`, none of them required."""
+
+    name: str | None
+    org_id: str | None
+    public_ip: str | None
+    private_ip: str | None
+    ip_connect_mode: HostIpConnectMode | cdktf.IResolvable | None
+    target_type: HostTargetType | cdktf.IResolvable | None
+    target_port: int | cdktf.IResolvable | None
+    skip_tls_verify: bool | cdktf.IResolvable | None
+    additional_names: Sequence[str] | None
+    tags: Sequence[str] | None
+    knowledge: str | None
+    is_jump_host: bool | cdktf.IResolvable | None
+    jump_host_ids: Sequence[str] | None
+    jump_host_username_credential_id: str | None
+    jump_host_secret_credential_id: str | None
+    eligible_subnets: Sequence[str] | None
+    external_id: str | None
+    unique_id: str | None
+    mac: str | None
+    deletion_policy: HostDeletionPolicy | cdktf.IResolvable | None
+    connection: Connection | None
+    count: Count | None
+    depends_on: Sequence[cdktf.ITerraformDependable] | None
+    for_each: cdktf.ITerraformIterator | None
+    lifecycle: Lifecycle | None
+    provider: cdktf.TerraformProvider | None
+    provisioners: Provisioners | None
 
 
 class HostAttributes:

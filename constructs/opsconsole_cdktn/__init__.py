@@ -1,7 +1,8 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktn.agent import Agent, AgentCredentialConfig, AgentDeletionPolicy
+from opsconsole_cdktn.agent import Agent, AgentArguments, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktn.agent_plugin import AgentPlugin
+from opsconsole_cdktn.blacklist_policy import BlacklistPolicy, BlacklistRule
 from opsconsole_cdktn.blacklisted_command import BlacklistedCommand
 from opsconsole_cdktn.data_agent import DataAgent
 from opsconsole_cdktn.data_agent_plugins import DataAgentPlugins
@@ -12,7 +13,15 @@ from opsconsole_cdktn.data_host import DataHost
 from opsconsole_cdktn.data_hosts import DataHosts
 from opsconsole_cdktn.data_specialties import DataSpecialties
 from opsconsole_cdktn.data_specialty import DataSpecialty
-from opsconsole_cdktn.host import Host, HostDeletionPolicy, HostIpConnectMode, HostTargetType
+from opsconsole_cdktn.fleet import BadRows, Fleet
+from opsconsole_cdktn.host import (
+    Host,
+    HostArguments,
+    HostDeletionPolicy,
+    HostIpConnectMode,
+    HostTargetType,
+)
+from opsconsole_cdktn.managed_host import ManagedHost
 from opsconsole_cdktn.provider import (
     OpsconsoleProvider,
     OpsconsoleProviderAgentRead,
@@ -22,12 +31,17 @@ from opsconsole_cdktn.provider import (
     OpsconsoleProviderOnMissingHost,
 )
 from opsconsole_cdktn.specialty import Specialty, SpecialtyDeletionPolicy, SpecialtyTimeouts
+from opsconsole_cdktn.tags import Tags
 
 __all__ = [
     "Agent",
+    "AgentArguments",
     "AgentCredentialConfig",
     "AgentDeletionPolicy",
     "AgentPlugin",
+    "BadRows",
+    "BlacklistPolicy",
+    "BlacklistRule",
     "BlacklistedCommand",
     "DataAgent",
     "DataAgentPlugins",
@@ -38,10 +52,13 @@ __all__ = [
     "DataHosts",
     "DataSpecialties",
     "DataSpecialty",
+    "Fleet",
     "Host",
+    "HostArguments",
     "HostDeletionPolicy",
     "HostIpConnectMode",
     "HostTargetType",
+    "ManagedHost",
     "OpsconsoleProvider",
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
@@ -51,4 +68,5 @@ __all__ = [
     "Specialty",
     "SpecialtyDeletionPolicy",
     "SpecialtyTimeouts",
+    "Tags",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import cdktn
 from constructs import Construct
@@ -57,6 +57,29 @@ class AgentCredentialConfigOutputReference(objects.Fields):
     credential_role = attributes.text_output("What the credential is for.")
     order = attributes.whole_output("Position among the agent's credentials.")
     is_required = attributes.flag_output("Whether the agent cannot run without it.")
+
+
+class AgentArguments(TypedDict, total=False):
+    """The arguments of `Agent`, none of them required."""
+
+    org_id: str | None
+    name: str | None
+    host_id: str | None
+    specialty_id: str | None
+    main_engine: str | None
+    secondary_engine: str | None
+    remote_execution: bool | cdktn.IResolvable | None
+    credential_config: AgentCredentialConfigDeclaration | None
+    plugin_ids: Sequence[str] | None
+    accessible_credential_ids: Sequence[str] | None
+    deletion_policy: AgentDeletionPolicy | cdktn.IResolvable | None
+    connection: Connection | None
+    count: Count | None
+    depends_on: Sequence[cdktn.ITerraformDependable] | None
+    for_each: cdktn.ITerraformIterator | None
+    lifecycle: Lifecycle | None
+    provider: cdktn.TerraformProvider | None
+    provisioners: Provisioners | None
 
 
 class AgentAttributes:

@@ -13,14 +13,22 @@ from opsconsole_cdktf import (
     AgentCredentialConfig,
     AgentPlugin,
     BlacklistedCommand,
+    BlacklistPolicy,
+    BlacklistRule,
     DataAgentPlugins,
     DataSpecialties,
     Host,
+    HostArguments,
     HostIpConnectMode,
+    ManagedHost,
     OpsconsoleProvider,
     Specialty,
     SpecialtyTimeouts,
+    Tags,
 )
+from opsconsole_cdktf import Fleet as AllHosts
+from opsconsole_cdktf.rows import HostRow
+from opsconsole_cdktf.testing import assert_host
 
 
 class Fleet(cdktf.TerraformStack):
@@ -71,6 +79,14 @@ class Fleet(cdktf.TerraformStack):
         plugins = DataAgentPlugins(self, "plugins", agent_id=agent.id)
         assert_type(plugins.plugins.get(0).enabled, cdktf.IResolvable)
         host.import_from("hst_1", lab)
+        managed = ManagedHost(self, "managed", target_port=22).behind(jump)
+        assert_type(managed.add_agent(specialty=specialty, plugins=["plg_disk"]), Agent)
+        rows = [HostRow(name="row", target_type="ssh")]
+        defaults: HostArguments = {"target_port": 22}
+        assert_type(AllHosts(self, "all-hosts", rows, defaults=defaults).hosts["a"].id, str)
+        BlacklistPolicy(self, "policy", rules={"a": "rm *", "b": BlacklistRule(pattern="dd")})
+        Tags({"site": "north"}).add_to(self)
+        assert_host(self, "managed").is_behind("jump").has_tags("site:north")
         Host.generate_config_for_import(self, "other", "hst_2", lab)
 
 
@@ -81,6 +97,12 @@ def wrong(stack: cdktf.TerraformStack, host: Host) -> None:
     Agent(stack, "k", host_id=host)  # refused: arg-type
     OpsconsoleProvider(stack, "l", host_read="guess")  # refused: arg-type
     host.tagz = ["a:1"]  # refused: attr-defined
+    ManagedHost(stack, "m", target_port="22")  # refused: arg-type
+    ManagedHost(stack, "n", colour="red")  # refused: call-arg
+    ManagedHost(stack, "o").behind("hst_1")  # refused: arg-type
+    ManagedHost(stack, "p").add_agent(plugins=["plg_disk"])  # refused: call-arg
+    AllHosts(stack, "q", [], defaults={"target_type": "telnet"})  # refused: arg-type
+    HostRow(name="x", target_type="telnet")  # refused: arg-type
     host.ip_connect_mode = "nearest"  # refused: assignment
     Host(stack, "a")  # refused: call-arg
     Host(stack, "b", name=7)  # refused: arg-type

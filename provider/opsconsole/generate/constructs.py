@@ -1,7 +1,7 @@
 """The packages of constructs: one module a resource, data source and the provider.
 
 What the constructs have in common is written by hand, in those modules of `opsconsole_cdktf` that
-start by `_`; its twin for cdktn is made from them.
+start by `_` and in `WRITTEN`; its twin for cdktn is made from them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,22 @@ from opsconsole.generate.attributes import (
 )
 from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
+from opsconsole.generate.rows import row_values
 from opsconsole.generate.source import WIDTH, call, indented, paragraph, quoted
 
 _BOUNDS = ("UNBOUNDED", "Bounds")
 _TYPE_NAMES = ("Connection", "Count", "Lifecycle", "Provisioners")
+COMPOSITIONS = {
+    "blacklist_policy": ("BlacklistPolicy", "BlacklistRule"),
+    "fleet": ("BadRows", "Fleet"),
+    "managed_host": ("ManagedHost",),
+    "tags": ("Tags",),
+}
+"""The modules of compositions, written by hand, and what the package shows of them."""
+
+COMPOSED = ("Agent", "Host")
+"""The constructs whose arguments compositions pass on."""
+
 _META_DOC = "as in every construct of cdktf."
 
 
@@ -114,6 +126,17 @@ def _given(names: tuple[str, ...], depth: int) -> list[str]:
     return call("given", [[f"{name}={name}"] for name in names], depth)
 
 
+def _typed_arguments(module: Module) -> list[str]:
+    fields = [
+        f"{attribute.name}: {members.declared_type(module.class_name, attribute)} | None"
+        for attribute in module.arguments
+    ]
+    fields += [f"{name}: {META_TYPES[name]} | None" for name in module.meta]
+    doc = f'"""The arguments of `{module.class_name}`, none of them required."""'
+    head = f"class {module.class_name}Arguments(TypedDict, total=False):"
+    return [head, *indented([doc, "", *fields]), "", ""]
+
+
 def _init(module: Module) -> list[str]:
     ordered = sorted(module.arguments, key=lambda attribute: not attribute.required)
     parameters = [members.parameter(module.class_name, attribute) for attribute in ordered]
@@ -158,7 +181,9 @@ def _put(module: Module, attribute: Attribute) -> list[str]:
 
 def _imports(module: Module, body: str) -> list[str]:
     abc = [name for name in ("Mapping", "Sequence") if f"{name}[" in body]
-    typing = [name for name in ("Any", "ClassVar", "Literal", "TypeAlias") if name in body]
+    typing = [
+        name for name in ("Any", "ClassVar", "Literal", "TypeAlias", "TypedDict") if name in body
+    ]
     lines = ["from __future__ import annotations", ""]
     lines += [f"from collections.abc import {', '.join(abc)}"] if abc else []
     lines += ["from dataclasses import dataclass"] if "@dataclass" in body else []
@@ -194,6 +219,8 @@ def _module(module: Module) -> str:
     for attribute in module.nested:
         lines += _struct(module, attribute) if attribute.settable else []
         lines += _reference(module.class_name, attribute)
+    if module.class_name in COMPOSED:
+        lines += _typed_arguments(module)
     lines += _members(module)
     lines.append(f"class {module.class_name}({module.base}, {module.class_name}Attributes):")
     lines += indented(_docstring(module))
@@ -232,6 +259,8 @@ def _package(every: Mapping[str, Module]) -> str:
             *(members.choice_name(module.class_name, attribute) for attribute in module.chosen),
         )
     }
+    exported |= {name: source for source, names in COMPOSITIONS.items() for name in names}
+    exported |= {f"{name}Arguments": name.lower() for name in COMPOSED}
     lines = [
         '"""CDKTF constructs for the operations console. Generated from the definitions."""',
         "",
@@ -252,6 +281,7 @@ def construct_files(root: Path) -> dict[str, str]:
     """
     every = every_module()
     made = {f"{name}.py": _module(module) for name, module in every.items()}
+    made["row_values.py"] = row_values((every["host"], every["agent"]))
     made["__init__.py"] = _package(every)
     files: dict[str, str] = {}
     for fork in FORKS:

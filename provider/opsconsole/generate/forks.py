@@ -40,9 +40,21 @@ CDKTN: Final = Fork("cdktn", "opsconsole_cdktn")
 FORKS: Final = (CDKTF, CDKTN)
 
 
+WRITTEN: Final = (
+    "blacklist_policy.py",
+    "fleet.py",
+    "managed_host.py",
+    "rows.py",
+    "tags.py",
+    "testing.py",
+)
+"""The modules written by hand that programs may import, beside those whose name starts by `_`."""
+
+
 def written_parts(root: Path) -> Iterator[tuple[str, str]]:
     """Yield name and source of the modules that are written by hand, for cdktf."""
     folder = root / CDKTF.folder
-    for path in sorted(folder.glob("_*.py")):
-        if path.name != "__init__.py":
+    for path in sorted(folder.glob("*.py")):
+        name = path.name
+        if name in WRITTEN or (name.startswith("_") and name != "__init__.py"):
             yield path.name, path.read_text("utf-8")

@@ -1,0 +1,139 @@
+"""Rows of a fleet, checked all together before any construct is made. No file is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from opsconsole_cdktf._placed import BadRows, Columns, Placed
+from opsconsole_cdktf._rules import is_token
+from opsconsole_cdktf.row_values import AgentValues, HostValues
+from opsconsole_cdktf.rows import AgentRow, HostRow
+
+
+def numbered(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
+    """Return rows of a program, placed by their number from 1."""
+    return [Placed(f"row {number}", row) for number, row in enumerate(rows, start=1)]
+
+
+def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
+    """Return rows whose columns are named as the fields, with the key beside them."""
+    known = set(HostRow.model_fields)
+    found = []
+    for row in rows:
+        assert isinstance(row.values, Mapping)
+        values = {
+            columns.get(name, name): item
+            for name, item in row.values.items()
+            if columns.get(name, name) is not None
+        }
+        values.setdefault("key", row.values.get(key))
+        if key not in columns and key not in known:
+            values.pop(key, None)
+        found.append(Placed(row.place, {str(name): item for name, item in values.items()}))
+    return found
+
+
+def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict[str, HostRow]:
+    """Return the rows by their keys, in the order of the keys.
+
+    Args:
+        rows: What is to be checked.
+        groups: The groups that are known; None: any group may be named.
+
+    Raises:
+        BadRows: Rows that cannot be used, all of them, a line each.
+    """
+    problems: dict[str, list[str]] = {}
+    found: dict[str, HostRow] = {}
+    places: dict[str, str] = {}
+    for row in rows:
+        try:
+            read = HostRow.model_validate(row.values)
+        except ValidationError as failure:
+            problems[row.place] = [_explained(item) for item in failure.errors()]
+            continue
+        key = read.key or read.name
+        wrong = _wrong_key(key, places)
+        if wrong:
+            problems[row.place] = [wrong]
+            continue
+        found[key], places[key] = read, row.place
+    for key, read in found.items():
+        wrong_names = [*_unknown_groups(read, groups), *_wrong_jumps(key, read, found)]
+        if wrong_names:
+            problems[places[key]] = wrong_names
+    if problems:
+        raise BadRows("\n".join(f"{place}: {'; '.join(what)}" for place, what in problems.items()))
+    return dict(sorted(found.items()))
+
+
+def host_values(row: HostRow) -> dict[str, Any]:
+    """Return the arguments of `Host` that a row gives."""
+    return _given(row, HostValues)
+
+
+def agent_values(row: AgentRow) -> dict[str, Any]:
+    """Return the arguments of `Agent` that a row gives."""
+    return _given(row, AgentValues)
+
+
+def _given(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
+    values = ((name, getattr(row, name)) for name in fields.model_fields)
+    return {name: value for name, value in values if value is not None}
+
+
+def _explained(problem: Any) -> str:
+    field = ".".join(map(str, problem["loc"])) or "row"
+    if problem["type"] == "extra_forbidden":
+        return f"{field}: no such column or field"
+    if problem["type"] == "missing":
+        return f"{field}: missing"
+    if problem["type"] == "bounds":
+        return f"{field}: {problem['msg']}"
+    text = problem["msg"].partition(",")[0].replace("Input should be", "must be")
+    return f"{field}: {text}, got {problem['input']!r:.80}"
+
+
+def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
+    if is_token(key) or any(sign.isspace() for sign in key):
+        return f"key: {key!r} holds white space or a reference; a key is part of an address"
+    if key in places:
+        return f"key: {key!r} stands at {places[key]} too"
+    return None
+
+
+def _unknown_groups(row: HostRow, groups: Collection[str] | None) -> list[str]:
+    if groups is None:
+        return []
+    return [f"groups: there is no group {name!r}" for name in row.groups if name not in groups]
+
+
+def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow]) -> list[str]:
+    problems = []
+    for name in row.jump_hosts:
+        if name == key:
+            problems.append("jump_hosts: a host cannot be its own jump host")
+        elif name not in rows:
+            if not (name.startswith("hst_") or is_token(name)):
+                problems.append(f"jump_hosts: there is no row {name!r}")
+        elif rows[name].is_jump_host is False:
+            problems.append(f"jump_hosts: {name!r} declares is_jump_host false")
+        elif _leads_to(name, key, rows):
+            problems.append(f"jump_hosts: {name!r} is itself reached through this host")
+    return problems
+
+
+def _leads_to(start: str, target: str, rows: Mapping[str, HostRow]) -> bool:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name == target:
+            return True
+        if name in rows and name not in seen:
+            seen.add(name)
+            waiting.extend(rows[name].jump_hosts)
+    return False

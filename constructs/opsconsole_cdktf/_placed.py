@@ -1,0 +1,25 @@
+"""Rows of data before they are checked, and the error for those that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from opsconsole_cdktf.rows import HostRow
+
+Columns: TypeAlias = Mapping[str, str | None]
+"""Name of a column to the name of a row's field; None: the column is not read."""
+
+
+class BadRows(ValueError):
+    """Rows that cannot be used: one line each, with file, line, field and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A row, and where it stands: `hosts.csv:17`."""
+
+    place: str
+    values: HostRow | Mapping[str, Any]

@@ -1,0 +1,236 @@
+"""Many hosts from data: typed rows, CSV, YAML, JSON or an Ansible inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from constructs import Construct
+
+from opsconsole_cdktf._placed import BadRows, Columns, Placed
+from opsconsole_cdktf._rules import is_token
+from opsconsole_cdktf.data_specialty import DataSpecialty
+from opsconsole_cdktf.host import HostArguments
+from opsconsole_cdktf.managed_host import ManagedHost
+
+if TYPE_CHECKING:
+    from opsconsole_cdktf.rows import AgentRow, HostRow
+
+__all__ = ["BadRows", "Columns", "Fleet"]
+
+
+class Fleet(Construct):
+    """Hosts that are declared by rows of data.
+
+    The address of a host is made of its key alone. So the order of the rows has no meaning, and a
+    row that is removed is a host that is removed.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        rows: The hosts: `opsconsole_cdktf.rows.HostRow`, or mappings of its fields.
+        defaults: Arguments of every host that its row and its groups leave out.
+        groups: Arguments by the name of a group, for the rows that name it. A row's own value
+            comes first, then its groups in their order, then `defaults`; lists are not joined.
+
+    Raises:
+        BadRows: Rows that cannot be used, all of them.
+        TypeError, ValueError: A default is of a wrong type, or out of its bounds.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        rows: Iterable[HostRow | Mapping[str, Any]],
+        *,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
+    ) -> None:
+        from opsconsole_cdktf._fleet_rows import numbered
+
+        super().__init__(scope, id_)
+        self._hosts: dict[str, ManagedHost] = {}
+        self._specialties: dict[str, DataSpecialty] = {}
+        self._declare(numbered(rows), defaults or {}, groups or {})
+
+    @property
+    def hosts(self) -> Mapping[str, ManagedHost]:
+        """The hosts by their keys."""
+        return dict(self._hosts)
+
+    @classmethod
+    def from_csv(
+        cls,
+        scope: Construct,
+        id_: str,
+        path: str | PathLike[str],
+        *,
+        key: str = "name",
+        columns: Columns | None = None,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
+    ) -> Fleet:
+        """Declare the hosts of a CSV file, whose first line names the columns.
+
+        Args:
+            scope: The construct that it belongs to.
+            id_: Its name within `scope`.
+            path: The file. A list in a cell is separated by `;`; an empty cell says nothing.
+            key: The column that holds each host's key.
+            columns: Columns that are called otherwise than the field of `HostRow`.
+            defaults: As for `Fleet`.
+            groups: As for `Fleet`.
+
+        Raises:
+            BadRows: As for `Fleet`; also a column that is not known, a file that cannot be read.
+        """
+        from opsconsole_cdktf._fleet_files import csv_rows
+
+        return cls._from(scope, id_, csv_rows(path), key, columns, defaults, groups)
+
+    @classmethod
+    def from_yaml(
+        cls,
+        scope: Construct,
+        id_: str,
+        path: str | PathLike[str],
+        *,
+        key: str = "name",
+        columns: Columns | None = None,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
+    ) -> Fleet:
+        """Declare the hosts of a YAML file: a list of rows, or a mapping of keys to rows.
+
+        Arguments and errors are those of `from_csv`.
+        """
+        from opsconsole_cdktf._fleet_files import yaml_rows
+
+        return cls._from(scope, id_, yaml_rows(path), key, columns, defaults, groups)
+
+    @classmethod
+    def from_json(
+        cls,
+        scope: Construct,
+        id_: str,
+        path: str | PathLike[str],
+        *,
+        key: str = "name",
+        columns: Columns | None = None,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
+    ) -> Fleet:
+        """Declare the hosts of a JSON file: a list of rows, or an object of keys to rows.
+
+        Arguments and errors are those of `from_csv`.
+        """
+        from opsconsole_cdktf._fleet_files import json_rows
+
+        return cls._from(scope, id_, json_rows(path), key, columns, defaults, groups)
+
+    @classmethod
+    def from_ansible(
+        cls,
+        scope: Construct,
+        id_: str,
+        path: str | PathLike[str],
+        *,
+        columns: Columns | None = None,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
+    ) -> Fleet:
+        """Declare the hosts of an Ansible inventory, in INI or YAML, as Ansible itself reads it.
+
+        A host is named by its inventory name, which is its key too. `ansible_host` is its private
+        address, `ansible_port` its port, `ansible_connection` its protocol where that is `ssh` or
+        `winrm`. Its groups are those of the inventory, the innermost first. Needs the package
+        ansible-core: `pip install opsconsole[ansible]`.
+
+        Args:
+            scope: The construct that it belongs to.
+            id_: Its name within `scope`.
+            path: The file.
+            columns: Further variables of Ansible that are read, and the fields that they give.
+            defaults: As for `Fleet`.
+            groups: As for `Fleet`; a group of the inventory that is not named here adds nothing.
+
+        Raises:
+            BadRows: As for `Fleet`; also an inventory that Ansible cannot read.
+        """
+        from opsconsole_cdktf._ansible import inventory_rows
+
+        return cls._from(
+            scope, id_, inventory_rows(path, columns or {}), "key", None, defaults, groups, True
+        )
+
+    @classmethod
+    def _from(
+        cls,
+        scope: Construct,
+        id_: str,
+        rows: list[Placed],
+        key: str,
+        columns: Columns | None,
+        defaults: HostArguments | None,
+        groups: Mapping[str, HostArguments] | None,
+        other_groups: bool = False,
+    ) -> Fleet:
+        from opsconsole_cdktf._fleet_rows import mapped
+
+        fleet = cls(scope, id_, ())
+        rows = mapped(rows, key, columns or {})
+        fleet._declare(rows, defaults or {}, groups or {}, other_groups)
+        return fleet
+
+    def _declare(
+        self,
+        rows: list[Placed],
+        defaults: HostArguments,
+        groups: Mapping[str, HostArguments],
+        other_groups: bool = False,
+    ) -> None:
+        from opsconsole_cdktf._fleet_rows import checked_rows, host_values
+
+        checked = checked_rows(rows, None if other_groups else groups.keys())
+        for key, row in checked.items():
+            values: dict[str, Any] = dict(defaults)
+            for group in reversed(row.groups):
+                values |= dict(groups.get(group, {}))
+            self._hosts[key] = ManagedHost(self, key, **{**values, **host_values(row)})
+        for key, row in checked.items():
+            self._connect(self._hosts[key], row)
+            for agent in row.agents:
+                self._staff(self._hosts[key], agent)
+
+    def _connect(self, host: ManagedHost, row: HostRow) -> None:
+        jumps = [self._hosts[name] for name in row.jump_hosts if name in self._hosts]
+        if jumps:
+            host.behind(*jumps)
+        if len(jumps) != len(row.jump_hosts):
+            host.jump_host_ids = [
+                self._hosts[name].id if name in self._hosts else name for name in row.jump_hosts
+            ]
+
+    def _staff(self, host: ManagedHost, row: AgentRow) -> None:
+        from opsconsole_cdktf._fleet_rows import agent_values
+
+        taken = set(host.agents)
+        wanted = row.specialty if not is_token(row.specialty) else "agent"
+        name = wanted if wanted not in taken else f"{wanted}-{len(taken) + 1}"
+        host.add_agent(
+            name,
+            specialty=self._specialty(row.specialty),
+            plugins=row.plugins,
+            **agent_values(row),
+        )
+
+    def _specialty(self, key: str) -> DataSpecialty | str:
+        if is_token(key) or key.startswith("spc_"):
+            return key
+        if key not in self._specialties:
+            scope: Any = self.node.try_find_child("_specialties")
+            scope = scope or Construct(self, "_specialties")
+            self._specialties[key] = DataSpecialty(scope, key, key=key)
+        return self._specialties[key]

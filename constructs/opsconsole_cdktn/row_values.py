@@ -1,0 +1,52 @@
+"""What rows of data may hold: generated from the definitions, not edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from opsconsole.bounds import Bounds
+from opsconsole_cdktn._row import Row
+from opsconsole_cdktn.agent import AgentDeletionPolicy
+from opsconsole_cdktn.host import HostDeletionPolicy, HostIpConnectMode, HostTargetType
+
+
+class HostValues(Row):
+    """What a row may say of `Host`."""
+
+    BOUNDS: ClassVar[Mapping[str, Bounds]] = {
+        "target_port": Bounds(minimum=1, maximum=65535),
+        "tags": Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
+    }
+
+    name: str | None = None
+    org_id: str | None = None
+    public_ip: str | None = None
+    private_ip: str | None = None
+    ip_connect_mode: HostIpConnectMode | None = None
+    target_type: HostTargetType | None = None
+    target_port: int | None = None
+    skip_tls_verify: bool | None = None
+    additional_names: list[str] | None = None
+    tags: list[str] | None = None
+    knowledge: str | None = None
+    is_jump_host: bool | None = None
+    jump_host_username_credential_id: str | None = None
+    jump_host_secret_credential_id: str | None = None
+    eligible_subnets: list[str] | None = None
+    external_id: str | None = None
+    unique_id: str | None = None
+    mac: str | None = None
+    deletion_policy: HostDeletionPolicy | None = None
+
+
+class AgentValues(Row):
+    """What a row may say of `Agent`."""
+
+    org_id: str | None = None
+    name: str | None = None
+    main_engine: str | None = None
+    secondary_engine: str | None = None
+    remote_execution: bool | None = None
+    accessible_credential_ids: list[str] | None = None
+    deletion_policy: AgentDeletionPolicy | None = None

@@ -1,0 +1,51 @@
+"""The rows that a fleet is made of. This imports pydantic; the package itself does not."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from opsconsole_cdktn._row import items_of
+from opsconsole_cdktn.row_values import AgentValues, HostValues
+
+
+class AgentRow(AgentValues):
+    """An agent of a host, in a row of that host.
+
+    Attributes:
+        specialty: Key of the specialty that it carries, or its id, `spc_…`.
+        plugins: Ids of all its plugins; None leaves them alone.
+    """
+
+    specialty: str
+    plugins: list[str] | None = None
+
+
+class HostRow(HostValues):
+    """A host of a fleet.
+
+    Attributes:
+        key: Its name inside the fleet, which makes up its address; `name` where there is none.
+        groups: Groups whose values it takes, the first one first.
+        jump_hosts: The keys of rows that it is reached through, or ids, `hst_…`.
+        agents: Its agents; a text is the key of a specialty.
+    """
+
+    name: str
+    key: str | None = None
+    groups: list[str] = Field(default_factory=list)
+    jump_hosts: list[str] = Field(default_factory=list)
+    agents: list[AgentRow] = Field(default_factory=list)
+
+    @field_validator("groups", "jump_hosts", "agents", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: object) -> object:
+        return [] if value is None or value == "" else value
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _key_alone(cls, value: object) -> object:
+        if isinstance(value, str):
+            value = items_of(value)
+        if not isinstance(value, list):
+            return value
+        return [{"specialty": item} if isinstance(item, str) else item for item in value]

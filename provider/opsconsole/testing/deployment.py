@@ -1,0 +1,125 @@
+"""A synthesised program, deployed by the native engine in this process, in a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from opsconsole.cli.main import main
+
+_NOT_PASSED_ON = ("TF_", "OPSCONSOLE_")
+"""Variables of the caller's environment that a deployment must not follow."""
+
+
+class Console(Protocol):
+    """Where to deploy: a running emulator, or any other console."""
+
+    base_url: str
+    api_key: str
+
+
+class DeploymentError(AssertionError):
+    """A plan or an apply failed; the message is what the command said."""
+
+
+class Deployment:
+    """One program on one console, with its state; the state is deleted with this object.
+
+    Commands print nothing; what they said is in the error when they fail.
+    """
+
+    def __init__(self, program: Mapping[str, Any], console: Console) -> None:
+        self._console = console
+        self._path = Path(tempfile.mkdtemp(prefix="opsconsole-test-"))
+        weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
+        self.change_to(program)
+
+    def change_to(self, program: Mapping[str, Any]) -> Deployment:
+        """Take another program in place of this one, with the same state; return this."""
+        terraform = {**program.get("terraform", {})}
+        terraform.pop("backend", None)  # the state belongs to the test
+        whole = {**program, "terraform": terraform}
+        (self._path / "cdk.tf.json").write_text(json.dumps(whole), "utf-8")
+        return self
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The attributes of each instance in state, by its address."""
+        file = self._path / "terraform.tfstate"
+        if not file.exists():
+            return {}
+        found = {}
+        for item in json.loads(file.read_text("utf-8"))["resources"]:
+            prefix = "data." if item["mode"] == "data" else ""
+            for instance in item["instances"]:
+                key = f"[{json.dumps(instance['index_key'])}]" if "index_key" in instance else ""
+                address = f"{prefix}{item['type']}.{item['name']}{key}"
+                found[address] = instance["attributes"]
+        return found
+
+    def plan(self) -> dict[str, list[str]]:
+        """Return what a plan would do: actions by address. Empty: the console is as declared.
+
+        An import that changes nothing else is the one action `import`.
+        """
+        changes = json.loads(self._run("plan", "-json", expect=(0, 2))).get("resource_changes", [])
+        found: dict[str, list[str]] = {}
+        for item in changes:
+            actions = [name for name in item["change"]["actions"] if name != "no-op"]
+            if "importing" in item["change"]:
+                actions.insert(0, "import")
+            if actions and item["mode"] == "managed":
+                found[item["address"]] = actions
+        return found
+
+    def apply(self) -> Deployment:
+        """Bring the console to what the program declares; return this."""
+        self._run("apply", "-auto-approve")
+        return self
+
+    def destroy(self) -> Deployment:
+        """Delete what is in state; return this."""
+        self._run("destroy", "-auto-approve", "-force")
+        return self
+
+    def _run(self, *words: str, expect: Sequence[int] = (0,)) -> str:
+        place = ("-dir", str(self._path), "-state", str(self._path / "terraform.tfstate"))
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            _environment_of(self._console),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            try:
+                code: Any = main([*words, *place])
+            except SystemExit as exit:
+                code = exit.code
+        if code not in expect:
+            raise DeploymentError(f"{words[0]} ended with {code}\n{out.getvalue()}{err.getvalue()}")
+        return out.getvalue()
+
+
+@contextlib.contextmanager
+def _environment_of(console: Console) -> Iterator[None]:
+    before = dict(os.environ)
+    for name in before:
+        if name.startswith(_NOT_PASSED_ON):
+            del os.environ[name]
+    os.environ |= {
+        "OPSCONSOLE_BASE_URL": console.base_url,
+        "OPSCONSOLE_API_KEY": console.api_key,
+        "NO_COLOR": "1",
+    }
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

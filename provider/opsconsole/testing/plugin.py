@@ -1,0 +1,54 @@
+"""The plugin for pytest: an emulated console as a fixture; nothing loads until that is asked for.
+
+pytest loads it wherever this package is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from opsconsole.emulator.handle import Emulator
+
+_MARKER = "opsconsole_profile"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line(
+        "markers", f"{_MARKER}(name): the profile of the emulated console; `default` without it"
+    )
+
+
+@pytest.fixture(scope="session")
+def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
+    """Consoles by profile, started when first asked for and kept."""
+    from opsconsole.emulator.running import serve
+
+    with contextlib.ExitStack() as stack:
+        consoles: dict[str, Emulator] = {}
+
+        def running(profile: str) -> Emulator:
+            if profile not in consoles:
+                consoles[profile] = stack.enter_context(serve(profile))
+            return consoles[profile]
+
+        yield running
+
+
+@pytest.fixture
+def opsconsole_emulator(
+    request: pytest.FixtureRequest, _opsconsole_running: Callable[[str], Emulator]
+) -> Emulator:
+    """An emulated console that holds its starter rows and nothing else.
+
+    `@pytest.mark.opsconsole_profile("strict")` chooses another profile.
+    """
+    marker = request.node.get_closest_marker(_MARKER)
+    console = _opsconsole_running(marker.args[0] if marker else "default")
+    console.reset()
+    return console

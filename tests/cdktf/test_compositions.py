@@ -1,0 +1,161 @@
+"""Hosts with their agents, jump hosts in chains, policies and tags; and each example deployed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import runpy
+from pathlib import Path
+
+import cdktf
+import pytest
+from constructs import Construct
+
+from opsconsole.testing.deployment import Deployment
+from opsconsole_cdktf import (
+    BlacklistPolicy,
+    BlacklistRule,
+    Host,
+    ManagedHost,
+    OpsconsoleProvider,
+    Tags,
+)
+from opsconsole_cdktf.testing import assert_host
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "compositions"
+PROGRAMS = sorted(EXAMPLES.glob("*/main.py"))
+
+
+def test_a_host_is_named_by_its_path(stack) -> None:
+    host = ManagedHost(Construct(Construct(stack, "site"), "north"), "web")
+    assert host.name_input == "site-north-web"
+    assert host.add_agent(specialty="spc_linux").name_input == "site-north-web-agent"
+    assert host.add_agent(specialty="spc_linux").name_input == "site-north-web-agent-2"
+    assert host.add_agent("db", specialty="spc_linux", name="mine").name_input == "mine"
+    assert list(host.agents) == ["agent", "agent-2", "db"]
+    assert ManagedHost(stack, "web", name="other").name_input == "other"
+
+
+def test_a_chain_of_jump_hosts(stack) -> None:
+    outer = ManagedHost(stack, "outer")
+    inner = ManagedHost(stack, "inner").behind(outer)
+    ManagedHost(stack, "web").behind(inner, Host(stack, "plain", name="plain"))
+    assert_host(stack, "web").is_behind("inner", "plain")
+    assert_host(stack, "inner").is_behind("outer").has(is_jump_host=True)
+    assert_host(stack, "plain").has(is_jump_host=True)
+
+
+def test_jump_hosts_that_cannot_be(stack) -> None:
+    hosts = [ManagedHost(stack, name) for name in ("a", "b", "c")]
+    hosts[0].behind(hosts[1])
+    hosts[1].behind(hosts[2])
+    with pytest.raises(ValueError, match="stack/c: a host cannot be its own jump host"):
+        hosts[2].behind(hosts[2])
+    with pytest.raises(ValueError, match="in a circle: stack/c → stack/a → stack/b → stack/c"):
+        hosts[2].behind(hosts[0])
+    other = Host(stack, "other", name="other", is_jump_host=False)
+    with pytest.raises(ValueError, match="stack/other declares is_jump_host=False"):
+        hosts[2].behind(other)
+
+
+def test_what_is_given_twice_to_an_agent(stack) -> None:
+    host = ManagedHost(stack, "web")
+    with pytest.raises(ValueError, match="stack/web: add_agent: plugin_ids is given twice"):
+        host.add_agent(specialty="spc_linux", plugins=["plg_disk"], plugin_ids=["plg_logs"])
+
+
+def test_a_policy_names_what_is_declared_twice(stack) -> None:
+    rules = {"one": "rm *", "two": "rm *", "three": {"pattern": "dd", "id": "blk_1"}}
+    with pytest.raises(ValueError) as failure:
+        BlacklistPolicy(stack, "policy", rules=rules)
+    assert str(failure.value) == "stack/policy: two: pattern 'rm *' is declared by one too"
+    with pytest.raises(ValueError, match="id 'blk_1' is declared by a too"):
+        BlacklistPolicy(
+            stack,
+            "other",
+            rules={name: BlacklistRule(pattern=name, id="blk_1") for name in ("a", "b")},
+        )
+
+
+def test_a_pattern_that_another_one_covers_is_a_warning(stack, synth) -> None:
+    policy = BlacklistPolicy(
+        stack,
+        "policy",
+        tenant_wide=True,
+        rules={"wide": "rm *", "narrow": "rm -rf /*", "odd": "ls [a", "ask": "rm?"},
+    )
+    told = {name: _messages(row) for name, row in policy.commands.items()}
+    assert told == {
+        "wide": [],
+        "narrow": ["'rm -rf /*' is covered by 'rm *' (wide)"],
+        "odd": [],
+        "ask": [],
+    }
+    rows = synth(stack)["resource"]["opsconsole_blacklisted_command"].values()
+    assert all(row["tenant_wide"] is True for row in rows)
+
+
+def _messages(construct):
+    return [item.data for item in construct.node.metadata if item.type == "@cdktf/warn"]
+
+
+def test_tags_for_every_host_under_a_scope(stack, synth) -> None:
+    north = Construct(stack, "north")
+    Host(north, "web", name="web", tags=["role:web", "site:north"])
+    Host(stack, "mail", name="mail")
+    Tags({"owner": "platform"}).add_to(stack)
+    Tags({"site": "north"}).add_to(north)
+    for _ in range(2):
+        hosts = synth(stack)["resource"]["opsconsole_host"]
+        tags = {host["name"]: host["tags"] for host in hosts.values()}
+        assert tags["web"] == ["role:web", "site:north", "owner:platform"]
+        assert tags["mail"] == ["owner:platform"]
+
+
+def test_tags_that_only_terraform_knows_are_joined(stack, synth) -> None:
+    many = cdktf.TerraformVariable(stack, "many", type="list(string)")
+    Host(stack, "late", name="late", tags=many.list_value)
+    Tags({"owner": "platform"}).add_to(stack)
+    for _ in range(2):
+        (host,) = synth(stack)["resource"]["opsconsole_host"].values()
+        assert host["tags"] == '${concat(var.many, ["owner:platform"])}'
+
+
+def test_tags_in_conflict_are_named_together(tmp_path) -> None:
+    app = cdktf.App(outdir=str(tmp_path))
+    stack = cdktf.TerraformStack(app, "stack")
+    OpsconsoleProvider(stack, "opsconsole")
+    for name in ("one", "two"):
+        Host(stack, name, name=name, tags=["site:south"])
+    Tags({"site": "north"}).add_to(stack)
+    with pytest.raises(Exception) as failure:
+        app.synth()
+    for name in ("one", "two"):
+        wanted = f"[stack/{name}] tags: site:south is declared, and site:north is asked"
+        assert wanted in str(failure.value)
+
+
+@pytest.mark.parametrize("tags", [{"a:b": "c"}, {"": "c"}, {"a": ""}])
+def test_tags_that_cannot_be(tags) -> None:
+    with pytest.raises(ValueError, match="tag "):
+        Tags(tags)
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.parent.name)
+def test_an_example_is_deployed_by_both_engines(
+    program, tmp_path, monkeypatch, terraform, opsconsole_emulator
+) -> None:
+    monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
+    runpy.run_path(str(program), run_name="__main__")
+    file = tmp_path / "stacks" / "fleet" / "cdk.tf.json"
+    synthesised = json.loads(file.read_text("utf-8"))
+    deployment = Deployment(synthesised, opsconsole_emulator).apply()
+    assert deployment.state
+    assert deployment.plan() == {}
+
+    opsconsole_emulator.reset()
+    synthesised["terraform"].pop("backend")
+    engine = terraform(synthesised, opsconsole_emulator)
+    engine.apply()
+    assert engine.plan().code == 0

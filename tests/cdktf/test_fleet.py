@@ -1,0 +1,175 @@
+"""Fleets from data: every bad row in one error, addresses by key, the same from each format."""
+
+from __future__ import annotations
+
+import json
+
+import cdktf
+import pytest
+
+from opsconsole_cdktf import BadRows, Fleet, OpsconsoleProvider
+from opsconsole_cdktf.rows import HostRow
+
+ROWS = [
+    {"name": "jump", "is_jump_host": True, "groups": ["linux"]},
+    {"name": "web", "groups": ["linux"], "jump_hosts": ["jump"], "tags": ["a:1", "b:2"]},
+]
+GROUPS = {"linux": {"target_port": 22, "target_type": "ssh"}}
+
+
+def _hosts(synth, stack):
+    hosts = synth(stack)["resource"]["opsconsole_host"].values()
+    return {host["name"]: host for host in hosts}
+
+
+def _problems(failure):
+    return str(failure.value).splitlines()
+
+
+def _write(path, text):
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
+    table = "name,is_jump_host,groups,jump_hosts,tags\njump,true,linux,,\nweb,,linux,jump,a:1;b:2\n"
+    keyed = {row["name"]: row for row in ROWS}
+    files = {
+        "csv": (Fleet.from_csv, table),
+        "json": (Fleet.from_json, json.dumps(ROWS)),
+        "object": (Fleet.from_json, json.dumps(keyed)),
+        "yaml": (Fleet.from_yaml, "".join(f"- {json.dumps(row)}\n" for row in ROWS)),
+        "mapping": (Fleet.from_yaml, "web: {jump_hosts: [jump], tags: ['a:1', 'b:2'], "
+                    "groups: [linux]}\njump: {is_jump_host: true, groups: [linux]}\n"),
+    }  # fmt: skip
+    fleets = {"rows": Fleet(stack, "rows", [HostRow(**row) for row in ROWS], groups=GROUPS)}
+    for kind, (read, text) in files.items():
+        fleets[kind] = read(stack, kind, _write(tmp_path / kind, text), groups=GROUPS)
+    for fleet in fleets.values():
+        web, jump = fleet.hosts["web"], fleet.hosts["jump"]
+        assert (web.tags_input, web.target_port_input) == (["a:1", "b:2"], 22)
+        assert (jump.target_type_input, jump.is_jump_host_input) == ("ssh", True)
+        assert web.jump_host_ids_input == [jump.id]
+
+
+def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, tmp_path) -> None:
+    lines = ["name,port"] + [f"h{n},{70_000 + n if n % 100 == 7 else 22}" for n in range(5_000)]
+    path = _write(tmp_path / "hosts.csv", "\n".join(lines))
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_csv(stack, "fleet", path, columns={"port": "target_port"})
+    assert len(_problems(failure)) == 50
+    assert _problems(failure)[0] == (
+        f"{path}:9: target_port: cannot be 70007: it must be 1 to 65535"
+    )
+
+
+def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
+    lines = [f"h{n},10.0.0.{n}" for n in range(40)]
+    found = []
+    for order in (lines, lines[::-1]):
+        stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+        OpsconsoleProvider(stack, "opsconsole")
+        path = _write(tmp_path / "hosts.csv", "\n".join(["name,private_ip", *order]))
+        Fleet.from_csv(stack, "fleet", path)
+        found.append(synth(stack)["resource"])
+    assert json.dumps(found[0]) == json.dumps(found[1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "problems"),
+    [
+        ([{"nam": "x"}], ["row 1: name: missing; nam: no such column or field"]),
+        ([{"name": "a"}, {"name": "a"}], ["row 2: key: 'a' stands at row 1 too"]),
+        ([{"name": "a b"}], ["row 1: key: 'a b' holds white space or a reference;"]),
+        ([{"name": "a", "target_port": "x"}], ["row 1: target_port: must be a valid integer"]),
+        ([{"name": "a", "tags": ["x"]}], ["row 1: tags: cannot be 'x': a tag is shaped"]),
+        ([{"name": "a", "target_type": "rdp"}], ["row 1: target_type: must be 'ssh' or 'winrm'"]),
+        ([{"name": "a", "groups": ["g"]}], ["row 1: groups: there is no group 'g'"]),
+        ([{"name": "a", "jump_hosts": ["b"]}], ["row 1: jump_hosts: there is no row 'b'"]),
+        ([{"name": "a", "jump_hosts": ["a"]}], ["row 1: jump_hosts: a host cannot be its own"]),
+        (
+            [{"name": "a", "jump_hosts": ["b"]}, {"name": "b", "jump_hosts": ["a"]}],
+            ["row 1: jump_hosts: 'b' is itself reached", "row 2: jump_hosts: 'a' is itself"],
+        ),
+        (
+            [{"name": "a", "jump_hosts": ["b"]}, {"name": "b", "is_jump_host": False}],
+            ["row 1: jump_hosts: 'b' declares is_jump_host false"],
+        ),
+        ([{"name": "a", "agents": [{"plugins": []}]}], ["row 1: agents.0.specialty: missing"]),
+    ],
+)
+def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
+    with pytest.raises(BadRows) as failure:
+        Fleet(stack, "fleet", rows)
+    found = _problems(failure)
+    assert len(found) == len(problems)
+    assert all(line.startswith(start) for line, start in zip(found, problems, strict=True)), found
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "problem"),
+    [
+        (Fleet.from_csv, "name,port\na\n", ":2: 1 cells under 2 columns"),
+        (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
+        (Fleet.from_csv, "name,port\na,1\n", ":2: port: no such column or field"),
+        (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
+        (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
+        (Fleet.from_yaml, "text\n", ": a list of rows is wanted"),
+        (Fleet.from_json, '[{"name": "a"},\n{]', ":2: Expecting property name"),
+        (Fleet.from_json, "3", ": a list of rows is wanted"),
+        (Fleet.from_json, '[{"name": "a"},\n\n {"name": 3}]', ":3: name: must be a valid string"),
+    ],
+)
+def test_what_is_wrong_with_a_file(stack, tmp_path, read, text, problem) -> None:
+    path = _write(tmp_path / "hosts", text)
+    with pytest.raises(BadRows) as failure:
+        read(stack, "fleet", path)
+    (line,) = _problems(failure)
+    assert line.startswith(f"{path}{problem}")
+
+
+def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
+    with pytest.raises(BadRows, match=r"nowhere\.csv: it cannot be read: No such file"):
+        Fleet.from_csv(stack, "fleet", tmp_path / "nowhere.csv")
+    path = tmp_path / "hosts.csv"
+    path.write_bytes(b"name\n\xff\n")
+    with pytest.raises(BadRows, match="it is not text in UTF-8"):
+        Fleet.from_csv(stack, "other", path)
+
+
+def test_an_ansible_inventory(stack, tmp_path) -> None:
+    text = """
+[web]
+web-1 ansible_host=10.0.0.1 ansible_port=2222 site=north
+web-[2:3]
+[files]
+files-1 ansible_connection=winrm
+[production:children]
+web
+"""
+    groups = {
+        "web": {"tags": ["role:web"]},
+        "production": {"tags": ["env:production"], "knowledge": "kept"},
+    }
+    path = _write(tmp_path / "hosts.ini", text)
+    fleet = Fleet.from_ansible(stack, "fleet", path, columns={"site": "external_id"}, groups=groups)
+    assert sorted(fleet.hosts) == ["files-1", "web-1", "web-2", "web-3"]
+    first = fleet.hosts["web-1"]
+    assert (first.private_ip_input, first.target_port_input) == ("10.0.0.1", 2222)
+    assert (first.external_id_input, first.tags_input) == ("north", ["role:web"])
+    assert fleet.hosts["web-3"].knowledge_input == "kept"
+    assert fleet.hosts["files-1"].target_type_input == "winrm"
+    assert fleet.hosts["files-1"].tags_input is None
+
+
+def test_an_ansible_inventory_with_faults(stack, tmp_path) -> None:
+    path = _write(tmp_path / "hosts.ini", "[web]\nok\nbad ansible_port=99999\n")
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_ansible(stack, "fleet", path)
+    assert _problems(failure) == [
+        f"{path}:3: bad: target_port: cannot be 99999: it must be 1 to 65535"
+    ]
+    with pytest.raises(BadRows, match="Ansible cannot read it"):
+        Fleet.from_ansible(stack, "other", _write(tmp_path / "bad.yml", "[web\n: - x"))
+    with pytest.raises(BadRows, match="there is no such file"):
+        Fleet.from_ansible(stack, "none", tmp_path / "nowhere.ini")
