@@ -91,8 +91,8 @@ def _explained(problem: Any) -> str:
         return f"{field}: no such column or field"
     if problem["type"] == "missing":
         return f"{field}: missing"
-    if problem["type"] == "bounds":
-        return f"{field}: {problem['msg']}"
+    if problem["type"] == "value_error":
+        return f"{field}: {problem['ctx']['error']}"
     text = problem["msg"].partition(",")[0].replace("Input should be", "must be")
     return f"{field}: {text}, got {problem['input']!r:.80}"
 

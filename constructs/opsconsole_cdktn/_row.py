@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
 
 from opsconsole.bounds import UNBOUNDED, Bounds
 
@@ -41,8 +40,7 @@ class Row(BaseModel):
         for item in value if isinstance(value, list) else [value]:
             broken = bounds.broken(item)
             if broken is not None:
-                text = f"{broken.found}: {broken.wanted}"
-                raise PydanticCustomError("bounds", "{text}", {"text": text})
+                raise ValueError(f"{broken.found}: {broken.wanted}")
         return value
 
 

@@ -1,6 +1,6 @@
 """For tests of stacks: what is synthesised, assertions on hosts and agents, native deployment.
 
-`pip install opsconsole[cdktn,emulator]` brings what `deploy` needs, and a plugin for pytest with
+`pip install opsconsole[cdktn,testing]` brings what `deploy` needs, and a plugin for pytest with
 the fixture `opsconsole_emulator`.
 """
 
