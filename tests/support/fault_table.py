@@ -185,8 +185,8 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
                 "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized conflict too_large "
                 "redirect_other"
             ),
-            ("complete", "complete"): "PASSING other_object ids_crossed",
-            ("warned", "complete"): "not_found",
+            ("complete", "complete"): "PASSING ids_crossed",
+            ("warned", "complete"): "not_found other_object",
         },
     ),
     (
@@ -356,10 +356,10 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         {
             ("trouble", "unchecked"): (
                 "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized conflict too_large "
-                "redirect_other"
+                "other_object redirect_other"
             ),
             ("unchecked", "unchecked"): "PASSING ids_crossed",
-            ("drift", "unchecked"): "not_found other_object",
+            ("drift", "unchecked"): "not_found",
         },
     ),
     (
@@ -395,10 +395,9 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         {
             ("trouble", "clean"): (
                 "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized not_found conflict "
-                "too_large redirect_other"
+                "too_large other_object redirect_other"
             ),
             ("clean", "clean"): "PASSING ids_crossed",
-            ("drift", "clean"): "other_object",
         },
     ),
     (
@@ -408,9 +407,9 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         {
             ("trouble", "drift"): (
                 "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized not_found conflict "
-                "too_large redirect_other"
+                "too_large other_object redirect_other"
             ),
-            ("drift", "drift"): "PASSING other_object ids_crossed",
+            ("drift", "drift"): "PASSING ids_crossed",
         },
     ),
     (
