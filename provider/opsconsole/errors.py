@@ -140,8 +140,8 @@ class Problem:
     def __str__(self) -> str:
         request = f", request id {self.request_id}" if self.request_id else ""
         code = self.code or "none"
-        told = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
-        return f"{told}; details: {_shortened(self.details)}" if self.details else told
+        text = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
+        return f"{text}; details: {_shortened(self.details)}" if self.details else text
 
 
 _MOST_DETAILS = 500

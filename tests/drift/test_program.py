@@ -70,7 +70,7 @@ def test_what_cannot_be_told_of_the_program_is_said(ground: Any) -> None:
     found = ground.drift("--program")
     assert found.code == 0
     assert found.addresses("pending") == {"opsconsole_host.new"}
-    assert "what opsconsole_host.more declares and is not applied yet cannot be told" in found.told
+    assert "pending resources of opsconsole_host.more cannot be determined" in found.told
 
 
 def test_settings_come_from_the_provider_block(ground: Any, ground_on: Any) -> None:

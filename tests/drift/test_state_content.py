@@ -48,7 +48,7 @@ def test_resources_of_other_providers_are_passed_over(ground: Any) -> None:
     found = ground.drift("terraform.tfstate")
     assert found.code == 0
     assert {item["address"] for item in found.findings if item["bucket"] == "in_sync"} == {LINUX}
-    assert "1 resources of other providers are not looked at" in found.told
+    assert "1 resources of other providers are not checked" in found.told
 
 
 def test_deposed_objects_and_modules_are_checked(ground: Any) -> None:
@@ -132,7 +132,7 @@ def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:
     found = ground.drift("terraform.tfstate")
     assert found.code == 1
     assert found.bucket(LINUX) == "unchecked"
-    assert "opsconsole.west stands in a program that was not named" in found.of(LINUX)["reason"]
+    assert "opsconsole.west is in a program that was not named" in found.of(LINUX)["reason"]
     assert found.document["calls"] == {}
 
 

@@ -88,7 +88,7 @@ def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("normal", "No changes. What was read of the console matches the program."),
+        ("normal", "No changes. The console matches the program."),
         ("destroy", "No changes. There is nothing to destroy."),
         ("refresh-only", "No changes. State matches what was read of the console."),
     ],
@@ -101,7 +101,7 @@ def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
 
 def test_drift_alone_is_said_to_touch_state_only(plan: Plan) -> None:
     text = plan_text.render(Plan((), drift=plan.drift))
-    assert "only brings state up to date" in text
+    assert "only updates state" in text
     only = plan_text.render(Plan((), drift=plan.drift, mode="refresh-only"))
     assert "No changes" not in only
 

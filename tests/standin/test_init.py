@@ -85,7 +85,7 @@ def test_nothing_is_asked_where_nothing_may_be(standin, console_of) -> None:
     engine.apply()
     engine.write(local("two"))
     run = engine.run("init", "-migrate-state", "-input=false", expect={1})
-    assert "-input=false forbids to ask" in run.err
+    assert "-input=false forbids the question" in run.err
     engine.run("init", "-force-copy", "-input=false")
     assert engine.plan().actions == {}
 

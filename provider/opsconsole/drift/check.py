@@ -53,7 +53,7 @@ class CheckOptions:
         min_coverage: Per cent of the required resources that must be checked.
         baseline: Drift that is accepted.
         counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
-        root: The directory that places are told relative to.
+        root: The directory that places are relative to.
         shard: Which share of all stacks these are; None: they are all.
     """
 
@@ -97,7 +97,7 @@ class _Check:
         self._stacks = stacks
         self._options = options
         self._environ = environ
-        self._told: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
         self._why: dict[str, str] = {}
         self._listed: dict[str, Inventory] = {}
         self._cut = False
@@ -125,7 +125,7 @@ class _Check:
         )
         share = None
         if options.shard is not None:
-            # What this shard does not use, another may: the merge of all tells.
+            # Another shard may use what this one does not: the merge of all decides.
             _, sure = options.baseline.applied(before, now.date(), certain=False)
             unused = tuple(item.entry for item in baseline if item not in sure)
             nowhere = sum(map(has_no_state, read))
@@ -133,10 +133,10 @@ class _Check:
             share = Share(options.shard, self._managed(held), unused, stacks, nowhere)
             baseline = sure
         if any(finding.is_drift for finding in findings):
-            self._told += (item for found in read for item in rewritten(found))
+            self._diagnostics += (item for found in read for item in rewritten(found))
         seen = (item for item in outcomes.values() if item and item.seen is Seen.PRESENT)
-        self._told += (told for item in seen for told in item.diagnostics)
-        told = problems(
+        self._diagnostics += (said for item in seen for said in item.diagnostics)
+        diagnostics = problems(
             (
                 (item, outcomes[item.known.address], self._why.get(item.known.address, ""))
                 for item in held
@@ -148,7 +148,7 @@ class _Check:
             now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             options.read_only,
             method_of(self.consoles.settings(), read_only=options.read_only),
-            (*self._told, *told),
+            (*self._diagnostics, *diagnostics),
             baseline,
             self.consoles.calls,
             time.monotonic() - started,
@@ -169,7 +169,7 @@ class _Check:
         )
 
     def _digest_of(self, key: str) -> str:
-        """Return a digest of a console's address; the address itself is no matter of a report."""
+        """Return a digest of a console's address; a report must not hold the address."""
         lifecycle = self.consoles.lifecycles.get(key)
         if lifecycle is None:
             return ""
@@ -180,15 +180,15 @@ class _Check:
         found: list[Read] = []
         for stack in self._stacks:
             try:
-                read, told = read_stack(stack)
+                read, diagnostics = read_stack(stack)
             except UserError as problem:
-                self._told.append(
+                self._diagnostics.append(
                     error(f"{stack.name}: its state was not read", cause=problem.cause)
                 )
                 continue
             found.append(read)
-            self._told += told
-        self._told += absent(found, whole=self._options.shard is None)
+            self._diagnostics += diagnostics
+        self._diagnostics += absent(found, whole=self._options.shard is None)
         return found
 
     async def _refreshed(self, read: Sequence[Read]) -> dict[str, Outcome | None]:
@@ -218,9 +218,9 @@ class _Check:
         lifecycle = self.consoles.lifecycles.get(key)
         if lifecycle is not None:
             asked = {unmanaged_kinds()[kind] for kind in self._options.counted}
-            self._listed[key], told = await inventory(lifecycle.session, asked)
-            self._told += told
-            self._cut = self._cut or bool(told)
+            self._listed[key], diagnostics = await inventory(lifecycle.session, asked)
+            self._diagnostics += diagnostics
+            self._cut = self._cut or bool(diagnostics)
 
     def _explained(self, item: Known) -> Outcome | None:
         """Return what reading said; a host that the settings hide says which settings do."""
@@ -268,12 +268,12 @@ class _Check:
             for other, lifecycle in self.consoles.lifecycles.items()
             if lifecycle.session.settings.base_url == session.settings.base_url
         }
-        # What belongs to no console that could be told may belong to this one.
+        # An object whose console is not known may belong to this one.
         there.add("")
         managed = [item for item in held if self._console_of[item.known.address] in there]
         counted, listed = self._options.counted, self._listed.get(key, {})
         cut = [*cut_short(session, counted, listed)]
-        self._told += cut
+        self._diagnostics += cut
         self._cut = self._cut or bool(cut)
         sharded = self._options.shard is not None
         where = self._digest_of(key) if sharded else ""
@@ -295,9 +295,9 @@ class _Check:
         for item in read:
             values = {held.address: held.known.before for held in item.held}
             declared = Declarations(item.stack, self._options.root)
-            pending, told = declared.pending(values.keys(), values)
+            pending, diagnostics = declared.pending(values.keys(), values)
             found += pending
-            self._told += told
+            self._diagnostics += diagnostics
         return found
 
     def _located(self, findings: Sequence[Finding]) -> list[Finding]:
@@ -313,5 +313,5 @@ class _Check:
 
 
 def _id_of(item: Held) -> str:
-    """Return the console's id of an object, as that of an unmanaged one is told."""
+    """Return the console's id of an object, in the form in which unmanaged ones are reported."""
     return str(item.known.before["id"])

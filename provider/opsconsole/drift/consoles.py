@@ -1,7 +1,7 @@
 """The consoles of one check: one lifecycle for each set of settings, whoever asks for it.
 
-Stacks of one console share its lifecycle, so that one search serves them all. Settings are bent
-here to what a check may do, and nowhere else.
+Stacks of one console share its lifecycle, so that one search serves them all. Settings are
+restricted here to what a check may do, and nowhere else.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
-_NO_ALIAS = (
-    "its provider configuration {key} stands in a program that was not named (--program, --dir)"
-)
+_NO_ALIAS = "its provider configuration {key} is in a program that was not named (--program, --dir)"
 
 
 @dataclass
@@ -41,14 +39,14 @@ class Consoles:
 
     def open(self, settings: Settings) -> str:
         """Return the key of the lifecycle under these settings."""
-        bent = for_checking(settings, read_only=self.read_only)
-        if bent not in self._settings:
-            self._settings.append(bent)
+        restricted = for_checking(settings, read_only=self.read_only)
+        if restricted not in self._settings:
+            self._settings.append(restricted)
             key = str(len(self._settings) - 1)
-            self.lifecycles[key] = Lifecycle(bent, read_only=self.read_only)
+            self.lifecycles[key] = Lifecycle(restricted, read_only=self.read_only)
             if self.stopped:
                 self.lifecycles[key].stop()
-        return str(self._settings.index(bent))
+        return str(self._settings.index(restricted))
 
     def settings(self) -> tuple[Settings, ...]:
         """Return the settings under which something is read."""
@@ -120,7 +118,7 @@ class StackSettings:
         """Return the settings of a provider configuration as state writes it.
 
         Raises:
-            UserError, ConfigurationError: they are wrong, or cannot be told.
+            UserError, ConfigurationError: they are wrong, or cannot be determined.
         """
         key = key_of(provider)
         inside = provider.startswith("module.")

@@ -20,7 +20,7 @@ class Declarations:
     """The blocks of a stack's program, found by the addresses of state."""
 
     def __init__(self, stack: Stack, root: Path) -> None:
-        """Take a stack; places are told relative to `root`."""
+        """Take a stack; places are relative to `root`."""
         self._stack = stack
         self._root = root
         program = stack.program
@@ -45,7 +45,7 @@ class Declarations:
     def pending(
         self, addresses: Collection[str], values: Mapping[str, Attributes]
     ) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return what the program declares and state does not hold, and what cannot be told.
+        """Return what the program declares and state does not hold, and what cannot be determined.
 
         Args:
             addresses: The addresses in state.
@@ -60,19 +60,18 @@ class Declarations:
             stack.program, stack.variables, by_address.get, workspace=stack.workspace
         )
         found: list[Finding] = []
-        told: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         for block in stack.program.resources:
             try:
                 found += self._pending_of(block, evaluator, present)
             except OpsconsoleError as problem:
-                told.append(
+                diagnostics.append(
                     warning(
-                        f"{stack.name}: what {block.title} declares and is not applied yet "
-                        "cannot be told",
+                        f"{stack.name}: pending resources of {block.title} cannot be determined",
                         cause=problem.cause,
                     )
                 )
-        return found, told
+        return found, diagnostics
 
     def _pending_of(
         self, block: Block, evaluator: Evaluator, present: Collection[str]

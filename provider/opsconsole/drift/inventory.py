@@ -1,7 +1,7 @@
 """The lists of whole consoles, which the document does not show and an operator may have named.
 
 Only those are read whose kind is to count as drift: a check costs no call more than a refresh,
-unless it is asked for what only such a list can tell.
+unless it is asked for what only such a list shows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
     Types of which there are no such lists are passed over.
     """
     found: dict[str, Listing] = {}
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for type_name in RESOURCES:
         if type_name not in types:
             continue
@@ -34,16 +34,19 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
             try:
                 found[type_name] = await session.specialties()
             except ConsoleError as problem:
-                told.append(
-                    error("Specialties were not searched: nothing unmanaged is told", f"{problem}")
+                diagnostics.append(
+                    error(
+                        "Specialties were not searched, so unmanaged ones are not reported",
+                        cause=problem.cause,
+                    )
                 )
         elif endpoint:
             read = await _listed(session.console, endpoint, type_name)
             if isinstance(read, Listing):
                 found[type_name] = read
             else:
-                told.append(read)
-    return found, told
+                diagnostics.append(read)
+    return found, diagnostics
 
 
 async def _listed(console: Console, endpoint: str, type_name: str) -> Listing | Diagnostic:
@@ -56,4 +59,6 @@ async def _listed(console: Console, endpoint: str, type_name: str) -> Listing | 
     try:
         return await console.listed(endpoint)
     except ConsoleError as problem:
-        return error(f"{endpoint} was not read: nothing unmanaged is told", f"{problem}")
+        return error(
+            f"{endpoint} was not read, so unmanaged objects are not reported", cause=problem.cause
+        )

@@ -44,7 +44,7 @@ def merged(reports: Sequence[DriftReport]) -> DriftReport:
         (
             *missing,
             *_nothing(shares),
-            *dict.fromkeys(told for item in reports for told in item.diagnostics),
+            *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
         ),
         _baseline(reports, shares, certain=not missing),
         sum((Counter(item.calls) for item in reports), Counter()),
@@ -60,7 +60,7 @@ def _missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
         said = ", ".join(str(share.shard) for share in shares)
         raise UserError(
             f"The reports are not shares of one whole: {said}.",
-            "Merge reports that were made with one N of --shard K/N.",
+            "Merge reports that were made with the same N of --shard K/N.",
         )
     numbers = Counter(share.shard.number for share in shares)
     twice = [number for number, times in numbers.items() if times > 1]
@@ -85,7 +85,7 @@ def _nothing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     stacks = sum(share.stacks for share in shares)
     if not stacks or sum(share.absent for share in shares) < stacks:
         return ()
-    why = "Look whether the places that their backends name are those where they were applied."
+    why = "Check that their backends name the places where the states are kept."
     return (error("No stack of any shard has a state, so nothing was checked", why),)
 
 
@@ -99,7 +99,7 @@ def _findings(
             yield finding
             continue
         what = Managed(finding.console, finding.type_name, finding.id)
-        # What belongs to no console that could be told may belong to this one.
+        # An object whose console is not known may belong to this one.
         if what in seen or what in managed or replace(what, console="") in managed:
             continue
         seen.add(what)
@@ -111,7 +111,7 @@ def _baseline(
 ) -> tuple[BaselineProblem, ...]:
     problems = list(dict.fromkeys(item for report in reports for item in report.baseline))
     if certain:
-        # A shard that could not tell names none, so an entry is unused only if every shard says so.
+        # A shard that could not check names none: an entry is unused if every shard says so.
         common = set.intersection(*(set(share.unused) for share in shares))
         problems += [
             BaselineProblem(entry, "unused: there is no such drift")

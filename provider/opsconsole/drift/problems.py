@@ -1,4 +1,4 @@
-"""What could not be checked, told once for each cause instead of once for each resource. Pure."""
+"""What could not be checked: one diagnostic for each cause, not for each resource. Pure."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def problems(
 ) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked: one diagnostic a cause.
 
-    An answer that is no answer (401, 5xx, HTML, nothing) is an error: the check met trouble. That
-    the console shows no more (truncated lists, hosts that cannot be read) is a warning, and
-    coverage decides. A refusal by 403 is an error too, unless `tolerant`: a coverage below 100 %
-    was asked for.
+    A failed call (401, 5xx, HTML, no answer) is an error. Where the console shows no more
+    (truncated lists, hosts that cannot be read) it is a warning, and coverage decides. A 403 is an
+    error too, unless `tolerant`: a coverage below 100 % was asked for.
 
     Args:
         read: Each resource, what reading said, and why there is no outcome where there is none.
@@ -75,7 +74,7 @@ def _diagnostic(group: _Group) -> Diagnostic:
             )
             for detail, cause in group.details
         ),
-        # One of many answers explains the cause in full; the others only refer to it.
+        # One of the diagnostics explains the cause in full; the others only refer to it.
         key=lambda item: len(item.text),
     )
 

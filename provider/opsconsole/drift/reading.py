@@ -1,6 +1,6 @@
 """Reading the states of a check: what they hold, whether they are there, and stay as they were.
 
-Reads without a lock; whoever writes meanwhile is waited for, or told of.
+Reads without a lock; waits for a write in progress, or reports it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def read_stack(stack: Stack) -> tuple[Read, list[Diagnostic]]:
         UserError: It cannot be read.
     """
     state = _state_of(stack)
-    held, told = read_held(stack.name, state)
-    return Read(stack, state.digest(), held, _is_absent(state)), told
+    held, diagnostics = read_held(stack.name, state)
+    return Read(stack, state.digest(), held, _is_absent(state)), diagnostics
 
 
 def _state_of(stack: Stack) -> State:
-    """Read a state; Terraform empties its file before it writes it anew, which is waited for."""
+    """Read a state; wait for Terraform, which empties its file before it writes it again."""
     state = read_state(stack.backend)
     for _ in range(_EMPTY_TRIES):
         if not _is_absent(state) or not _empty_file(stack):
@@ -77,11 +77,11 @@ def has_no_state(found: Read) -> bool:
 
 
 def absent(read: Sequence[Read], *, whole: bool = True) -> Iterator[Diagnostic]:
-    """Tell of states that are not there; where a program has none at all, nothing can be told.
+    """Report states that do not exist; where a program has none at all, that is an error.
 
-    Of a part of a program's stacks (not `whole`) the merge of all parts tells that.
+    For a part of a program's stacks (not `whole`) the merge of all parts reports that.
 
-    Nor can anything be told of an empty file: a write that a full disk cut short leaves one.
+    An empty file is an error too: a write that a full disk cut short leaves one.
     """
     for found in read:
         if found.absent and (file := _empty_file(found.stack)):
@@ -95,12 +95,12 @@ def absent(read: Sequence[Read], *, whole: bool = True) -> Iterator[Diagnostic]:
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so nothing of it was checked",
-            "Where it was applied before, look whether this is the place that its backend names.",
+            "If it was applied before, check that its backend names this place.",
         )
 
 
 def rewritten(found: Read) -> list[Diagnostic]:
-    """Tell of a state that was written while it was checked: its drift may be an apply at work."""
+    """Report a state that was written during the check: its drift may come from an apply."""
     try:
         state = read_state(found.stack.backend)
     except UserError as problem:
@@ -110,13 +110,13 @@ def rewritten(found: Read) -> list[Diagnostic]:
     return [
         error(
             f"{found.stack.name}: its state was written while it was checked",
-            "What looks like drift may be the work of that run. Check again.",
+            "Differences may come from that run. Check again.",
         )
     ]
 
 
 def _locked(found: Read) -> list[Diagnostic]:
-    """Tell of a run that has not written yet; a crash may have left its note, so it is no error."""
+    """Report a run that has not written yet; it is no error, as a crash may have left the lock."""
     backend = found.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
     if holder is None:
@@ -124,6 +124,6 @@ def _locked(found: Read) -> list[Diagnostic]:
     return [
         warning(
             f"{found.stack.name}: its state is locked by {holder}",
-            "If that run is still going on, what looks like drift may be its work.",
+            "If that run is still in progress, differences may come from it.",
         )
     ]

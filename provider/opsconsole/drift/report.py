@@ -111,7 +111,7 @@ class Managed:
     """An object that a state manages.
 
     Attributes:
-        console: A digest of the console's address; empty: no console could be told.
+        console: A digest of the console's address; empty: the console is not known.
         type_name: Terraform type name.
         id: The console's id; of an attachment `AGENT/PLUGIN`, as unmanaged ones are named.
     """

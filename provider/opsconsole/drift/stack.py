@@ -65,7 +65,7 @@ def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
     Deposed objects exist on the console too, so they are among them. Data sources are not.
     """
     found: list[Held] = []
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     foreign = 0
     for address, deposed in state.objects():
         if address.mode != "managed":
@@ -74,24 +74,24 @@ def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
         if item is not None:
             found.append(_held(stack, address, deposed, item))
         elif address.type.startswith(_OURS):
-            told.append(_unknown(stack, address))
+            diagnostics.append(_unknown(stack, address))
         else:
             foreign += 1
     if foreign:
-        told.append(
+        diagnostics.append(
             warning(
-                f"{stack}: {foreign} resources of other providers are not looked at",
+                f"{stack}: {foreign} resources of other providers are not checked",
                 "`terraform plan -refresh-only` checks them.",
             )
         )
-    return found, told
+    return found, diagnostics
 
 
 def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> Held:
     definition = RESOURCES[address.type]
     text = f"{address} (deposed {deposed})" if deposed else str(address)
     newer = item.schema_version > 0
-    # Of what a newer release wrote only the names are sure to mean the same.
+    # A newer release may have changed the meaning of any value but a name.
     named = {name: held for name, held in item.attributes.items() if isinstance(held, str)}
     value = from_state(definition, named if newer else item.attributes)
     # The decoded attributes live on in `value` alone: there may be tens of thousands.

@@ -54,15 +54,15 @@ def _under(folder: Path) -> Iterator[Path]:
 
 
 def _refuse(problem: OSError) -> None:
-    # What lies in it would else be left out in silence.
+    # Skipping it would hide the states in it.
     raise UserError(
         f"The folder {problem.filename} cannot be read: {problem.strerror}.",
-        "Let this user read it, or name the state files.",
+        "Give this user read access, or name the state files.",
     ) from problem
 
 
 def stack_names(paths: Sequence[Path]) -> list[str]:
-    """Return what to call the stacks of these states: short, telling and each another one.
+    """Return what to call the stacks of these states: short, meaningful and unique.
 
     `terraform.STACK.tfstate` is called STACK, as cdktf names its states; a `terraform.tfstate`
     goes by its folder, one of a workspace by folder and workspace.
@@ -87,7 +87,7 @@ def _name(path: Path, depth: int) -> str:
         own = own.removeprefix("terraform.")
     above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
     name = "/".join([*(part for part in above if part != folder.root), own])
-    # Linux lets names hold bytes that are no text, and no report could be written with them.
+    # On Linux a name may hold bytes that are not text; a report cannot hold them.
     return name.encode("utf-8", "backslashreplace").decode()
 
 

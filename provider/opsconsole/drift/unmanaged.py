@@ -19,7 +19,7 @@ from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 
 COUNTED: Final = ("plugins",)
-"""What counts as drift unless told otherwise: a plugin changes what an agent can do, while a
+"""What counts as drift by default: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
 
 
@@ -61,10 +61,10 @@ def unmanaged(
 def cut_short(
     session: Session, counted: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
-    """Yield what is to be told of lists that count and have an end that was not seen.
+    """Report lists that count and were not read to their end.
 
-    Whoever asks that hosts count has an error where only some were shown: else nothing unmanaged
-    would be claimed of all. Plugins count unless told otherwise, and have a warning.
+    Where hosts are asked to count, a list that shows only some is an error: "nothing unmanaged"
+    would be a false claim. Plugins count by default, and get a warning.
     """
     for type_name, listing in listed.items():
         if listing.complete:
@@ -120,7 +120,7 @@ def _beside(
     entries: Iterable[Mapping[str, Any]],
     counted: bool,
 ) -> Iterator[Finding]:
-    """Yield the entries of one type that no state holds; what is archived is no more."""
+    """Yield the entries of one type that no state holds; archived ones are left out."""
     stack = next(_of_type(held, type_name), held[0]).stack
     reason = "on the console, and in no state of this check"
     for entry in entries:

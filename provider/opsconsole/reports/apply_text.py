@@ -105,8 +105,8 @@ def render(
         more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])
-    told = diagnostics_text.render(diagnostics, colour=colour, width=width)
-    return "\n".join(part for part in (told, text, _outputs(outputs or {}, pen)) if part)
+    messages = diagnostics_text.render(diagnostics, colour=colour, width=width)
+    return "\n".join(part for part in (messages, text, _outputs(outputs or {}, pen)) if part)
 
 
 def _outputs(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:

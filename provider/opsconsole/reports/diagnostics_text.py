@@ -16,7 +16,7 @@ _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yell
 def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0) -> str:
     """Return `diagnostics` as text, warnings first, so that errors stand nearest the prompt.
 
-    What is said of many in the same words is said once. `width`: of the terminal, or 0.
+    Diagnostics that differ only in their resource are shown once. `width`: of the terminal, or 0.
     """
     pen = Pen(colour)
     ordered = sorted(
@@ -26,7 +26,7 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: in
 
 
 def path_text(item: Diagnostic) -> str:
-    """Return the attribute that a diagnostic speaks of, `tags[0]`, or empty."""
+    """Return the attribute that a diagnostic is about, `tags[0]`, or empty."""
     text = ""
     for step in item.path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -37,8 +37,8 @@ def _one(item: Diagnostic, pen: Pen, width: int) -> str:
     word, style = _STYLES[item.severity]
     room = width - len("│ ")
     first, *rest = wrapped(f"{word}: {printable(item.summary)}", room)
-    told = first.removeprefix(f"{word}: ")
-    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(told)}", *map(pen.bold, rest)]
+    summary = first.removeprefix(f"{word}: ")
+    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(summary)}", *map(pen.bold, rest)]
     path = path_text(item)
     if path:
         lines += ["", f"  at {path}"]

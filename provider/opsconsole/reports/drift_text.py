@@ -22,7 +22,7 @@ from opsconsole.reports.verdict import (
 )
 
 MANY = 10
-"""Up to so many findings with one reason are told one by one; drift always is."""
+"""Above this number, findings with one reason are summarised; drift never is."""
 _SHOWN = 3
 _OUTCOME_COLOURS = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
 
@@ -40,8 +40,8 @@ def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
             lines += _section(bucket, in_bucket(report, bucket), stacks, pen)
     lines += _accepted(report, stacks, pen)
     lines += _baseline(report, pen)
-    told = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
-    return "\n".join(part for part in ("\n".join(lines), told, _summary(report, pen)) if part)
+    messages = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
+    return "\n".join(part for part in ("\n".join(lines), messages, _summary(report, pen)) if part)
 
 
 def difference_lines(finding: Finding, difference: Difference) -> Iterable[Line]:
@@ -67,12 +67,12 @@ def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> It
     yield pen.paint(f"{style.title} ({len(found):,})", "bold", style.colour)
     yield ""
     alike = Counter(map(_kind, found))
-    told: set[tuple[object, ...]] = set()
+    messages: set[tuple[object, ...]] = set()
     for finding in found:
         kind = _kind(finding)
         if not finding.is_drift and alike[kind] > MANY:
-            if kind not in told:
-                told.add(kind)
+            if kind not in messages:
+                messages.add(kind)
                 yield from _many([item for item in found if _kind(item) == kind], stacks, pen)
         else:
             yield from _one(finding, stacks, pen)
@@ -80,12 +80,12 @@ def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> It
 
 
 def _kind(finding: Finding) -> tuple[object, ...]:
-    """Return what findings have in common that readers need not be told one by one."""
+    """Return what findings have in common that are summarised together."""
     return finding.type_name, finding.cause.gist if finding.cause else finding.reason
 
 
 def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
-    """Tell of many findings with one reason: the first of them, and how many more there are."""
+    """Summarise findings with one reason: the first of them, and how many more there are."""
     sign = _sign(found[0].bucket, pen)
     for finding in found[:_SHOWN]:
         yield f"  {sign} {pen.bold(title(finding, stacks))}"

@@ -1,6 +1,6 @@
 """The formats by name: what a command offers, and the one function behind each.
 
-Renderers are imported when they are used: templates and metrics cost time that text need not pay.
+Renderers are imported when they are used: templates and metrics take time to load.
 """
 
 from __future__ import annotations

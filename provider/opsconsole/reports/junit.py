@@ -46,14 +46,14 @@ def _suite(
         _case(suite, finding, report)
     _count(suite)
     if report.diagnostics:
-        ElementTree.SubElement(suite, "system-err").text = _told(report)
+        ElementTree.SubElement(suite, "system-err").text = _messages(report)
 
 
-def _told(report: DriftReport) -> str:
-    told = [
+def _messages(report: DriftReport) -> str:
+    messages = [
         f"{item.severity.value}: {item.summary}\n{body_of(item)}" for item in report.diagnostics
     ]
-    return _clean("\n".join(told))
+    return _clean("\n".join(messages))
 
 
 def _errors(root: ElementTree.Element, report: DriftReport) -> None:
@@ -62,7 +62,7 @@ def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     case = _named(suite, "testcase", verdict.headline, classname="check", time="0")
     message = _clean(verdict.explanation)
     result = ElementTree.SubElement(case, "error", message=message, type="untold")
-    result.text = _told(report) or None
+    result.text = _messages(report) or None
     _count(suite)
 
 

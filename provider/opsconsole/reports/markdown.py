@@ -1,6 +1,6 @@
 """Markdown for a step summary: escaping, diff blocks, and sections cut to a size in bytes.
 
-What is rendered is decided elsewhere; here is how it is written and how it is kept small.
+Other modules decide what is shown; this one writes Markdown and keeps it small.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def refresh_complete(address: str, id: str, at: datetime) -> Message:
 def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
     """Tell that a change begins; `id` is the console's id of what is there already.
 
-    A replacement is told as the delete and the create that it is made of, as Terraform does.
+    A replacement is shown as its delete and its create, as Terraform does.
     """
     hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
     return _message("apply_start", f"{address}: {_DOING[action][0]}...{_shown(id)}", at, hook=hook)

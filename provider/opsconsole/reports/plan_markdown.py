@@ -32,7 +32,7 @@ def _head(plan: Plan) -> str:
     if has_error(plan.diagnostics):
         return "## ❌ Planning failed\n\n"
     if plan.empty and plan.mode != "refresh-only":
-        return "## ✅ No changes\n\nWhat was read of the console matches the program.\n"
+        return "## ✅ No changes\n\nThe console matches the program.\n"
     summary = plan_summary(plan.counts, plan.changes)
     counts = plan.counts
     mark = "⚠️" if counts.destroy else "📋"

@@ -193,7 +193,7 @@ def _drift(plan: Plan, pen: Pen) -> str:
         lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift).lines(), pen)
         lines.append("")
     if plan.mode == "refresh-only":
-        lines += ["Applying this plan only brings state up to date with what stands above.", ""]
+        lines += ["Applying this plan only updates state with the changes above.", ""]
     return "\n".join([*lines, RULE, ""])
 
 
@@ -203,10 +203,10 @@ def _nothing(plan: Plan, pen: Pen) -> str:
     words = {
         "destroy": "There is nothing to destroy.",
         "refresh-only": "State matches what was read of the console.",
-    }.get(plan.mode, "What was read of the console matches the program.")
+    }.get(plan.mode, "The console matches the program.")
     headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
     if plan.drift and plan.mode != "refresh-only":
-        headline += "\nApplying only brings state up to date with the changes above.\n"
+        headline += "\nApplying only updates state with the changes above.\n"
     return headline
 
 

@@ -19,7 +19,7 @@ def render(
     """Return the report's metrics in Prometheus' text format.
 
     Args:
-        now: The moment at which ages are told; the report's own where it is left out.
+        now: The moment that ages are measured at; the report's own where it is left out.
         last_good: When a check last could tell; the report's own moment where this one could.
     """
     return generate_latest(registry_of(report, now=now, last_good=last_good)).decode()

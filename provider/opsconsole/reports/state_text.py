@@ -39,7 +39,7 @@ def _remark(held: InstanceObject, deposed: str) -> str:
     if deposed:
         return f" (deposed object {deposed}, waits for its deletion)"
     if is_sentinel(held.attributes.get("id")):
-        return " (nobody knows whether it was created)"
+        return " (not known whether it was created)"
     return " (tainted)" if held.tainted else ""
 
 

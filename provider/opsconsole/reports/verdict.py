@@ -1,4 +1,4 @@
-"""What a drift report comes to: drift, no drift, or that it could not be told."""
+"""The verdict of a drift report: drift, no drift, or that the check could not tell."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def judge(report: DriftReport) -> Verdict:
 def _judge(report: DriftReport) -> Verdict:
     """Say what the report comes to.
 
-    That something could not be told outweighs drift, and drift that was seen is named all the
-    same: a check that saw half of a fleet is never taken for one that saw all of it.
+    "Could not tell" outranks drift, so that a check that saw half of a fleet is never taken for
+    one that saw all of it. Drift that was seen is still named.
     """
     drifted = len(report.drifted)
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"

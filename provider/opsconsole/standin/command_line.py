@@ -125,7 +125,7 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Gi
     """Return the flags and operands among the words after a verb.
 
     Raises:
-        UserError: A flag is none of `flags`, lacks its value, or asks for what the engine has not.
+        UserError: A flag is none of `flags`, lacks its value, or only Terraform can do it.
     """
     found: list[tuple[str, str]] = []
     operands: list[str] = []
@@ -149,7 +149,7 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Gi
         found.append((name, value if flag.valued else _switch(name, value)))
         if flag.use not in ("pass", "own", "ignore"):
             raise UserError(
-                f"-{name}: {flag.use}.", "OPSCONSOLE_ENGINE=terraform has Terraform do it."
+                f"-{name}: {flag.use}.", "Set OPSCONSOLE_ENGINE=terraform to let Terraform run it."
             )
     return Given(tuple(found), tuple(operands))
 

@@ -30,13 +30,13 @@ def hand_over(call: Call, reason: str) -> NoReturn:
         named = os.environ.get(FALLBACK)
         lacking = f"{FALLBACK} names {named}, which" if named else "neither terraform nor tofu"
         raise UserError(
-            f"The native engine does not carry this out, because of {reason}; and {lacking} "
+            f"The native engine cannot run this, because of {reason}; and {lacking} "
             f"is {'not ' if named else ''}on PATH.",
             f"Install Terraform, name it by {FALLBACK}, or take that out of the program.",
         )
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
-            f"{found} is no Terraform: it leads back to {STANDIN}.",
+            f"{found} is not Terraform: it runs {STANDIN} again.",
             f"Name the real one by {FALLBACK}.",
         )
     sys.stderr.write(

@@ -12,7 +12,7 @@ _GLOBAL = (
 _VARIABLES = (
     ("OPSCONSOLE_ENGINE", "native or terraform: force one engine"),
     ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real Terraform; else terraform or tofu on PATH"),
-    ("OPSCONSOLE_FORCE", "1: let a plan pass that the guard refuses"),
+    ("OPSCONSOLE_FORCE", "1: allow a plan that the guard refuses"),
 )
 
 

@@ -126,8 +126,8 @@ def _set_backend(directory: Path, wanted: Noted | None, given: Given, said: Said
     keep = given.on("force-copy")
     if noted is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
         raise UserError(
-            "Backend configuration changed\n\nThe backend of the program is another one than this "
-            "directory was initialised with, which may ask for the state to be copied.",
+            "Backend configuration changed\n\nThe program names another backend than the "
+            "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     if not given.on("reconfigure"):

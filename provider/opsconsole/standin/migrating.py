@@ -67,8 +67,8 @@ def migrate(
 def _check_kind(source: Noted | None) -> None:
     if source is not None and not speaks_to(source.kind):
         raise UserError(
-            f"The state is in the backend {source.kind}, which only Terraform speaks to.",
-            "OPSCONSOLE_ENGINE=terraform has Terraform copy it.",
+            f"The state is in the backend {source.kind}, which only Terraform supports.",
+            "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy it.",
         )
 
 
@@ -78,7 +78,7 @@ def _check_workspaces(directory: Path, source: Noted | None) -> None:
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(
             "There are several workspaces, which the native engine does not copy.",
-            "OPSCONSOLE_ENGINE=terraform has Terraform copy them.",
+            "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy them.",
         )
 
 
@@ -99,7 +99,7 @@ def _agreed(given: Given, old: Backend, state: State, there: State) -> bool:
     other = "There is none in the new one." if there.empty else "It would replace another one."
     if not given.on("input", True):
         raise UserError(
-            "The state is to be copied to another backend, and -input=false forbids to ask.",
+            "The state is to be copied to another backend, and -input=false forbids the question.",
             "Add -force-copy to copy it, or -reconfigure to leave it where it is.",
         )
     sys.stdout.write(_QUESTION.format(source=old.name, count=len(state), other=other))
@@ -107,7 +107,7 @@ def _agreed(given: Given, old: Backend, state: State, there: State) -> bool:
     answer = sys.stdin.readline().strip()
     sys.stdout.write("\n")
     if answer not in ("yes", "no"):
-        raise UserError("That is neither yes nor no.", "Nothing was changed.")
+        raise UserError("The answer is neither yes nor no.", "Nothing was changed.")
     return answer == "yes"
 
 

@@ -119,7 +119,7 @@ def same_backend(wanted: Noted | None, noted: Noted | None) -> bool:
 
 
 def check_initialised(program: Program) -> None:
-    """Refuse to go on where the state would be looked for in another place than it was kept.
+    """Refuse to continue where the state would be searched in another place than it was kept.
 
     Raises:
         UserError: The directory is not initialised for the backend of the program.

@@ -35,7 +35,7 @@ _NESTING = {Kind.OBJECT: "single", Kind.OBJECT_LIST: "list"}
 def run(verb: Verb, given: Given) -> int:
     """Print the schema; return the exit code."""
     if not given.on("json"):
-        raise UserError("`providers schema` prints JSON alone.", "Add -json.")
+        raise UserError("`providers schema` prints JSON only.", "Add -json.")
     sys.stdout.write(json.dumps(document(), separators=(",", ":")) + "\n")
     return 0
 

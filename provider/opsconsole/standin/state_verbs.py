@@ -1,4 +1,4 @@
-"""`taint` and `untaint`, which `opsconsole` itself has not."""
+"""`taint` and `untaint`, which `opsconsole` itself does not have."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def _marked(given: Given, operation: str, *, tainted: bool) -> int:
         if address not in state:
             if given.on("allow-missing"):
                 return f"{address} is not in the state: nothing to do."
-            raise UserError(f"{address} is not in the state.", "`state list` prints what is.")
+            raise UserError(
+                f"{address} is not in the state.", "`state list` prints the addresses in state."
+            )
         held = state.get(address)
         if held is not None and held.tainted is not tainted:
             state.taint(address, tainted)
@@ -64,7 +66,7 @@ def _marked(given: Given, operation: str, *, tainted: bool) -> int:
             return f"Resource instance {address} {done}."
         if tainted:
             return f"{address} is tainted already."
-        raise UserError(f"{address} is not tainted.", "There is nothing to take away.")
+        raise UserError(f"{address} is not tainted.", "It has no mark to remove.")
 
     return _edited(given, operation, edit)
 

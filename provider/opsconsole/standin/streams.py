@@ -1,7 +1,7 @@
 """Standard streams of a program that runs inside another one's terminal.
 
-That terminal may go away while changes are under way: what is written then is dropped, and the
-changes are brought to their end. And stderr is for errors alone: no bar and no spinner is drawn.
+That terminal may go away while changes are in progress: output is then dropped, and the changes
+are completed. stderr is for errors only: no bar and no spinner is drawn.
 """
 
 from __future__ import annotations

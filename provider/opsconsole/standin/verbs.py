@@ -117,7 +117,7 @@ VERBS: Mapping[str, Verb] = {
         },
     ),
     "apply": Verb(
-        "bring the console to what the program declares",
+        "change the console to match the program",
         command=("apply",),
         flags={**_PLANNING, **_APPLYING},
         operands=(0, 1),
@@ -130,7 +130,7 @@ VERBS: Mapping[str, Verb] = {
         | _flags("ignore", on_off="destroy"),
     ),
     "refresh": Verb(
-        "bring state up to date with the console",
+        "update state from the console",
         command=("apply", "-refresh-only", "-auto-approve"),
         flags={**_WALK, **_ELSEWHERE, **_BACKUP},
     ),
@@ -163,7 +163,7 @@ VERBS: Mapping[str, Verb] = {
         operands=(1, -1),
     ),
     "state mv": Verb(
-        "give instances another address",
+        "move instances to another address",
         command=("state", "mv"),
         flags={**_EDITING, **_NO_COLOUR, **_flags("pass", on_off="dry-run")},
         operands=(2, 2),
@@ -191,7 +191,7 @@ VERBS: Mapping[str, Verb] = {
         )
     },
     "force-unlock": Verb(
-        "release the lock of a run that is gone",
+        "release the lock of a run that no longer exists",
         command=("force-unlock",),
         flags=_flags("pass", on_off="force"),
         operands=(1, 1),
@@ -203,13 +203,13 @@ VERBS: Mapping[str, Verb] = {
         operands=(1, 1),
     ),
     "untaint": Verb(
-        "take the mark of an instance away",
+        "remove the mark of an instance",
         "opsconsole.standin.state_verbs:untaint",
         flags={**_EDITING_SELF, **_flags("own", on_off="allow-missing")},
         operands=(1, 1),
     ),
     "import": Verb(
-        "take what the console has into state",
+        "import what exists on the console into state",
         command=("import",),
         flags={
             **_EDITING,

@@ -51,5 +51,5 @@ def _selected(directory: Path) -> Iterator[str]:
                     if wanted["source"].endswith(SOURCE):
                         yield full_address()
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            # What is wrong with the file is told by the verbs that need it.
+            # The verbs that need the file report what is wrong with it.
             continue

@@ -323,9 +323,9 @@ def test_a_failed_plan_says_so(plan: Plan, failure: Any) -> None:
 
 def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
     sections = {item.anchor: item for item in plan_page.page_of(plan).sections}
-    assert "what was seen of the console" in sections["s-same"].meaning
+    assert "as far as it was read" in sections["s-same"].meaning
     # A blacklisted command is let go of, and its row stays.
-    assert "where an operation deletes it" in sections["s-remove"].meaning
+    assert "deleted on the console if it can be" in sections["s-remove"].meaning
     one = next(item for item in report.findings if item.bucket is Bucket.UNMANAGED)
     shown = drift_page.page_of(replace(report, findings=(one, replace(one, counted=False))))
     [section] = shown.sections

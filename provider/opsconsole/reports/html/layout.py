@@ -123,7 +123,7 @@ def _stacks(graph: Graph, near: Mapping[str, Sequence[str]]) -> dict[int, list[N
 
 
 def _order(stacks: Mapping[int, Sequence[Node]]) -> list[int]:
-    """Return the columns, the fullest first, then outward from it, as each leans on the last."""
+    """Return the columns in the order of placing: the fullest first, then outward from it."""
     fullest = max(stacks, key=lambda index: len(stacks[index]))
     return sorted(stacks, key=lambda index: (abs(index - fullest), index))
 

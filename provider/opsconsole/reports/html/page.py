@@ -1,7 +1,7 @@
 """Writes a page: the template, its style and its script, bound together without outside requests.
 
-The style and the script are named by hash in the page's own policy, so that nothing that slipped
-into a value could ever run.
+The page's own policy names the style and the script by their hashes, so that no script in a value
+can run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from opsconsole.reports.literals import printable
 GENERATOR: Final = f"opsconsole {__version__}"
 _TEMPLATES = "templates"
 _LOT: Final = 100
-"""Rows that a browser lays out, or passes over, together; the style sheet reckons with it."""
+"""Rows that a browser lays out or skips together; the style sheet depends on it."""
 
 
 def write(page: Page) -> str:

@@ -20,9 +20,12 @@ from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_li
 from opsconsole.values import UNKNOWN
 
 _TITLES = {
-    "remove": ("Destroy", "Leaves state, and the console where an operation deletes it."),
-    "replace": ("Replace", "Destroyed, and created anew."),
-    "change": ("Change", "Updated where it stands."),
+    "remove": (
+        "Destroy",
+        "Removed from state, and deleted on the console if it can be.",
+    ),
+    "replace": ("Replace", "Destroyed, then created again."),
+    "change": ("Change", "Updated in place."),
     "add": ("Create", "New on the console."),
     "leave": ("Stop managing", "Stays on the console, and leaves state."),
     "info": ("Move or read", "Nothing on the console changes."),
@@ -65,12 +68,12 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
 
 def _headline(plan: Plan) -> tuple[str, str, str]:
     if has_error(plan.diagnostics):
-        return "Planning failed", "What stands below was planned before it did.", "remove"
+        return "Planning failed", "The changes below were planned before the error.", "remove"
     if plan.mode == "refresh-only":
         found = plural(len(plan.drift), "object")
-        return f"{found} changed outside", "Applying only brings state up to date.", "info"
+        return f"{found} changed outside", "Applying only updates state.", "info"
     if plan.empty:
-        return "No changes", "What was read of the console matches the program.", "add"
+        return "No changes", "The console matches the program.", "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
     gravest = min((style_of_change(change) for change in plan.changes), key=_rank, default=SAME)
     return first.removesuffix("."), rest, gravest.name
@@ -108,7 +111,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     if plan.drift:
         drift = sorted(plan.drift, key=lambda item: natural(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
-        meaning = "Refreshing found it otherwise than state held."
+        meaning = "The console holds other values than state."
         yield Section("s-drift", "Changed outside", meaning, MOVE, tuple(rows))
     still = sorted(
         (change for change in plan.changes if not change.acts),
@@ -116,7 +119,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     )
     if still:
         rows = [_still(change, anchors[id(change)]) for change in still]
-        meaning = "State and program agree, and so does what was seen of the console."
+        meaning = "The console matches the program, as far as it was read."
         yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
 
 

@@ -92,7 +92,7 @@ def graph_of(items: Iterable[GraphItem]) -> Graph:
 
 @dataclass
 class _Block:
-    """The instances of one block; gathered once, as each of thousands may be asked for."""
+    """The instances of one block; grouped once, as each of thousands is looked up."""
 
     items: list[GraphItem] = field(default_factory=list)
     by_key: defaultdict[str | int | None, list[GraphItem]] = field(

@@ -92,7 +92,7 @@ class Page:
 
     Attributes:
         kind: `Plan` or `Drift report`.
-        headline: The one item to know.
+        headline: The most important fact.
         lede: A sentence or two beneath it.
         mood: Style name of the headline.
         extra: Titled diffs beside the lists, such as outputs.
