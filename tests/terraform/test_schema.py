@@ -11,8 +11,8 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import error, warning
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole.terraform.configured import attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.rendering import attribute_path, rendered
 from opsconsole.terraform.schema import schema
 
 DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {

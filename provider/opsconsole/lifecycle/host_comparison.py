@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
-from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.interface import Outcome, ReadRequest
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.session import each
 from opsconsole.lifecycle.verdicts import Verdict, verdicts
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult

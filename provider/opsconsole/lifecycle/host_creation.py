@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_matching import match_by_name, tie_by_name
@@ -31,6 +30,7 @@ from opsconsole.lifecycle.host_row import (
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.session import each
 from opsconsole.lifecycle.verdicts import Verdict, all_created, came_to_be, verdicts
 from opsconsole.v1.console import ImportResult
 

@@ -39,20 +39,16 @@ class Lifecycle:
 
     Attributes:
         session: What the run knows; a run that is to read anew makes a new lifecycle.
+        resources: The steps of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self._client = Client(settings, read_only=read_only)
         self.session = Session(Console(self._client, settings), settings)
-        self._resources: dict[str, NativeLifecycle] = {
+        self.resources: Mapping[str, NativeLifecycle] = {
             type_name: make(self.session) for type_name, make in LIFECYCLES.items()
         }
-
-    @property
-    def resources(self) -> Mapping[str, NativeLifecycle]:
-        """The steps of each resource by Terraform type name."""
-        return self._resources
 
     @property
     def data_sources(self) -> Mapping[str, DataSourceDefinition]:

@@ -16,7 +16,6 @@ from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import calm, merge
-from opsconsole.lifecycle.concurrency import each
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -48,7 +47,7 @@ from opsconsole.lifecycle.sentinel import (
     sent_now,
     still_unsettled,
 )
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.values import UNKNOWN, Attributes
 

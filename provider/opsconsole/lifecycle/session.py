@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.resources import AGENT, HOST
@@ -126,6 +126,7 @@ class Session:
         first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
             console heeds it: it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
+        limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Whoever keeps a journal hears here of writes about to be sent.
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: What state held of specialties and blacklisted commands that this run found
@@ -152,6 +153,7 @@ class Session:
     command: str = "terraform"
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)
+    limit: int = field(init=False)
     host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
     _plugins: Once = field(default_factory=Once)
@@ -159,6 +161,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.import_chunk_size = self.settings.import_chunk_size
+        self.limit = self.settings.max_concurrency
 
     @property
     def gone_hosts(self) -> set[str]:
@@ -169,11 +172,6 @@ class Session:
     def gone_agents(self) -> set[str]:
         """Ids of agents that were found gone, or whose host is."""
         return self.gone[AGENT.type_name]
-
-    @property
-    def limit(self) -> int:
-        """How many things to do at a time: as many as requests may be in flight."""
-        return self.settings.max_concurrency
 
     async def plugins(self, agent_id: str) -> Listing:
         """Return the agent's plugins, read once in a run unless a write came between.
@@ -237,3 +235,33 @@ class Session:
                     if self.agents[agent_id].host_id == host_id
                 )
             self.host_delete_ended.notify_all()
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+async def each(
+    items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], limit: int
+) -> list[Result]:
+    """Return what `work` makes of each item, in order, at most `limit` at a time.
+
+    A few workers share one iterator: fifty thousand items do not become fifty thousand tasks.
+    The first exception cancels the rest and is raised.
+    """
+    if len(items) == 1:
+        return [await work(items[0])]
+    results: dict[int, Result] = {}
+    pending: Iterator[tuple[int, Item]] = iter(enumerate(items))
+
+    async def worker() -> None:
+        for index, item in pending:
+            results[index] = await work(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(limit, len(items))):
+                group.create_task(worker())
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [results[index] for index in range(len(items))]

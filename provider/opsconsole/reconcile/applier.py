@@ -21,7 +21,7 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.refresh import refresh
-from opsconsole.reconcile.standing_outcomes import still_unknown
+from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.compare import normalise_set
-from opsconsole.definition import DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.shapes import has_shape
 from opsconsole.state import InstanceObject
-from opsconsole.values import Attributes
+from opsconsole.values import UNKNOWN, Attributes, Value
+
+_SCALARS: Final[Mapping[Kind, type | tuple[type, ...]]] = {
+    Kind.STRING: str,
+    Kind.INTEGER: (int, float),
+    Kind.NUMBER: (int, float),
+    Kind.BOOLEAN: bool,
+}
+_ELEMENTS: Final = (Kind.STRING_SET, Kind.STRING_LIST)
+
+
+def has_shape(value: Value, attribute: Attribute) -> bool:
+    """Tell whether a value, or null, or an unknown one, can be that of an attribute."""
+    if value is None or value is UNKNOWN:
+        return True
+    kind = attribute.kind
+    scalar = _SCALARS.get(kind)
+    if scalar is not None:
+        return isinstance(value, scalar) and (kind is Kind.BOOLEAN or not isinstance(value, bool))
+    if kind in _ELEMENTS:
+        return isinstance(value, list) and all(
+            item is UNKNOWN or isinstance(item, str) for item in value
+        )
+    if kind is Kind.OBJECT_LIST:
+        return isinstance(value, list) and all(_is_object(item, attribute) for item in value)
+    if not attribute.attributes:
+        return isinstance(value, dict) and all(
+            item is UNKNOWN or isinstance(item, str) for item in value.values()
+        )
+    return _is_object(value, attribute)
+
+
+def _is_object(value: Value, attribute: Attribute) -> bool:
+    return value is UNKNOWN or (
+        isinstance(value, dict)
+        and all(has_shape(value.get(item.name), item) for item in attribute.attributes)
+    )
+
 
 EVERYTHING: frozenset[Path] = frozenset({("*",)})
 """The `ignored` of a declaration whose `ignore_changes` is `all`."""

@@ -1,7 +1,7 @@
-"""Collects creations that arrive one by one, but at the same time, into one request for all.
+"""Collects calls that arrive one by one, but at the same time, into one request for all.
 
-Terraform sends one call a resource; the console takes many hosts in one import. What is done for
-many is the caller's affair.
+Terraform sends one call a resource; the console takes many hosts in one import, and compares many
+in one dry run. What is done for many is the lifecycle's affair.
 """
 
 from __future__ import annotations
@@ -9,10 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, ResourceLifecycle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest, ResourceLifecycle
 
 _PAUSE = 0.0005
 _LONGEST_WAIT = 0.003
+
+
+async def _others(waiting: Sequence[object]) -> None:
+    """Wait while more calls keep coming into `waiting`."""
+    clock = asyncio.get_running_loop().time
+    latest = clock() + _LONGEST_WAIT
+    count = 0
+    while count != len(waiting) and clock() < latest:
+        count = len(waiting)
+        await asyncio.sleep(_PAUSE)
 
 
 class Batcher:
@@ -58,21 +68,12 @@ class Batcher:
         self._start()
 
     async def _run(self) -> None:
-        await self._others()
+        await _others(self._waiting)
         self._collecting = False
         size = self._lifecycle.creates_together
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
-
-    async def _others(self) -> None:
-        """Wait while more requests keep coming."""
-        clock = asyncio.get_running_loop().time
-        latest = clock() + _LONGEST_WAIT
-        count = 0
-        while count != len(self._waiting) and clock() < latest:
-            count = len(self._waiting)
-            await asyncio.sleep(_PAUSE)
 
     async def _answer(self, batch: list[tuple[CreateRequest, asyncio.Future[Outcome]]]) -> None:
         waiting = {id(request): result for request, result in batch}
@@ -90,3 +91,47 @@ class Batcher:
             for result in waiting.values():
                 if not result.done():
                     result.set_exception(problem)
+
+
+class ReadBatcher:
+    """Reads what arrives together in one call, where the lifecycle gains by it.
+
+    The first to arrive waits for others as a `Batcher` does. Terraform asks for ten at a time
+    unless `-parallelism` says otherwise.
+    """
+
+    def __init__(self, steps: ResourceLifecycle) -> None:
+        self._steps = steps
+        self._waiting: list[tuple[ReadRequest, asyncio.Future[Outcome]]] = []
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def read(self, request: ReadRequest) -> Outcome:
+        """Return what reading one resource said.
+
+        Raises:
+            Exception: What the call for all of them raised.
+        """
+        if self._steps.reads_together == 1:
+            [outcome] = await self._steps.read([request])
+            return outcome
+        result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, result))
+        if len(self._waiting) == 1:
+            task = asyncio.create_task(self._run())
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        return await result
+
+    async def _run(self) -> None:
+        await _others(self._waiting)
+        batch, self._waiting = self._waiting, []
+        try:
+            outcomes = await self._steps.read([request for request, _ in batch])
+        except Exception as problem:
+            for _, result in batch:
+                if not result.done():
+                    result.set_exception(problem)
+            return
+        for (_, result), outcome in zip(batch, outcomes, strict=True):
+            if not result.done():
+                result.set_result(outcome)

@@ -6,12 +6,12 @@ No protocol message is read or answered here.
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Final
 
-from opsconsole.definition import Attribute
-from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.definition import Attribute, Kind
+from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     LifecycleInterface,
@@ -22,12 +22,10 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.batcher import Batcher
+from opsconsole.terraform.batcher import Batcher, ReadBatcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.journals import left_behind
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.read_batcher import ReadBatcher
-from opsconsole.terraform.rendering import rendered
 from opsconsole.values import Attributes, holds_unknown
 
 Connect = Callable[[Attributes], Awaitable[LifecycleInterface]]
@@ -78,7 +76,7 @@ class Configured:
         """
         await self.close()
         self.learn_secrets(config)
-        found = left_behind(Path.cwd())
+        found = left_behind(pathlib.Path.cwd())
         if has_error(found):
             return found
         unknown = [name for name, value in config.items() if holds_unknown(value)]
@@ -213,3 +211,51 @@ def _not_known(names: list[str]) -> Diagnostic:
         "Nothing can be read or planned before the provider's settings are known. Apply what they "
         "depend on first, with -target, or set them from variables or the environment.",
     )
+
+
+_SEVERITIES: Final = {
+    Severity.ERROR: pb.Diagnostic.ERROR,
+    Severity.WARNING: pb.Diagnostic.WARNING,
+}
+
+_Step = pb.AttributePath.Step
+
+
+def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
+    """Return `path` as Terraform walks it, as far as it leads through `attributes`.
+
+    It ends at a set, whose elements have no address, and before a name that there is not.
+    """
+    steps: list[_Step] = []
+    kind: Kind | None = None
+    for step in path:
+        if kind is Kind.STRING_SET:
+            break
+        if isinstance(step, int):
+            steps.append(_Step(element_key_int=step))
+        elif kind is Kind.STRING_MAP:
+            steps.append(_Step(element_key_string=step))
+        elif step in attributes:
+            steps.append(_Step(attribute_name=step))
+            kind = attributes[step].kind
+            attributes = {item.name: item for item in attributes[step].attributes}
+        else:
+            break
+    return pb.AttributePath(steps=steps)
+
+
+def rendered(
+    diagnostics: Iterable[Diagnostic],
+    attributes: Mapping[str, Attribute],
+    redaction: Redaction,
+) -> list[pb.Diagnostic]:
+    """Return `diagnostics` on an object of `attributes` as Terraform shows them."""
+    return [
+        pb.Diagnostic(
+            severity=_SEVERITIES[diagnostic.severity],
+            summary=redaction.hide(diagnostic.summary),
+            detail=redaction.hide(diagnostic.text),
+            attribute=attribute_path(diagnostic.path, attributes) if diagnostic.path else None,
+        )
+        for diagnostic in diagnostics
+    ]

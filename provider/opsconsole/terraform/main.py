@@ -22,13 +22,31 @@ from opsconsole.terraform.handshake import (
 )
 
 if TYPE_CHECKING:
+    from opsconsole.lifecycle.interface import LifecycleInterface
     from opsconsole.redaction import Redaction
     from opsconsole.terraform.serving import Service
+    from opsconsole.values import Attributes
+
+
+async def connect(config: Attributes) -> LifecycleInterface:
+    """Return the lifecycle for `config`, filled up from the environment. No call is made yet.
+
+    The HTTP libraries take longer to import than all the rest: only a provider that is configured
+    needs them, and Terraform configures one of the three it starts for a plan.
+
+    Raises:
+        ConfigurationError: A setting is missing or wrong.
+    """
+    from opsconsole.v1.settings import Settings
+
+    settings = Settings.from_values(config, os.environ)
+    from opsconsole.lifecycle.lifecycle import Lifecycle
+
+    return Lifecycle(settings)
 
 
 def make_service(redaction: Redaction) -> Service:
     """Return this provider's service."""
-    from opsconsole.terraform.connecting import connect
     from opsconsole.terraform.servicer import Servicer
 
     return Servicer(connect, redaction)
