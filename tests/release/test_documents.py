@@ -63,3 +63,16 @@ def test_no_message_points_to_a_file_that_only_a_checkout_has() -> None:
         if IN_CHECKOUT.search(text)
     }
     assert found == set()
+
+
+def test_the_messages_that_troubleshooting_quotes_are_ours() -> None:
+    """A message is quoted between backquotes in a first column; `…` stands for what differs."""
+    page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE)
+    ours = [cell for cell in rows if "(Terraform)" not in cell and "cdktf deploy" not in cell]
+    quoted = (quote for cell in ours for quote in re.findall(r"`([^`]+)`", cell))
+    parts = [part.strip(" .") for quote in quoted for part in quote.split("…")]
+    texts = [text for source in SOURCES for text in said(source)]
+    lost = [part for part in parts if not any(part in text for text in texts)]
+    assert parts
+    assert lost == []

@@ -1,0 +1,62 @@
+"""The guides that are walked: their files and commands are run as they stand, one after another."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opsconsole.emulator.running import serve
+
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
+BLOCK = re.compile(r"(?:^`([\w.]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+WALKED = {"import-a-fleet": "fleet:3", "rename-move-split": "starter", "testing": "starter"}
+"""Guide to the rows of its console."""
+
+
+def script(guide: str) -> str:
+    """Make a shell script of a guide: files are written, commands are run, in their order."""
+    text = (GUIDES / f"{guide}.md").read_text("utf-8")
+    lines = ["set -eux"]
+    for name, language, body in BLOCK.findall(text):
+        if name:
+            lines.append(f"printf '%s' {shlex.quote(body)} > {name}")
+        elif language == "sh":
+            lines.append(body)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("guide", WALKED)
+def test_a_guide_does_what_it_says(guide: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with serve(seed=WALKED[guide]) as console:
+        environment = {
+            **os.environ,
+            "HOME": str(home),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "OPSCONSOLE_BASE_URL": console.base_url,
+            "OPSCONSOLE_API_KEY": console.api_key,
+        }
+        seen = subprocess.run(
+            ["bash", "-c", script(guide)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        calls = console.request_counts()
+    assert seen.returncode == 0, seen.stdout + seen.stderr
+    if guide == "rename-move-split":
+        assert "opsconsole_host.gate has moved from opsconsole_host.web" in " ".join(
+            seen.stdout.replace("#", "").split()
+        )
+        assert "host_delete" not in calls
+    if guide == "import-a-fleet":
+        assert not {"hosts_import", "host_delete"} & set(calls)
