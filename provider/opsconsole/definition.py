@@ -32,6 +32,13 @@ class Kind(Enum):
     OBJECT_LIST = "list of objects"
 
 
+class Notation(Enum):
+    """What a text is written as where the document gives no bound: another text is a warning."""
+
+    ADDRESS = "IP address"
+    SUBNET = "subnet"
+
+
 class Change(Enum):
     """What a changed declaration of an attribute asks for."""
 
@@ -68,6 +75,7 @@ class Attribute:
         min_length, max_length: Inclusive bounds of a string's length in characters.
         pattern: Regular expression that each string (or each element) must match in full.
         pattern_hint: What `pattern` asks for, in words.
+        notation: What its texts are written as; another text is sent all the same, with a warning.
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
         blocks_deletion: Whether the console refuses to delete what this refers to.
@@ -96,6 +104,7 @@ class Attribute:
     max_length: int | None = None
     pattern: str | None = None
     pattern_hint: str = ""
+    notation: Notation | None = None
     nullable: bool = False
     refers_to: str | None = None
     blocks_deletion: bool = False

@@ -223,7 +223,7 @@ def test_http_off_loopback_needs_to_be_allowed():
 WRONG = [
     ("base_url", None, "No base address"),
     ("base_url", "", "OPSCONSOLE_BASE_URL"),
-    ("base_url", "console.example.com", "does not begin with https://"),
+    ("base_url", "console.example.com", "has no scheme"),
     ("base_url", "ftp://console.example.com", "does not begin with https://"),
     ("base_url", "https://", "names no host"),
     ("base_url", "https:///api", "names no host"),

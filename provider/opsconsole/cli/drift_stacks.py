@@ -19,7 +19,6 @@ from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Program,
-    did_you_mean,
     load_directory,
     load_stack,
     read_app,
@@ -28,6 +27,7 @@ from opsconsole.language import (
     synthesise,
 )
 from opsconsole.state import Backend, LocalBackend, Unreadable, backend_for, workspace_of
+from opsconsole.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)

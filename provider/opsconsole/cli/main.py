@@ -17,7 +17,7 @@ from opsconsole import __version__
 from opsconsole.cli import signals
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.commands import COMMANDS
-from opsconsole.errors import OpsconsoleError, Stopped
+from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.optional_packages import missing_package
 
 
@@ -109,6 +109,11 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         # The reader has gone; Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except PermissionError as refused:
+        if debug:
+            _write_safely(traceback.format_exc())
+        _write_safely(_told(_not_allowed(refused)))
+        return FAILED
     except Exception as unforeseen:
         if debug:
             _write_safely(traceback.format_exc())
@@ -129,6 +134,14 @@ def _run(words: list[str]) -> int:
     code: int = args.run(args)
     sys.stdout.flush()
     return code
+
+
+def _not_allowed(refused: PermissionError) -> UserError:
+    place = refused.filename or "a file"
+    return UserError(
+        f"This user may not read or write {place}: {refused.strerror or refused}.",
+        "Change who may, or work in another directory.",
+    )
 
 
 def _told(failure: OpsconsoleError) -> str:

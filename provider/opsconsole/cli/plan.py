@@ -17,6 +17,7 @@ from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.saved import check_plan_file
 from opsconsole.reconcile.saving import save_plan
 from opsconsole.reports.labels import plural
 from opsconsole.state import open_state
@@ -124,6 +125,8 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
 
 
 def _plan(args: argparse.Namespace, program: Program) -> int:
+    if args.out is not None:
+        check_plan_file(args.out)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:

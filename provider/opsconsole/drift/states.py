@@ -32,8 +32,9 @@ def state_files(places: Iterable[Path]) -> list[Path]:
             under = sorted(_under(place))
             if not under:
                 raise UserError(
-                    f"There is no state file (*{_SUFFIX}) under {place}.",
-                    "Name a state file, or a folder that holds some.",
+                    f"There is no state file (*{_SUFFIX}) in {place.absolute()} or below it.",
+                    "Apply the program first, go to its directory, or name a state file or a "
+                    "folder that holds some.",
                 )
             paths = under
         elif place.exists():

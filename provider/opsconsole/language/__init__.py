@@ -35,7 +35,6 @@ from opsconsole.language.sources import (
     load_stack,
     stacks_of,
 )
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
 from opsconsole.language.synthesis import find_node, read_app, synthesise
@@ -69,7 +68,6 @@ __all__ = [
     "Variable",
     "build_graph",
     "check_support",
-    "did_you_mean",
     "example_values",
     "find_node",
     "find_output",

@@ -36,7 +36,6 @@ from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
 from opsconsole.language.schemas import BlockDefinition
 from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference
 from opsconsole.language.targets import (
     ImportTarget,
@@ -49,6 +48,7 @@ from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.language.world import Lookup, World
 from opsconsole.state import InstanceKey
+from opsconsole.suggestions import did_you_mean
 from opsconsole.values import Attributes
 
 Definition = BlockDefinition | ProviderDefinition

@@ -19,10 +19,10 @@ from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parsing import parse_expression
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference
 from opsconsole.language.templated import references_in
 from opsconsole.language.unsupported import OnlyTerraform
+from opsconsole.suggestions import did_you_mean
 
 _SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
 _NEVER_BLOCKS: Final = frozenset(

@@ -11,9 +11,9 @@ from opsconsole.language.documents import read_json
 from opsconsole.language.model import Program
 from opsconsole.language.reading import read_program
 from opsconsole.language.schemas import Schemas
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.synthesis import read_app, synthesise
 from opsconsole.language.unsupported import OnlyTerraform
+from opsconsole.suggestions import did_you_mean
 
 
 def load_program(

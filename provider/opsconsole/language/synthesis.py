@@ -66,11 +66,17 @@ def synthesise(app: App) -> None:
 
     Raises:
         UserError: The command failed, or a construct reported an error; what the command printed
-            is shown.
+            is shown. Or its output directory cannot be written.
     """
-    app.output.mkdir(parents=True, exist_ok=True)
     manifest = app.output / "manifest.json"
-    manifest.unlink(missing_ok=True)
+    try:
+        app.output.mkdir(parents=True, exist_ok=True)
+        manifest.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"The app cannot write its program to {app.output}: {error.strerror}.",
+            "Let this user write there, or name another directory in CDKTF_OUTDIR.",
+        ) from error
     try:
         result = subprocess.run(
             app.command,

@@ -15,10 +15,10 @@ from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark, unmark_deep
 from opsconsole.language.model import Program, Variable
 from opsconsole.language.parsing import parse_expression
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.tfvars import read_tfvars
 from opsconsole.language.validations import check_variables
 from opsconsole.language.wire import to_wire
+from opsconsole.suggestions import did_you_mean
 from opsconsole.values import UNKNOWN
 
 PREFIX: Final = "TF_VAR_"

@@ -27,11 +27,11 @@ from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
 from opsconsole.language.model import Block, Program
 from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
-from opsconsole.language.suggestions import did_you_mean
 from opsconsole.language.syntax import Reference, Step
 from opsconsole.language.templated import evaluate_json
 from opsconsole.language.wire import from_wire
 from opsconsole.state import InstanceKey
+from opsconsole.suggestions import did_you_mean
 from opsconsole.values import UNKNOWN, Attributes
 
 Lookup = Callable[[str], Any]

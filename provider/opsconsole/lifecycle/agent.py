@@ -40,7 +40,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, attached_ids, detach
+from opsconsole.lifecycle.plugins import attach, attached_ids, detach, doubtful_ids
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import explained
@@ -63,6 +63,7 @@ class AgentLifecycle(OneByOne):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         found = self._rules.creation(self.name(config, request.address), config, replacing)
+        found += doubtful_ids(self.session, config.get("plugin_ids") or (), "plugin_ids")
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
 
@@ -71,11 +72,18 @@ class AgentLifecycle(OneByOne):
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
         found = self.unverified(proposal, name)
+        found += self._doubtful_plugins(request)
         if proposal.replaced:
             found += self._rules.replacement(name, request, proposal)
         return PlanOutcome(
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
+
+    def _doubtful_plugins(self, request: PlanChange) -> list[Diagnostic]:
+        held = request.prior.get("plugin_ids") or ()
+        wanted = request.config.get("plugin_ids")
+        added = [item for item in wanted if item not in held] if isinstance(wanted, list) else ()
+        return doubtful_ids(self.session, added, "plugin_ids")
 
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
         plugin_ids = values.get("plugin_ids")

@@ -31,7 +31,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, detach, find_entry
+from opsconsole.lifecycle.plugins import attach, detach, doubtful_ids, find_entry
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import unchecked
@@ -61,8 +61,9 @@ class AgentPluginLifecycle(OneByOne):
         planned = propose_creation(self.definition, request.config)
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
-        found = tuple(self._beside_plugin_ids(request.config))
-        return PlanOutcome(planned, diagnostics=found)
+        found = self._beside_plugin_ids(request.config)
+        found += doubtful_ids(self.session, [planned["plugin_id"]], "plugin_id")
+        return PlanOutcome(planned, diagnostics=tuple(found))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         found = tuple(self._beside_plugin_ids(request.config))

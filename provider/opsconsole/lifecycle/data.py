@@ -12,7 +12,7 @@ from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.specialty_search import candidates
+from opsconsole.lifecycle.specialty_search import candidates, near_specialties
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import explained, unsettled
 from opsconsole.resources import (
@@ -71,7 +71,7 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
         return Outcome(None, diagnostics=(unsettled(summary, "specialties", listing, (name,)),))
     return _nothing(
         f"There is no specialty with the {name} {value!r} that this key can see",
-        "Check the value, and the key's org.",
+        f"{near_specialties(listing, wanted)}Check the value, and the key's org.",
         (name,),
     )
 

@@ -67,11 +67,14 @@ class HostCreation:
         self._report = report
         self._rehearsal = rehearsal
         self._session = steps.session
+        self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
         rows = [Row(request, import_row(request, org_id)) for request in requests]
+        for row in rows:
+            self._named.setdefault(row.fields["name"], []).append(self._holder(row))
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await each(chunks, self._judged_and_imported, _CHUNKS_AT_A_TIME)
@@ -153,7 +156,7 @@ class HostCreation:
             if row in passing or row.outcome is not None:
                 return
             if not adopting or verdict.id is None:
-                await self._fail([row], (self._not_created(row, verdict),))
+                await self._fail([row], (self._not_created(row, verdict, rehearsed=True),))
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
                 await self._fail([row], (self._shared(row, verdict.id),))
             else:
@@ -216,7 +219,8 @@ class HostCreation:
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                await self._fail([row], (self._not_created(row, verdict), *notes))
+                said = self._not_created(row, verdict, rehearsed=False)
+                await self._fail([row], (said, *notes))
             elif verdict.id is None:
                 unknown.append(row)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
@@ -315,9 +319,12 @@ class HostCreation:
     def _lost(self, row: Row, problem: ConsoleError) -> Outcome:
         return self._steps.lost(row.request, problem, row.guard_word or "")
 
-    def _not_created(self, row: Row, verdict: Verdict) -> Diagnostic:
+    def _not_created(self, row: Row, verdict: Verdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
-        return not_created(self._name(row), verdict, holder)
+        twins = (item for item in self._named[row.fields["name"]] if item != self._holder(row))
+        return not_created(
+            self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
+        )
 
     def _holds(self, row: Row, host_id: str) -> bool:
         """Claim an id for a row; false where another row or resource of the run holds it."""

@@ -19,17 +19,28 @@ def blames_the_rows(problem: OpsconsoleError) -> bool:
     return isinstance(problem, BadRequest | TooLarge | UserError)
 
 
-def not_created(name: str, verdict: Verdict, holder: str | None = None) -> Diagnostic:
-    """Say why a row was not created, and what can be done about it; `holder` has its id."""
+def not_created(
+    name: str, verdict: Verdict, holder: str | None = None, *, rehearsed: bool, twin: str = ""
+) -> Diagnostic:
+    """Say why a row was not created, and what can be done about it.
+
+    Args:
+        holder: The address that has its id.
+        rehearsed: Whether the verdict is that of a dry run, which changed nothing.
+        twin: The address of another host of the run that is declared with the same name.
+    """
     if not verdict.matched:
         return error(
             f"The {name} was not imported: its verdict cannot be told",
             "The console's import answer lists its rows in a way that matches no row of the "
             "request, so nothing was sent for this host.",
         )
-    said = f"It said {verdict.status or 'nothing'!r}"
+    run = "a dry run, which changes nothing," if rehearsed else "the import"
+    said = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
     said += f": {verdict.error}." if verdict.error else "."
-    if verdict.id is None:
+    if verdict.id is None and twin:
+        remedy = f"{twin} of this run has the same name. Declare a machine once."
+    elif verdict.id is None:
         remedy = "It exists already, or its row is wrong. Import it if it exists."
     elif holder is not None:
         remedy = (

@@ -131,6 +131,7 @@ class Session:
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: What state held of specialties and blacklisted commands that this run found
             gone, by key or id.
+        shown_plugins: Ids of the plugins that the lists of this run have shown, of any agent.
     """
 
     console: Console
@@ -155,6 +156,7 @@ class Session:
     import_chunk_size: int = field(init=False)
     limit: int = field(init=False)
     host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
+    shown_plugins: set[str] = field(default_factory=set)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
     _plugins: Once = field(default_factory=Once)
     _specialties: Once = field(default_factory=Once)
@@ -182,6 +184,7 @@ class Session:
         listing: Listing = await self._plugins.ask(
             agent_id, lambda: self.console.list_plugins(agent_id)
         )
+        self.shown_plugins.update(entry["id"] for entry in listing.entries)
         return listing
 
     def plugins_changed(self, agent_id: str) -> None:

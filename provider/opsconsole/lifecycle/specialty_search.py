@@ -11,6 +11,7 @@ from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.truncated import unsettled
 from opsconsole.resources import SPECIALTY
+from opsconsole.suggestions import did_you_mean
 from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
 
@@ -44,12 +45,21 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
         return unsettled(summary, "specialties", listing, path)
     return error(
         f"There is no specialty with the {asked} that this key can see",
-        "The API has no operation that creates one: create it in the console, or check the "
-        "key. Where the console has such an operation, name it in extra_endpoints as "
-        "specialty_create.",
+        f"{near_specialties(listing, wanted)}The API has no operation that creates one: create it "
+        "in the console, or check the key. Where the console has such an operation, name it in "
+        "extra_endpoints as specialty_create.",
         path,
         Cause(ProblemKind.NOT_FOUND),
     )
+
+
+def near_specialties(listing: Listing, wanted: Mapping[str, Any]) -> str:
+    """Return a sentence that names the key or name that was probably meant, or those there are."""
+    for name in ("key", "name"):
+        if name in wanted:
+            known = sorted({str(entry[name]) for entry in listing.entries if entry.get(name)})
+            return f"{did_you_mean(str(wanted[name]), known)} "
+    return ""
 
 
 async def candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:

@@ -1,15 +1,16 @@
 """What a declaration can be told wrong by itself, before anything is asked of the console.
 
-Only bounds that the document attributes to a field are checked; the rest is the console's to
-judge. Pure; unknown values pass.
+Only bounds that the document attributes to a field are errors; the rest is the console's to judge,
+and what is probably a slip is a warning. Pure; unknown values pass.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
-from opsconsole.definition import Attribute, Kind, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Path, error
+from opsconsole.definition import Attribute, Kind, Notation, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 
@@ -49,3 +50,20 @@ def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator
     broken = attribute.bounds.broken(value)
     if broken is not None:
         yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
+    elif attribute.notation and isinstance(value, str) and not _reads_as(attribute.notation, value):
+        yield warning(
+            f"{attribute.name}: {value!r} is no {attribute.notation.value}",
+            "It is sent as it is: the API document gives no bound, so the console decides.",
+            path,
+        )
+
+
+def _reads_as(notation: Notation, text: str) -> bool:
+    try:
+        if notation is Notation.ADDRESS:
+            ipaddress.ip_address(text)
+        else:
+            ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True

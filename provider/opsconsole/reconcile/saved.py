@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.errors import UserError
@@ -95,6 +96,29 @@ def _told(type_name: str, value: Attributes | None) -> Any:
         return _plain(value)
     definition = RESOURCES[type_name]
     return {item.name: _plain(value.get(item.name)) for item in definition if not item.volatile}
+
+
+def check_plan_file(path: Path) -> None:
+    """Refuse to write a plan over a file that is none, such as the program.
+
+    Raises:
+        UserError: There is such a file.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        with path.open("rb") as file:
+            is_plan = file.read(len(_MAGIC)) == _MAGIC
+        if not is_plan and is_zipfile(path):
+            with ZipFile(path) as archive:
+                is_plan = "tfplan" in archive.namelist()  # Terraform's own
+    except (OSError, BadZipFile):
+        is_plan = False
+    if not is_plan:
+        raise UserError(
+            f"{path} is there already and is no plan, so no plan is written over it.",
+            "Name another file, or remove that one first.",
+        )
 
 
 def write_plan(path: Path, saved: SavedPlan) -> None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.definition import (
+    Attribute,
+    Change,
+    Kind,
+    Look,
+    Notation,
+    ResourceDefinition,
+    read_only,
+    text,
+)
 
 _HOST = "Resources and their fields: Host"
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
@@ -59,8 +68,18 @@ HOST = ResourceDefinition(
             + _AT_CREATION,
             change=Change.REPLACE,
         ),
-        _settable("public_ip", Kind.STRING, "The address reached from outside."),
-        _settable("private_ip", Kind.STRING, "The address reached from inside."),
+        _settable(
+            "public_ip",
+            Kind.STRING,
+            "The address reached from outside.",
+            notation=Notation.ADDRESS,
+        ),
+        _settable(
+            "private_ip",
+            Kind.STRING,
+            "The address reached from inside.",
+            notation=Notation.ADDRESS,
+        ),
         _settable(
             "ip_connect_mode",
             Kind.STRING,
@@ -107,7 +126,12 @@ HOST = ResourceDefinition(
             Kind.STRING,
             "Id of the credential that holds the jump host's secret.",
         ),
-        _settable("eligible_subnets", Kind.STRING_SET, "Subnets reached through the host."),
+        _settable(
+            "eligible_subnets",
+            Kind.STRING_SET,
+            "Subnets reached through the host.",
+            notation=Notation.SUBNET,
+        ),
         _settable(
             "external_id",
             Kind.STRING,

@@ -51,6 +51,9 @@ def checked_base_url(text: str | None, *, allow_http: bool) -> str:
         _wrong("base_url holds a user name or password.", "Credentials go into api_key.")
     shown = f'base_url "{re.split("[?#]", text)[0]}"'
     if parts.scheme not in ("http", "https"):
+        if "://" not in text:
+            scheme = "http" if is_loopback(_host_of(text)) else "https"
+            _wrong(f"{shown} has no scheme.", f'Write "{scheme}://{re.split("[?#]", text)[0]}".')
         _wrong(f"{shown} does not begin with https://.", _EXAMPLE)
     host = parts.hostname
     if not host:
@@ -65,6 +68,14 @@ def checked_base_url(text: str | None, *, allow_http: bool) -> str:
             "Use https, or set allow_http = true.",
         )
     return f"{parts.scheme}://{_authority(parts, host, shown)}{path}"
+
+
+def _host_of(text: str) -> str:
+    """Return the host of an address without a scheme; empty where it cannot be told."""
+    try:
+        return urlsplit(f"//{text}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _split(text: str) -> SplitResult:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names what is like `name`, or else all there is."""
+    import difflib  # only what is wrong needs it
+
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:
