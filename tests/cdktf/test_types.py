@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from mypy import api
-
 from pyright_runs import strict_pyright
+from type_checking import check_types
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("typed_program.py")
@@ -23,7 +22,7 @@ def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
         for number, line in enumerate(lines, start=1)
         if (match := REFUSED.search(line))
     }
-    output, problems, _ = api.run(["--strict", "--no-pretty", str(PROGRAM.relative_to(ROOT))])
+    output, problems, _ = check_types("--strict", "--no-pretty", str(PROGRAM.relative_to(ROOT)))
     assert problems == ""
     found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
     assert found == expected, output
@@ -42,5 +41,5 @@ def test_the_examples_are_strictly_typed(monkeypatch) -> None:
     programs = sorted((ROOT / "examples" / "reference").rglob("main.py"))
     programs.append(ROOT / "examples" / "fleet" / "main.py")
     for program in programs:
-        output, _, status = api.run(["--strict", str(program.relative_to(ROOT))])
+        output, _, status = check_types("--strict", str(program.relative_to(ROOT)))
         assert status == 0, output

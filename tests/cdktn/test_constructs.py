@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mypy import api
-
 import opsconsole_cdktf
 import opsconsole_cdktn
 from opsconsole.generate.forks import CDKTN
+from type_checking import check_types
 
 ROOT = Path(__file__).resolve().parents[2]
 ERROR = re.compile(r"\.py:(\d+): error: .*\[([\w-]+)\]$")
@@ -55,7 +54,7 @@ def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> No
         for number, line in enumerate(source.splitlines(), start=1)
         if (match := REFUSED.search(line))
     }
-    output, problems, _ = api.run(["--strict", "--no-pretty", str(program)])
+    output, problems, _ = check_types("--strict", "--no-pretty", str(program))
     assert problems == ""
     found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
     assert found == expected, output

@@ -9,10 +9,10 @@ from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
-from mypy import api
 
 import opsconsole
 from opsconsole.optional_packages import missing_package
+from type_checking import check_types
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("provider/opsconsole", "constructs/opsconsole_cdktf", "constructs/opsconsole_cdktn")
@@ -60,7 +60,7 @@ def test_a_strict_type_checker_sees_the_types(
 ) -> None:
     (tmp_path / "program.py").write_text(TYPED)
     monkeypatch.chdir(tmp_path)
-    output, problems, _ = api.run(["--strict", "--no-pretty", "program.py"])
+    output, problems, _ = check_types("--strict", "--no-pretty", "program.py")
     assert problems == ""
     errors = re.findall(r"^program\.py:(\d+): error: .*\[([\w-]+)\]$", output, re.MULTILINE)
     assert errors == [("5", "assignment")], output
