@@ -59,6 +59,7 @@ COMMANDS: Final[dict[str, Command]] = {
             "capabilities:register",
             "show what the console can do for each resource",
         ),
+        (CHECK, "probe", "probe:register", "ask the console what its document leaves open"),
         (CHECK, "graph", "graph:register", "print what depends on what in the program"),
         (SETUP, "provider", "provider_install:register", "install the Terraform provider"),
         (SETUP, "hosts", "hosts_import:register", "import hosts in bulk, beside any program"),

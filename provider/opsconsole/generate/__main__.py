@@ -1,4 +1,4 @@
-"""`python -m opsconsole.generate [constructs] [docs] [schemas] [--check]`, run in a checkout."""
+"""`python -m opsconsole.generate [constructs] [docs] [schemas] [limits] [--check]`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opsconsole.generate.constructs import construct_files
+from opsconsole.generate.limits import limits_files
 from opsconsole.generate.reference import reference_files
 from opsconsole.generate.schemas import schema_files
 from opsconsole.generate.written import stale, write
@@ -16,6 +17,7 @@ _WHAT: dict[str, Callable[[Path], dict[str, str]]] = {
     "constructs": construct_files,
     "docs": reference_files,
     "schemas": schema_files,
+    "limits": limits_files,
 }
 
 
@@ -23,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write what is generated, or with `--check` tell (by status 1) whether it is stale."""
     parser = argparse.ArgumentParser(prog="python -m opsconsole.generate")
     parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help="constructs, docs, schemas; default: all"
+        "what", nargs="*", metavar="WHAT", help="constructs, docs, schemas, limits; default: all"
     )
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if anything is old")
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the checkout")

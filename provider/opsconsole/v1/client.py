@@ -188,16 +188,26 @@ class Client:
             elif not was_answered or not self._is_worth_waiting(failed, asked or 0.0):
                 raise failed
 
-    async def ask(self, operation: Operation) -> Reply:
-        """Send one request without ids or a body, once, and return its answer as it is.
+    async def ask(
+        self,
+        operation: Operation,
+        ids: Sequence[str] = (),
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """Send one request, once, and return its answer as it is, an error too.
 
         Raises:
             ConsoleError: no whole answer came.
         """
         turn = Turn(self._shared_limiter().large_answers)
         try:
-            url = self._settings.base_url + operation.path_of(())
-            return await self._exchange(operation, url, "", None, turn)
+            url = self._settings.base_url + operation.path_of(ids)
+            if query:
+                url += "?" + urlencode(query)
+            content_type, content = _encoded(body, None)
+            return await self._exchange(operation, url, content_type, content, turn)
         finally:
             turn.end()
 

@@ -1,0 +1,174 @@
+"""`opsconsole probe`: ask a live console what the API document leaves open."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.errors import UserError
+from opsconsole.probe.calls import Call, Finding
+from opsconsole.probe.questions import QUESTIONS
+from opsconsole.probe.running import Probed, planned_calls, probe
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.literals import printable
+from opsconsole.reports.wrapping import wrapped
+from opsconsole.v1.client import Client
+from opsconsole.v1.settings import ENVIRONMENT, Settings
+
+_OPEN = {question.name: question.open for question in QUESTIONS}
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = add_command(
+        subparsers,
+        "probe",
+        "Ask the console what the API document leaves open, by calls that change nothing: GETs, "
+        "updates without a field, and imports that are dry runs. The first answer that does not "
+        "say dry_run: true ends it.",
+        codes={**USUAL, 0: "the console was asked", FAILED: "it could not be asked"},
+        example="opsconsole probe --host hst_1 --agent agt_1 --write settings.json",
+    )
+    arguments.option(
+        parser, "host", metavar="ID", required=True, help="a host that may be read and compared"
+    )
+    arguments.option(parser, "agent", metavar="ID", help="an agent whose plugins may be listed")
+    arguments.option(
+        parser,
+        "write",
+        metavar="FILE",
+        type=Path,
+        help="write the settings that were found, for a provider block and for the environment",
+    )
+    arguments.flag(parser, "dry-run", "list the calls, and send nothing")
+    arguments.flag(parser, "yes", "do not ask before anything but GET is sent")
+    arguments.flag(parser, "json", "print the findings as JSON")
+    arguments.flag(parser, "no-color", "print without colour")
+    settings.add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Probe a console and print what it does; return the exit code."""
+    planned = planned_calls(args.host, args.agent)
+    if args.dry_run:
+        sys.stdout.write("\n".join(planned) + "\n")
+        return 0
+    found, _ = settings.settings_of(args)
+    only_get = not (args.yes or _allowed(found, planned))
+    with make_runner() as runner:
+        done = run_stoppable(
+            runner, lambda interrupts: _probed(args, found, interrupts, only_get=only_get)
+        )
+    if args.json:
+        sys.stdout.write(json.dumps(_document(found, done), indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(_table(done, Pen(planning.coloured(args))))
+    if args.write is not None:
+        _write(args.write, done)
+    return 0
+
+
+async def _probed(
+    args: argparse.Namespace, found: Settings, interrupts: Interrupts, *, only_get: bool
+) -> Probed:
+    async with Client(found) as client:
+        interrupts.on_stop(client.stop)
+        return await probe(client, found, args.host, args.agent, only_get=only_get)
+
+
+def _allowed(found: Settings, planned: list[str]) -> bool:
+    """Ask whether more than GET may be sent; stdout stays for what was found."""
+    lines = "\n".join(f"  {line}" for line in planned)
+    sys.stderr.write(
+        f"These calls are made at {found.base_url}; none of them changes anything on a console "
+        f"that keeps to its document:\n{lines}\n"
+        "Only 'yes' lets anything but GET be sent: "
+    )
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() == "yes"
+
+
+def _table(done: Probed, pen: Pen) -> str:
+    width = max(40, (planning.columns() or 100) - 4)
+    text = ""
+    for finding in done.findings:
+        sign, colour = ("✓", "green") if finding.learned else ("?", "yellow")
+        text += f"{pen.paint(sign, colour)} {pen.bold(_OPEN[finding.question])}\n"
+        said = finding.answer or f"Not learned. {finding.why}"
+        lines = [*wrapped(printable(said), width)]
+        if finding.settings:
+            lines += wrapped(f"settings: {_settings_text(finding)}", width)
+        text += "".join(f"    {line}\n" for line in lines)
+        if finding.calls:
+            text += f"    {pen.paint(f'seen by {_seen_by(finding, done)}', 'dim')}\n"
+    learned = sum(finding.learned for finding in done.findings)
+    return f"{text}\n{learned} of {len(done.findings)} learned by {len(done.calls)} calls.\n"
+
+
+def _settings_text(finding: Finding) -> str:
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in finding.settings.items())
+
+
+def _seen_by(finding: Finding, done: Probed) -> str:
+    """Name the first and the last call that showed it, with their request ids."""
+    calls = [done.calls[number - 1] for number in finding.calls]
+    named = [calls[0], calls[-1]] if len(calls) > 1 else calls
+    return " … ".join(printable(_named(call)) for call in named)
+
+
+def _named(call: Call) -> str:
+    request = f", request id {call.request_id}" if call.request_id else ""
+    return f"call {call.number}: {call.text} ({call.outcome}{request})"
+
+
+def _document(found: Settings, done: Probed) -> dict[str, Any]:
+    return {
+        "base_url": found.base_url,
+        "findings": [
+            {
+                "question": finding.question,
+                "open": _OPEN[finding.question],
+                "learned": finding.learned,
+                "answer": finding.answer,
+                "why": finding.why,
+                "value": finding.value,
+                "calls": list(finding.calls),
+                "settings": dict(finding.settings),
+            }
+            for finding in done.findings
+        ],
+        "calls": [
+            {
+                "number": call.number,
+                "call": call.text,
+                "outcome": call.outcome,
+                "request_id": call.request_id,
+            }
+            for call in done.calls
+        ],
+        "settings": done.settings,
+    }
+
+
+def _write(path: Path, done: Probed) -> None:
+    content = {
+        "provider": done.settings,
+        "environment": {
+            ENVIRONMENT[name]: value if isinstance(value, str) else json.dumps(value)
+            for name, value in done.settings.items()
+        },
+    }
+    try:
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    except OSError as problem:
+        raise UserError(
+            f"{path} cannot be written: {problem.strerror}.", "Name another file."
+        ) from problem

@@ -1,0 +1,177 @@
+"""The calls of a probe: each is recorded, and none is sent that was not allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from opsconsole.errors import ConsoleError
+from opsconsole.v1.client import Client
+from opsconsole.v1.decoding import NotJson, json_object
+from opsconsole.v1.operations import IMPORT_HOSTS, Operation
+from opsconsole.v1.retry import retry_after
+from opsconsole.v1.settings import Settings
+
+_TRIES: Final = 5
+_LONGEST_WAIT: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call and its answer.
+
+    Attributes:
+        number: Its place among the calls of the probe, from 1.
+        text: Method and path, and the query.
+        status: The HTTP status; 0: no answer came.
+        body: The JSON object in the answer; empty: none.
+        headers: The answer's, with lower-case names.
+        problem: Why no answer came.
+    """
+
+    number: int
+    text: str
+    status: int = 0
+    body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the console answered with success and an object."""
+        return 200 <= self.status < 300 and bool(self.body)
+
+    @property
+    def request_id(self) -> str:
+        """The request's id, which the document shows for errors."""
+        found = self.body.get("request_id") if self.status >= 400 else None
+        return found if isinstance(found, str) else self.headers.get("x-request-id", "")
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, as a finding tells it."""
+        if not self.status:
+            return self.problem
+        code = self.body.get("code") if self.status >= 400 else None
+        return f"{self.status} {code}" if isinstance(code, str) else str(self.status)
+
+
+class NotAllowed(Exception):
+    """The call is no GET, and only GET was allowed."""
+
+
+class DryRunNotHeeded(Exception):
+    """An answer to a dry run did not say `dry_run: true`: the probe sends nothing more."""
+
+
+class Calls:
+    """Sends calls one after another.
+
+    Args:
+        client: Sends them.
+        settings: Where the console is.
+        only_get: Whether nothing but GET may be sent.
+    """
+
+    def __init__(self, client: Client, settings: Settings, *, only_get: bool) -> None:
+        self.made: list[Call] = []
+        self.settings = settings
+        self._client = client
+        self._only_get = only_get
+        self._ended = False
+
+    async def ask(
+        self,
+        operation: Operation,
+        *ids: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Call:
+        """Make one call, once more where the console asks to slow down.
+
+        Raises:
+            NotAllowed: it is no GET, and only GET is allowed.
+            DryRunNotHeeded: an earlier dry run was not heeded.
+        """
+        if operation.method != "GET" and self._only_get:
+            raise NotAllowed
+        if self._ended:
+            raise DryRunNotHeeded
+        text = f"{operation.method} {operation.path_of(ids)}"
+        if query:
+            text += "?" + "&".join(f"{name}={value}" for name, value in query.items())
+        call = await self._sent(text, operation, ids, query, body)
+        self.made.append(call)
+        return call
+
+    async def judge(self, rows: Sequence[Mapping[str, Any]]) -> Call:
+        """Have rows judged by an import that is a dry run.
+
+        Raises:
+            NotAllowed: only GET is allowed.
+            DryRunNotHeeded: the answer does not say `dry_run: true`.
+        """
+        body = {"rows": list(rows), "on_error": "continue", "dry_run": True}
+        call = await self.ask(IMPORT_HOSTS, query={"dry_run": "true"}, body=body)
+        unclear = call.status == 0 or 200 <= call.status < 300 or call.status >= 500
+        if unclear and call.body.get("dry_run") is not True:
+            self._ended = True
+            raise DryRunNotHeeded
+        return call
+
+    async def _sent(
+        self,
+        text: str,
+        operation: Operation,
+        ids: Sequence[str],
+        query: Mapping[str, str] | None,
+        body: Mapping[str, Any] | None,
+    ) -> Call:
+        number = len(self.made) + 1
+        for tried in range(_TRIES):
+            try:
+                reply = await self._client.ask(operation, ids, query=query, body=body)
+            except ConsoleError as problem:
+                return Call(number, text, problem=str(problem))
+            if reply.status != 429 or tried == _TRIES - 1:
+                break
+            await asyncio.sleep(min(retry_after(reply.headers) or 1.0, _LONGEST_WAIT))
+        try:
+            answer: Mapping[str, Any] = json_object(reply.content)
+        except NotJson:
+            answer = {}
+        return Call(number, text, reply.status, answer, dict(reply.headers))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a probe found out about one question.
+
+    Attributes:
+        question: Its name.
+        answer: What this console does, in words; empty: not learned.
+        why: Why it was not learned.
+        calls: The calls that showed it, by number.
+        value: The answer for programs.
+        settings: The settings that say so.
+    """
+
+    question: str
+    answer: str = ""
+    why: str = ""
+    calls: tuple[int, ...] = ()
+    value: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def learned(self) -> bool:
+        """Whether it was found out."""
+        return bool(self.answer)
+
+
+def quoted(value: object) -> str:
+    """Return a value of an answer as findings quote it."""
+    return json.dumps(value, ensure_ascii=False)

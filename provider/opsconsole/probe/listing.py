@@ -1,0 +1,146 @@
+"""What a probe asks of lists: pages, totals, cursors and filters, by GET alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from opsconsole.probe.calls import Call, Calls, Finding, quoted
+from opsconsole.v1.operations import LIST_PLUGINS, SEARCH_SPECIALTIES
+
+MISSING_AGENT: Final = "agt_opsconsole_probe_none"
+TOTAL_PARAMETERS: Final = ("include", "with", "expand", "fields")
+CURSOR_PARAMETERS: Final = ("cursor", "after", "starting_after", "page_token", "page", "offset")
+FILTER_PARAMETERS: Final = ("q", "query", "search", "key", "filter")
+NO_MATCH: Final = "opsconsole-probe-no-such-thing"
+_ENVELOPE: Final = frozenset({"object", "data", "has_more", "total_count"})
+
+
+async def ask_lists(calls: Calls, agent_id: str | None) -> list[Finding]:
+    """Return what the search, and an agent's list of plugins, show."""
+    search = await calls.ask(SEARCH_SPECIALTIES)
+    lists = [search]
+    if agent_id is not None:
+        lists.append(await calls.ask(LIST_PLUGINS, agent_id))
+    seen = [call for call in lists if _is_list(call)]
+    found = [await _missing_agent(calls)]
+    if not seen:
+        why = f"No list was answered: {search.outcome}."
+        return found + [
+            Finding(name, why=why)
+            for name in ("has_more", "page_size", "total_count", "cursor", "filter")
+        ]
+    found.append(_has_more(seen))
+    found.append(_page_size(seen))
+    found.append(await _total_count(calls, search))
+    found.append(await _cursor(calls, search))
+    found.append(await _filter(calls, search))
+    return found
+
+
+def _is_list(call: Call) -> bool:
+    return call.succeeded and isinstance(call.body.get("data"), list)
+
+
+def _ids(call: Call) -> list[Any]:
+    return [entry.get("id") for entry in call.body["data"] if isinstance(entry, dict)]
+
+
+async def _missing_agent(calls: Calls) -> Finding:
+    call = await calls.ask(LIST_PLUGINS, MISSING_AGENT)
+    if not call.status:
+        return Finding("missing_agent", why=call.problem)
+    answer = "an empty list" if _is_list(call) else call.outcome
+    return Finding("missing_agent", answer, calls=(call.number,), value=call.status)
+
+
+def _has_more(lists: list[Call]) -> Finding:
+    said = [isinstance(call.body.get("has_more"), bool) for call in lists]
+    numbers = tuple(call.number for call in lists)
+    if all(said):
+        return Finding("has_more", "each list says it", calls=numbers, value="said")
+    if any(said):
+        return Finding("has_more", "some lists say it", calls=numbers, value="sometimes")
+    return Finding("has_more", "no list says it", calls=numbers, value="absent")
+
+
+def _page_size(lists: list[Call]) -> Finding:
+    sizes = {len(call.body["data"]) for call in lists if call.body.get("has_more") is True}
+    numbers = tuple(call.number for call in lists)
+    if len(sizes) == 1:
+        [size] = sizes
+        return Finding("page_size", f"{size} entries", calls=numbers, value=size)
+    most = max(len(call.body["data"]) for call in lists)
+    return Finding("page_size", why=f"No list has more than one page; the longest holds {most}.")
+
+
+async def _total_count(calls: Calls, search: Call) -> Finding:
+    if not _is_list(search):
+        return Finding("total_count", why=f"The search answered {search.outcome}.")
+    if "total_count" in search.body:
+        return Finding("total_count", "shown always", calls=(search.number,), value="always")
+    for name in TOTAL_PARAMETERS:
+        call = await calls.ask(SEARCH_SPECIALTIES, query={name: "total_count"})
+        if _is_list(call) and "total_count" in call.body:
+            # It is of use only where has_more does not tell whether a list is whole.
+            useful = search.body.get("has_more") is None
+            settings = {"list_query": {f"specialties.{name}": "total_count"}} if useful else {}
+            if useful:
+                settings["list_query_narrows"] = False  # type: ignore[assignment]
+            return Finding(
+                "total_count",
+                f"shown where {name}=total_count asks for it",
+                calls=(search.number, call.number),
+                value=name,
+                settings=settings,
+            )
+    tried = ", ".join(TOTAL_PARAMETERS)
+    return Finding("total_count", why=f"It is not shown, and none of {tried} asks for it.")
+
+
+async def _cursor(calls: Calls, search: Call) -> Finding:
+    if not _is_list(search) or search.body.get("has_more") is not True:
+        return Finding("cursor", why="The search has one page only.")
+    fields = [
+        (name, str(value))
+        for name, value in search.body.items()
+        if name not in _ENVELOPE and isinstance(value, str | int) and not isinstance(value, bool)
+    ]
+    first = set(_ids(search))
+    for field, value in fields:
+        for parameter in CURSOR_PARAMETERS:
+            call = await calls.ask(SEARCH_SPECIALTIES, query={parameter: value})
+            if _is_list(call) and _ids(call) and first.isdisjoint(_ids(call)):
+                return Finding(
+                    "cursor",
+                    f"{parameter} takes {field} of the page before",
+                    calls=(search.number, call.number),
+                    value=[parameter, field],
+                    settings={"cursor_parameter": parameter, "cursor_field": field},
+                )
+    if not fields:
+        return Finding("cursor", why="The envelope holds nothing that could be a cursor.")
+    return Finding("cursor", why=f"None of {', '.join(CURSOR_PARAMETERS)} led to another page.")
+
+
+async def _filter(calls: Calls, search: Call) -> Finding:
+    """Find a parameter that leaves entries out: nothing for a word that no entry has."""
+    if not _is_list(search) or len(search.body["data"]) < 2:
+        return Finding("filter", why="The search shows fewer than two specialties.")
+    chosen: Mapping[str, Any] = search.body["data"][0]
+    word = chosen.get("key")
+    if not isinstance(word, str):
+        return Finding("filter", why="The first specialty shows no key.")
+    for parameter in FILTER_PARAMETERS:
+        nothing = await calls.ask(SEARCH_SPECIALTIES, query={parameter: NO_MATCH})
+        if not _is_list(nothing) or nothing.body["data"]:
+            continue
+        some = await calls.ask(SEARCH_SPECIALTIES, query={parameter: word})
+        if _is_list(some) and chosen.get("id") in _ids(some):
+            return Finding(
+                "filter",
+                f"{parameter} filters: {parameter}={quoted(word)} shows {len(_ids(some))} of them",
+                calls=(nothing.number, some.number),
+                value=parameter,
+            )
+    return Finding("filter", why=f"None of {', '.join(FILTER_PARAMETERS)} filters.")

@@ -1,0 +1,108 @@
+"""What a probe asks of one host: whether it can be read, and what reading it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from opsconsole.definition import Kind
+from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed
+from opsconsole.resources import HOST
+from opsconsole.v1.operations import UPDATE_HOST, Operation, extra_operation
+
+MISSING_HOST: Final = "hst_opsconsole_probe_none"
+_NOT_ALLOWED: Final = "It takes a call other than GET, which was not allowed."
+_SCALARS: Final = tuple(
+    attribute.name
+    for attribute in HOST.answered
+    if attribute.kind not in (Kind.STRING_SET, Kind.STRING_LIST)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostRead:
+    """A host as it was read, empty where it could not be, and what reading it showed."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+async def read_host(calls: Calls, host_id: str) -> HostRead:
+    """Read a host twice, as a refresh would, and one that does not exist."""
+    named = calls.settings.extra_endpoints.get("host_get")
+    operation = extra_operation("host_get", named) if named else UPDATE_HOST
+    try:
+        first = await _read(calls, operation, host_id)
+        second = await _read(calls, operation, host_id)
+        missing = await _read(calls, operation, MISSING_HOST)
+    except NotAllowed:
+        names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
+        return HostRead(findings=tuple(Finding(name, why=_NOT_ALLOWED) for name in names))
+    found = [_missing(missing)]
+    if not (first.succeeded and second.succeeded):
+        failed = second if first.succeeded else first
+        return HostRead({}, (*found, *_unread(failed, by_update=named is None)))
+    how = "by host_get" if named else "by an update without a field"
+    numbers = (first.number, second.number)
+    found.append(Finding("host_reading", how, calls=numbers, value=True, settings=_how_read(named)))
+    found.append(_bumps(first, second))
+    found.append(_unset(first, second))
+    return HostRead(first.body, tuple(found))
+
+
+def _how_read(named: str | None) -> dict[str, Any]:
+    return {} if named else {"host_read": "empty_update"}
+
+
+async def _read(calls: Calls, operation: Operation, host_id: str) -> Call:
+    body: dict[str, Any] | None = None if operation.method == "GET" else {}
+    return await calls.ask(operation, host_id, body=body)
+
+
+def _missing(call: Call) -> Finding:
+    if not call.status:
+        return Finding("missing_host", why=call.problem)
+    return Finding("missing_host", call.outcome, calls=(call.number,), value=call.status)
+
+
+def _unread(call: Call, *, by_update: bool) -> list[Finding]:
+    why = f"The host was not read: {call.outcome}."
+    rest = [Finding(name, why=why) for name in ("reading_bumps", "unset_fields")]
+    if by_update and call.status == 400:
+        refused = Finding(
+            "host_reading",
+            f"no: an update without a field is refused ({call.outcome})",
+            calls=(call.number,),
+            value=False,
+            settings={"host_read": "none"},
+        )
+        return [refused, *rest]
+    return [Finding("host_reading", why=why), *rest]
+
+
+def _bumps(first: Call, second: Call) -> Finding:
+    before, after = (call.body.get("updated_at") for call in (first, second))
+    numbers = (first.number, second.number)
+    if before is None or after is None:
+        return Finding("reading_bumps", why="The host shows no updated_at.")
+    if before != after:
+        return Finding("reading_bumps", "yes: it moves updated_at", calls=numbers, value=True)
+    return Finding("reading_bumps", "no: updated_at stays", calls=numbers, value=False)
+
+
+def _unset(first: Call, second: Call) -> Finding:
+    """Say how fields that no answer gives a value are shown."""
+    bodies = (first.body, second.body)
+    empty = [name for name in _SCALARS if all(body.get(name) is None for body in bodies)]
+    shown = {name in body for name in empty for body in bodies}
+    numbers = (first.number, second.number)
+    if not shown:
+        return Finding("unset_fields", why="Every field of this host has a value.")
+    value = {
+        frozenset({True}): "null",
+        frozenset({False}): "absent",
+        frozenset({True, False}): "either",
+    }[frozenset(shown)]
+    words = {"null": "null", "absent": "left out", "either": "null or left out"}
+    return Finding("unset_fields", words[value], calls=numbers, value=value)

@@ -1,0 +1,95 @@
+"""One probe: its calls one after another, and what they showed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opsconsole.errors import ConsoleError
+from opsconsole.probe.calls import Call, Calls, Finding
+from opsconsole.probe.judging import MOST_ROWS, judge_rows
+from opsconsole.probe.listing import MISSING_AGENT, ask_lists
+from opsconsole.probe.questions import QUESTIONS
+from opsconsole.probe.reading import MISSING_HOST, read_host
+from opsconsole.v1.client import Client
+from opsconsole.v1.operations import IMPORT_HOSTS, LIST_PLUGINS, SEARCH_SPECIALTIES, UPDATE_HOST
+from opsconsole.v1.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a probe came to: a finding for each question, in their order, and its calls."""
+
+    findings: tuple[Finding, ...]
+    calls: tuple[Call, ...]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that say what was found."""
+        found: dict[str, Any] = {}
+        for finding in self.findings:
+            found.update(finding.settings)
+        return found
+
+
+async def probe(
+    client: Client, settings: Settings, host_id: str, agent_id: str | None, *, only_get: bool
+) -> Probed:
+    """Ask a console what the document leaves open.
+
+    Args:
+        host_id: A host that may be read, and compared with rows of dry runs.
+        agent_id: An agent whose list of plugins may be read.
+        only_get: Whether nothing but GET may be sent.
+
+    Raises:
+        ConsoleError: The console refuses the credentials, or cannot be reached.
+    """
+    calls = Calls(client, settings, only_get=only_get)
+    found = await ask_lists(calls, agent_id)
+    first = calls.made[0]
+    if first.status in (0, 401):
+        raise ConsoleError(
+            f"The console does not answer a search: {first.outcome}",
+            "opsconsole doctor says what is wrong.",
+        )
+    host = await read_host(calls, host_id)
+    found += host.findings
+    found += await judge_rows(calls, host.fields)
+    found.append(_rate_limit(calls.made))
+    by_name = {finding.question: finding for finding in found}
+    return Probed(tuple(by_name[question.name] for question in QUESTIONS), tuple(calls.made))
+
+
+def planned_calls(host_id: str, agent_id: str | None) -> list[str]:
+    """Return every kind of call that a probe makes, without making one."""
+    lines = [
+        f"{SEARCH_SPECIALTIES}, without and with query parameters (up to 20)",
+        f"GET {LIST_PLUGINS.path_of([MISSING_AGENT])}",
+    ]
+    if agent_id is not None:
+        lines.append(f"GET {LIST_PLUGINS.path_of([agent_id])}")
+    lines += [
+        f"POST {UPDATE_HOST.path_of([host_id])} without a field, twice (or host_get)",
+        f"POST {UPDATE_HOST.path_of([MISSING_HOST])} without a field (or host_get)",
+        f"{IMPORT_HOSTS} as a dry run: no row; rows of hosts that do not exist; rows that equal "
+        f"the host but for one field; up to {MOST_ROWS} rows (up to 50)",
+    ]
+    return lines
+
+
+def _rate_limit(calls: Sequence[Call]) -> Finding:
+    """Return which headers tell of limits."""
+    seen: dict[str, int] = {}
+    for call in calls:
+        for name in call.headers:
+            lower = name.lower()
+            if "ratelimit" in lower or "rate-limit" in lower or lower == "retry-after":
+                seen.setdefault(lower, call.number)
+    if not seen:
+        why = f"No answer of {len(calls)} has such a header."
+        return Finding("rate_limit", why=why)
+    return Finding(
+        "rate_limit", ", ".join(sorted(seen)), calls=tuple(seen.values()), value=sorted(seen)
+    )

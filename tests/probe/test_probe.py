@@ -1,0 +1,215 @@
+"""A probe of every profile of the emulator: each finding is right, or it says "not learned"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.running import serve
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
+from opsconsole.probe.running import Probed, planned_calls, probe
+from opsconsole.v1.client import Client
+from opsconsole.v1.settings import Settings
+
+HOST: dict[str, Any] = {
+    "id": "hst_looked_at",
+    "name": "looked-at",
+    "public_ip": "198.51.100.7",
+    "private_ip": "10.0.0.7",
+    "ip_connect_mode": "auto",
+    "target_type": "ssh",
+    "target_port": 2222,
+    "skip_tls_verify": False,
+    "tags": ["env:prod", "role:web"],
+    "knowledge": "Runs the shop.",
+    "external_id": "ext-7",
+}
+MATCHES = {"update": "updated_word", "skip": "skipped_word", "fail": "failed_word"}
+
+
+async def probed(console: Emulator, *, only_get: bool = False, **settings: Any) -> Probed:
+    console.create("hosts", **HOST)
+    console.create("agents", id="agt_looked_at", name="a", host_id=HOST["id"], status="idle")
+    values = {"base_url": console.base_url, "api_key": console.api_key} | settings
+    found = Settings.from_values(values, {})
+    async with Client(found) as client:
+        return await probe(client, found, HOST["id"], "agt_looked_at", only_get=only_get)
+
+
+def truth(profile: Profile) -> dict[str, Any]:
+    """Return what each finding must be where it was learned, from the profile's switches."""
+    recognised = bool(profile.match_by)
+    same = {
+        "update": profile.skipped_word,
+        "skip": profile.skipped_word,
+        "fail": profile.failed_word,
+    }[profile.on_match]
+    asked = [name for name in ("name", "external_id", "public_ip") if name in profile.match_by]
+    return {
+        "host_reading": profile.empty_update == "accepted",
+        "reading_bumps": profile.idle_update_bumps,
+        "unset_fields": {"null": "null", "absent": "absent", "alternating": "either"}[
+            profile.unset
+        ],
+        "missing_host": 404,
+        "missing_agent": profile.unknown_plugins_status,
+        "has_more": "absent" if profile.has_more == "absent" else "said",
+        "page_size": profile.page_size,
+        "total_count": "always"
+        if profile.total_count == "always"
+        else profile.total_count_parameter,
+        "cursor": [profile.cursor_parameter, profile.cursor_field],
+        "filter": profile.filter_parameter,
+        "dry_run": profile.honours_dry_run,
+        "index_base": profile.index_base,
+        "verdict_created": profile.dry_run_created_word,
+        "verdict_same": same if recognised else profile.dry_run_created_word,
+        "verdict_ids": profile.dry_run_ids != "none" and recognised,
+        "matching": asked,
+        "import_size": min(500, profile.max_rows or 500),
+    }
+
+
+LEARNED = {
+    "missing_host",
+    "missing_agent",
+    "has_more",
+    "dry_run",
+}
+"""What every profile shows, whatever else it hides."""
+
+
+@pytest.mark.parametrize("name", profiles())
+async def test_each_finding_is_right_or_not_learned(name: str) -> None:
+    profile = profiles()[name]
+    with serve(profile) as console:
+        before = rows(console)
+        found = await probed(console)
+        after = rows(console)
+        sent = console.requests()
+    # Nothing was changed, but for updated_at where reading moves it, and by what is no dry run.
+    assert after - before <= {"looked-at"}
+    findings = {finding.question: finding for finding in found.findings}
+    expected = truth(profile)
+    for question, value in expected.items():
+        if findings[question].learned:
+            assert findings[question].value == value, question
+            assert findings[question].calls, question
+        else:
+            assert findings[question].why, question
+    assert {question for question in LEARNED if findings[question].learned} == LEARNED
+    if profile.total_count != "never" and profile.unknown_parameters == "ignored":
+        named = profile.total_count_parameter in TOTAL_PARAMETERS
+        assert findings["total_count"].learned == (profile.total_count == "always" or named)
+    if profile.page_size and profile.cursor_parameter in CURSOR_PARAMETERS:
+        assert findings["cursor"].learned
+    if profile.filter_parameter in FILTER_PARAMETERS:
+        assert findings["filter"].learned
+    tells = (
+        profile.on_match == "update"
+        and profile.dry_run_ids != "none"
+        and profile.honours_dry_run
+        and bool(profile.match_by)
+        and profile.empty_update == "accepted"
+    )
+    assert (findings["comparing"].value not in (None, False)) == tells
+    if tells:
+        assert findings["comparing"].settings["host_read_same"] == profile.skipped_word
+        assert findings["comparing"].settings["host_read_differs"] == profile.updated_word
+        assert "tags" in findings["comparing"].settings["host_read_fields"]
+        # What it found are settings that the provider takes.
+        values = {"base_url": "https://c.example.com", "api_key": "svc_ak_1"}
+        Settings.from_values(values | found.settings, {})
+    assert [call.number for call in found.calls] == list(range(1, len(found.calls) + 1))
+    assert len(sent) == len(found.calls)
+
+
+def rows(console: Emulator) -> set[str]:
+    return {row["name"] for row in console.rows("hosts")}
+
+
+async def test_a_console_that_ignores_dry_run_gets_one_empty_import_and_no_more() -> None:
+    with serve("heedless") as console:
+        found = await probed(console)
+        imports = [item for item in console.requests() if item["operation"] == "host_import"]
+        assert len(imports) == 1
+        assert rows(console) == {"looked-at"}
+    assert "host_read" not in found.settings or found.settings["host_read"] == "empty_update"
+
+
+async def test_only_get_sends_nothing_else_and_says_so() -> None:
+    with serve("default") as console:
+        found = await probed(console, only_get=True)
+        assert {item["method"] for item in console.requests()} == {"GET"}
+    unlearned = {finding.question: finding.why for finding in found.findings}
+    assert "not allowed" in unlearned["host_reading"]
+    assert "not allowed" in unlearned["comparing"]
+
+
+async def test_a_named_host_get_is_used_instead_of_the_empty_update() -> None:
+    with serve("extended") as console:
+        endpoints = {"host_get": "GET /api/v1/hosts/{id}"}
+        found = await probed(console, extra_endpoints=endpoints)
+        assert "host_update" not in console.request_counts()
+    [reading] = [item for item in found.findings if item.question == "host_reading"]
+    assert "host_get" in reading.answer
+    assert found.settings["host_read"] == "dry_run"
+
+
+async def test_what_a_probe_found_lets_drift_compare_by_dry_runs() -> None:
+    with serve("worded") as console:
+        console.switch(on_match="update", dry_run_ids="existing")
+        found = await probed(console)
+        assert found.settings["host_read_same"] == "exists"
+        assert found.settings["host_read_differs"] == "merged"
+        values = {"base_url": console.base_url, "api_key": console.api_key} | found.settings
+        lifecycle = Lifecycle(Settings.from_values(values, {}))
+        assert lifecycle.resources["opsconsole_host"].reads_together > 1
+        await lifecycle.close()
+
+
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {"updated_word": "same", "skipped_word": "same"},
+        {"on_match": "skip"},
+        {"dry_run_ids": "none"},
+        {"match_by": ["mac"]},
+    ],
+    ids=str,
+)
+async def test_a_console_whose_verdicts_do_not_tell_is_not_recommended(
+    switches: dict[str, Any],
+) -> None:
+    with serve("default") as console:
+        console.switch(**switches)
+        found = await probed(console)
+    [comparing] = [item for item in found.findings if item.question == "comparing"]
+    assert comparing.value is False
+    assert found.settings.get("host_read") != "dry_run"
+
+
+async def test_sets_in_an_order_of_the_console_are_not_compared() -> None:
+    with serve("default") as console:
+        console.create("hosts", **HOST | {"id": "hst_other", "name": "other"})
+        found = await probed(console)
+        assert "tags" in found.settings["host_read_fields"]
+        console.change("hosts", HOST["id"], tags=["role:web", "env:prod"])
+        values = {"base_url": console.base_url, "api_key": console.api_key}
+        settings = Settings.from_values(values, {})
+        async with Client(settings) as client:
+            found = await probe(client, settings, HOST["id"], None, only_get=False)
+    assert found.settings["host_read_same"] == "skipped"
+    assert "tags" not in found.settings["host_read_fields"]
+
+
+def test_every_call_is_announced() -> None:
+    text = "\n".join(planned_calls("hst_1", "agt_1"))
+    assert "POST /api/v1/hosts/hst_1 without a field" in text
+    assert "GET /api/v1/agents/agt_1/plugins" in text
+    assert "dry run" in text
