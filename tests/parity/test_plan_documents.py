@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engines import Terraform
 from opsconsole import resources
 from opsconsole.emulator.running import serve
+from opsconsole.language import lasting_values, resolve_variables
 from opsconsole.language.sources import load_directory
 from opsconsole.reports import plan_json
 from parity_cases import Case, cases, whole
@@ -23,10 +24,24 @@ MISSING: Final = "(missing)"
 DIFFERENT: Final = {
     "terraform_version": "the native engine names the version of Terraform whose format it prints",
     "timestamp": "each plan has its own",
-    "variables": "the native engine does not print the values of input variables yet",
-    "checks": "the native engine does not print the results of conditions",
 }
 """Members of the document that differ, and why."""
+VARIABLES: Final = {
+    "plain": {"type": "string", "default": "a"},
+    "number": {"type": "number", "default": "5"},
+    "none": {"default": None},
+    "secret": {"default": "x", "sensitive": True},
+    "set": {"type": "set(string)", "default": ["b", "a"]},
+    "object": {"type": "object({a = string, b = optional(number, 3)})", "default": {"a": "1"}},
+    "mixed": {"default": [1, "a", {"b": None}]},
+    "checked": {
+        "default": "ok",
+        "validation": [
+            {"condition": "${length(var.checked) > 1}", "error_message": "Too short."},
+            {"condition": "${length(var.checked) < 9}", "error_message": "Too long."},
+        ],
+    },
+}
 
 
 @pytest.mark.terraform
@@ -60,8 +75,10 @@ def live(world: World, batch: dict[str, Case]) -> None:
             for event in step.behind:
                 happen(world, prefix, event)
         world.write(outputs_of(whole(steps)))
+        program = load_directory(world.folder, resources)
+        values = resolve_variables(program, directory=world.folder, environment={})
         ours = plan_json.document(
-            world.native_plan(), program=load_directory(world.folder, resources)
+            world.native_plan(), program=program, variables=lasting_values(values)
         )
         theirs = world.terraform.plan().json
         told = list(differences(comparable(ours), comparable(theirs)))
@@ -71,6 +88,7 @@ def live(world: World, batch: dict[str, Case]) -> None:
 
 def outputs_of(program: dict[str, Any]) -> dict[str, Any]:
     """Add outputs that refer to the agents, directly and through a local value."""
+    program = program | {"variable": VARIABLES}
     agents = program.get("resource", {}).get("opsconsole_agent", {})
     if not agents:
         return program

@@ -17,8 +17,9 @@ from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import check_plan_file
-from opsconsole.reconcile.saving import save_plan
+from opsconsole.reconcile.saving import save_plan, shown_variables
 from opsconsole.reports.labels import plural
 from opsconsole.state import open_state
 
@@ -137,7 +138,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         if objection is not None:
             warned = (*plan.diagnostics, planning.softened(objection))
             plan = replace(plan, diagnostics=warned)
-        _show(args, plan, program)
+        _show(args, plan, space)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
             save_plan(args.out, space, plan, args.state)
@@ -146,12 +147,12 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     return _exit_code(args, plan, failed)
 
 
-def _show(args: argparse.Namespace, plan: Plan, program: Program) -> None:
-    planning.write_reports(args, plan, program.stack)
+def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
+    planning.write_reports(args, plan, space.program.stack)
     if args.json and arguments.stands_in(args):
         events.tell_plan(plan)
     elif args.json:
-        sys.stdout.write(planning.as_json(plan, program))
+        sys.stdout.write(planning.as_json(plan, space.program, shown_variables(space)))
         planning.show_diagnostics(args, plan.diagnostics)
     else:
         planning.show(args, plan)

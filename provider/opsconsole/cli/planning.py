@@ -7,11 +7,11 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
@@ -159,12 +159,16 @@ def _write(path: Path, text: str) -> None:
         raise UserError(f"Cannot write {path}: {problem.strerror}.") from problem
 
 
-def as_json(plan: Plan, program: Program) -> str:
-    """Return the plan of a program in Terraform's JSON format."""
+def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
+    """Return the plan of a program in Terraform's JSON format.
+
+    Args:
+        variables: The values of the program's variables that a file may hold.
+    """
     from opsconsole.reports import plan_json
 
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return plan_json.render(plan, timestamp=at, program=program)
+    return plan_json.render(plan, timestamp=at, program=program, variables=variables)
 
 
 def softened(objection: Diagnostic) -> Diagnostic:

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)
     if args.json:
-        sys.stdout.write(planning.as_json(saved.plan, program_of(saved)))
+        sys.stdout.write(planning.as_json(saved.plan, program_of(saved), saved.variables))
     else:
         planning.show(args, saved.plan)
     return 0

@@ -116,6 +116,14 @@ def reopen(
     return program, variables
 
 
+def shown_variables(workspace: Workspace) -> dict[str, Any]:
+    """Return the values of variables that a file may hold, as JSON.
+
+    None that is ephemeral, and none that holds a credential of the provider.
+    """
+    return _kept_variables(workspace.variables, _secrets(workspace))
+
+
 def _secrets(workspace: Workspace) -> set[str]:
     """Return the credentials that the program's provider blocks come to."""
     evaluator = Evaluator(workspace.program, workspace.variables, lambda address: None)

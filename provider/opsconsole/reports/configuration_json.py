@@ -17,6 +17,8 @@ from opsconsole.language import (
     ProviderBlock,
     Reference,
     Variable,
+    example_values,
+    lasting_values,
     readable_references,
 )
 from opsconsole.resources import PROVIDER
@@ -42,8 +44,8 @@ def configuration(program: Program, provider_name: str) -> dict[str, Any]:
     if blocks:
         root["resources"] = [_resource(block) for block in blocks]
     if program.variables:
-        found = program.variables
-        root["variables"] = {name: _variable(found[name]) for name in sorted(found)}
+        found, defaults = program.variables, lasting_values(example_values(program))
+        root["variables"] = {name: _variable(found[name], defaults) for name in sorted(found)}
     providers = {
         key: _provider(key, program, provider_name)
         for key in sorted({*program.providers, *(block.provider for block in blocks)})
@@ -96,8 +98,9 @@ def _output(output: Output) -> dict[str, Any]:
     return found
 
 
-def _variable(variable: Variable) -> dict[str, Any]:
-    found: dict[str, Any] = {"default": variable.default} if variable.default is not None else {}
+def _variable(variable: Variable, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    name = variable.name
+    found: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
     if variable.description:
         found["description"] = variable.description
     if variable.sensitive:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.diagnostics import has_error
@@ -43,15 +44,23 @@ def render(
     timestamp: str = "",
     provider_name: str = PROVIDER_NAME,
     program: Program | None = None,
+    variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return the plan as one line of JSON.
 
     Args:
         timestamp: When it was made, RFC 3339; left out where empty.
         provider_name: The provider's full source address.
-        program: What it was made from, for the expressions in `configuration`.
+        program: What it was made from, for `configuration` and `checks`.
+        variables: The values of its variables, as JSON.
     """
-    whole = document(plan, timestamp=timestamp, provider_name=provider_name, program=program)
+    whole = document(
+        plan,
+        timestamp=timestamp,
+        provider_name=provider_name,
+        program=program,
+        variables=variables,
+    )
     return json.dumps(whole, separators=(",", ":")) + "\n"
 
 
@@ -61,6 +70,7 @@ def document(
     timestamp: str = "",
     provider_name: str = PROVIDER_NAME,
     program: Program | None = None,
+    variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the plan as the JSON value that `render` prints."""
     changes = sorted(plan.changes, key=_order)
@@ -69,6 +79,7 @@ def document(
     found: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
+        **_variables(variables),
         "planned_values": _planned_values(changes, outputs, provider_name),
     }
     if drift:
@@ -85,6 +96,9 @@ def document(
         relevant = _relevant(program, changes, outputs)
         if relevant:
             found["relevant_attributes"] = relevant
+        checks = _checks(program)
+        if checks:
+            found["checks"] = checks
     else:
         found["configuration"] = _configuration(changes, provider_name)
     if timestamp:
@@ -93,6 +107,30 @@ def document(
     found["applyable"] = not errored and not plan.empty
     found["complete"] = True
     found["errored"] = errored
+    return found
+
+
+def _variables(values: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: {"value": values[name]} for name in sorted(values)}
+    return {"variables": found} if found else {}
+
+
+def _checks(program: Program) -> list[dict[str, Any]]:
+    """Return the results of conditions: a program with any other than of variables is refused.
+
+    A variable that breaks a rule is an error before there is a plan, so that all have passed.
+    """
+    found = []
+    for name in sorted(program.variables):
+        if program.variables[name].validations:
+            address = f"var.{name}"
+            found.append(
+                {
+                    "address": {"kind": "var", "name": name, "to_display": address},
+                    "status": "pass",
+                    "instances": [{"address": {"to_display": address}, "status": "pass"}],
+                }
+            )
     return found
 
 
