@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 from scripts.release.archive import add_licenses, carried_packages, freeze, pack, this_platform
@@ -15,8 +16,8 @@ from scripts.setup import ROOT
 
 from opsconsole import __version__
 
-EXTRAS = ("", "terraform", "emulator", "s3", "gcs", "azurerm", "pg", "cdktf", "cdktn")
-EVERY_EXTRA = ",".join(filter(None, EXTRAS))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = tuple(PROJECT["optional-dependencies"])
 
 
 def build_packages(dist: Path) -> Path:
@@ -45,7 +46,7 @@ def build_provider(dist: Path, work: Path, wheel: Path) -> Path:
 
 def print_sizes(work: Path, wheel: Path) -> None:
     """Print what an installation with each extra takes."""
-    for extra in EXTRAS:
+    for extra in ("", *EXTRAS):
         size = installed_bytes(make_environment(work / "sizes", wheel, extra))
         print(f"installed opsconsole{f'[{extra}]' if extra else '':<12} {size / 1e6:6.0f} MB")
 
@@ -57,7 +58,7 @@ def main(dist: Path) -> None:
     work.mkdir(parents=True)
     wheel = build_packages(dist)
     write_bill(
-        make_environment(work / "all", wheel, EVERY_EXTRA),
+        make_environment(work / "all", wheel, ",".join(EXTRAS)),
         dist / f"opsconsole-{__version__}.cdx.json",
     )
     frozen = build_provider(dist, work, wheel)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from scripts.release.archive import pack, this_platform
+from scripts.release.environments import make_environment
 from scripts.release.publication import (
     MANIFEST,
     STEM,
@@ -130,6 +131,29 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert folders == {"opsconsole", "opsconsole_cdktf", "opsconsole_cdktn", information}
     assert {f"{folder}/py.typed" for folder in folders - {information}} <= set(names)
     assert f"{information}/licenses/NOTICE" in names
+
+
+def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(
+    wheel: Path, tmp_path: Path
+) -> None:
+    python = make_environment(tmp_path / "environment", wheel)
+    (folder := tmp_path / "program").mkdir()
+    (folder / "main.tf.json").write_text(json.dumps(PROGRAM))
+    with serve() as console:
+        environment = {
+            "HOME": str(tmp_path),
+            "OPSCONSOLE_BASE_URL": console.base_url,
+            "OPSCONSOLE_API_KEY": console.api_key,
+        }
+        for words in (("validate",), ("plan",), ("apply", "--auto-approve"), ("drift",)):
+            run(python.with_name("opsconsole"), *words, cwd=folder, **environment)
+        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
+    extras = {"emulator": ("emulator",), "terraform": ("provider", "install")}
+    for extra, words in extras.items():
+        command = [str(python.with_name("opsconsole")), *words]
+        seen = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        assert seen.returncode == 1
+        assert f"'opsconsole[{extra}]'" in seen.stderr
 
 
 @pytest.mark.release
