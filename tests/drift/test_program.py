@@ -230,7 +230,7 @@ def test_a_state_finds_its_stack(stacks: Any) -> None:
     other.write_bytes((stacks.folder / "terraform.south.tfstate").read_bytes())
     found = stacks.drift("other.tfstate", "--program")
     assert found.code == 0
-    assert "belong to no stack of the program" in found.told
+    assert "1 state belongs to no stack of the program" in found.told
 
 
 def test_an_app_is_run_only_where_its_program_is_asked_for(stacks: Any) -> None:

@@ -152,7 +152,7 @@ async def test_a_delete_whose_answer_is_lost_is_settled_by_one_read(
 @pytest.mark.parametrize(
     ("kind", "read", "said"),
     [
-        ("reset_after", "forbidden", "it is not known whether they still run"),
+        ("reset_after", "forbidden", "it is not known whether it still runs"),
         ("reset_before", None, "left management and still run"),
     ],
 )

@@ -14,8 +14,8 @@ from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
+from opsconsole.phrases import plural
 from opsconsole.reconcile.providers import OnStop
-from opsconsole.reports.labels import plural
 from opsconsole.reports.verdict import several_stacks
 
 

@@ -26,8 +26,8 @@ from opsconsole.language import (
     stacks_of,
     synthesise,
 )
+from opsconsole.phrases import did_you_mean, plural
 from opsconsole.state import Backend, LocalBackend, Unreadable, backend_for, workspace_of
-from opsconsole.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,10 @@ def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
 def _unpaired(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not paths:
         return ()
+    belong = "belongs" if len(paths) == 1 else "belong"
     return (
         warning(
-            f"{len(paths)} states belong to no stack of the program",
-            f"They are checked with the settings of the environment: {', '.join(paths)}.",
+            f"{plural(len(paths), 'state')} {belong} to no stack of the program",
+            f"The settings of the environment are used for {', '.join(paths)}.",
         ),
     )

@@ -29,8 +29,8 @@ from opsconsole.lifecycle.file_import import (
     Tell,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.phrases import plural
 from opsconsole.reports.colour import Pen
-from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import printable
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings

@@ -16,11 +16,11 @@ from opsconsole.cli.event_loop import make_runner
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import check_plan_file
 from opsconsole.reconcile.saving import save_plan, shown_variables
-from opsconsole.reports.labels import plural
 from opsconsole.state import open_state
 
 CHANGES = 2

@@ -20,6 +20,7 @@ from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.runs import Guard, make_plan
@@ -84,7 +85,7 @@ def tell_folded(session: StateSession) -> None:
     """Say on stderr what of an interrupted run was taken in."""
     if session.folded:
         sys.stderr.write(
-            f"Took in {session.folded:,} changes of an earlier run that was interrupted.\n"
+            f"Took in {plural(session.folded, 'change')} of an earlier run that was interrupted.\n"
         )
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.reports import messages
-from opsconsole.reports.labels import plural
 from opsconsole.v1.limiter import Waiting
 
 FEW = 40

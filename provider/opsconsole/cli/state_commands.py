@@ -16,8 +16,8 @@ from opsconsole.cli.event_loop import make_runner
 from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.phrases import plural
 from opsconsole.reconcile.runs import settle_all
-from opsconsole.reports.labels import plural
 from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
 
 
@@ -204,13 +204,13 @@ def _fold(args: argparse.Namespace) -> int:
         told = _settle(args, session) if session.unresolved else []
         unresolved = list(session.unresolved)
     if folded:
-        sys.stdout.write(f"Took in {folded:,} changes of the run that was interrupted.\n")
+        sys.stdout.write(f"Took in {plural(folded, 'change')} of the run that was interrupted.\n")
     else:
         sys.stdout.write("There was nothing to take in: state is up to date.\n")
     planning.show_diagnostics(args, told)
     if unresolved:
         sys.stdout.write(
-            f"Of {len(unresolved)} writes nobody knows yet whether they took place:\n"
+            f"It is not known yet whether {plural(len(unresolved), 'write')} took place:\n"
             + "".join(f"  {call.address}\n" for call in unresolved)
             + "`opsconsole plan` settles what the console can tell.\n"
         )

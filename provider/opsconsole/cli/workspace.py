@@ -12,6 +12,7 @@ from typing import Any
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.errors import UserError
+from opsconsole.phrases import plural
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     LocalBackend,
@@ -104,7 +105,7 @@ def _delete(args: argparse.Namespace) -> int:
     state: State = read_state(backend)
     if not state.empty and not args.force:
         raise UserError(
-            f'The workspace "{name}" holds {len(state)} objects.',
+            f'The workspace "{name}" holds {plural(len(state), "object")}.',
             "Destroy them first; --force forgets them, and the console keeps them.",
         )
     if isinstance(backend, StorageBackend):

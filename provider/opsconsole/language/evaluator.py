@@ -47,8 +47,8 @@ from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.language.world import Lookup, World
+from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
-from opsconsole.suggestions import did_you_mean
 from opsconsole.values import Attributes
 
 Definition = BlockDefinition | ProviderDefinition

@@ -22,7 +22,7 @@ from opsconsole.language.parsing import parse_expression
 from opsconsole.language.syntax import Reference
 from opsconsole.language.templated import references_in
 from opsconsole.language.unsupported import OnlyTerraform
-from opsconsole.suggestions import did_you_mean
+from opsconsole.phrases import did_you_mean
 
 _SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
 _NEVER_BLOCKS: Final = frozenset(

@@ -13,7 +13,7 @@ from opsconsole.language.reading import read_program
 from opsconsole.language.schemas import Schemas
 from opsconsole.language.synthesis import read_app, synthesise
 from opsconsole.language.unsupported import OnlyTerraform
-from opsconsole.suggestions import did_you_mean
+from opsconsole.phrases import did_you_mean
 
 
 def load_program(

@@ -18,7 +18,7 @@ from opsconsole.language.parsing import parse_expression
 from opsconsole.language.tfvars import read_tfvars
 from opsconsole.language.validations import check_variables
 from opsconsole.language.wire import to_wire
-from opsconsole.suggestions import did_you_mean
+from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN
 
 PREFIX: Final = "TF_VAR_"

@@ -30,8 +30,8 @@ from opsconsole.language.scopes import ProgramScope, follow, surrounding_setting
 from opsconsole.language.syntax import Reference, Step
 from opsconsole.language.templated import evaluate_json
 from opsconsole.language.wire import from_wire
+from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
-from opsconsole.suggestions import did_you_mean
 from opsconsole.values import UNKNOWN, Attributes
 
 Lookup = Callable[[str], Any]

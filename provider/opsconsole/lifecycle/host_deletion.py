@@ -16,6 +16,7 @@ from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import Session
+from opsconsole.phrases import plural
 from opsconsole.resources import HOST
 
 
@@ -82,18 +83,19 @@ def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagn
         + (f"  # {agent.name}" if agent.name else "")
         for agent in sorted(agents, key=lambda agent: agent.id)
     ]
+    left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
+    runs = "still runs" if len(agents) == 1 else "still run"
     if there is None:
         return (
             error(
-                f"{len(agents)} agents of the host {host_id} left management; it is not known "
-                "whether they still run",
+                f"{left}; it is not known whether {'it' if len(agents) == 1 else 'they'} {runs}",
                 "Whether their host was deleted is not known. Plan again: if the host is still "
                 "there, take them back with:\n" + "\n".join(lines),
             ),
         )
     return (
         error(
-            f"{len(agents)} agents of the host {host_id} left management and still run",
+            f"{left} and {runs}",
             "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
         ),
     )

@@ -10,8 +10,8 @@ from opsconsole.errors import Cause, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.truncated import unsettled
+from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
-from opsconsole.suggestions import did_you_mean
 from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
 

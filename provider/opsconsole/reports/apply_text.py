@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from opsconsole.diagnostics import Diagnostic
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Counts
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import natural
 from opsconsole.reports.colour import Pen
-from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import whole
 from opsconsole.values import Value

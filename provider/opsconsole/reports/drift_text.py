@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.phrases import plural
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import kinds_of
 from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
-from opsconsole.reports.labels import plural
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (

@@ -145,8 +145,3 @@ def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
     if counts.forget:
         sentences.append(f"{counts.forget} to leave management.")
     return " ".join(sentences)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return `1 host`, `2 hosts`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

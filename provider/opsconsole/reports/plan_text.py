@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import diagnostics_text, plan_brief
 from opsconsole.reports.addresses import (
@@ -17,7 +18,7 @@ from opsconsole.reports.addresses import (
 )
 from opsconsole.reports.attribute_diff import Diff
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
-from opsconsole.reports.labels import LEGEND, heading, plan_summary, plural, symbol
+from opsconsole.reports.labels import LEGEND, heading, plan_summary, symbol
 from opsconsole.reports.literals import SENSITIVE, printable, scalar
 from opsconsole.reports.value_diff import Line, changed_value, whole
 

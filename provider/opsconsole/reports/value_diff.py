@@ -13,6 +13,7 @@ from typing import Final
 
 from opsconsole.compare import same
 from opsconsole.definition import Kind
+from opsconsole.phrases import plural
 from opsconsole.reports.literals import KNOWN_AFTER_APPLY, printable, scalar
 from opsconsole.values import UNKNOWN, Value
 
@@ -48,8 +49,7 @@ class Line:
 
 def hidden_line(depth: int, count: int, noun: str) -> Line:
     """Return the line that counts what does not change."""
-    plural = "" if count == 1 else "s"
-    return Line(depth, "", "", f"# ({count} unchanged {noun}{plural} hidden)")
+    return Line(depth, "", "", f"# ({plural(count, f'unchanged {noun}')} hidden)")
 
 
 def whole(

@@ -7,7 +7,7 @@ from enum import Enum
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports.labels import plural
+from opsconsole.phrases import plural
 
 
 class Outcome(Enum):

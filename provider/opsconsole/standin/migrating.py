@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opsconsole.errors import UserError
+from opsconsole.phrases import plural
 from opsconsole.standin.command_line import Given
 from opsconsole.standin.deciding import speaks_to
 from opsconsole.standin.noted import Noted
@@ -25,7 +26,7 @@ from opsconsole.state import (
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?
-  The state that is there ({source}) holds {count} instances. {other}
+  The state that is there ({source}) holds {count}. {other}
   Enter "yes" to copy it, and "no" to go on without it.
 
   Enter a value: """
@@ -102,7 +103,8 @@ def _agreed(given: Given, old: Backend, state: State, there: State) -> bool:
             "The state is to be copied to another backend, and -input=false forbids the question.",
             "Add -force-copy to copy it, or -reconfigure to leave it where it is.",
         )
-    sys.stdout.write(_QUESTION.format(source=old.name, count=len(state), other=other))
+    held = plural(len(state), "instance")
+    sys.stdout.write(_QUESTION.format(source=old.name, count=held, other=other))
     sys.stdout.flush()
     answer = sys.stdin.readline().strip()
     sys.stdout.write("\n")

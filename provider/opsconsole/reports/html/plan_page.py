@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
+from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
 from opsconsole.reports.deduplication import dedupe_diagnostics
@@ -14,7 +15,7 @@ from opsconsole.reports.html.page import GENERATOR, write
 from opsconsole.reports.html.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.reports.html.topology import GraphItem, graph_of
 from opsconsole.reports.html.view import Fact, Page, Row, Section, spans
-from opsconsole.reports.labels import heading, plan_summary, plural
+from opsconsole.reports.labels import heading, plan_summary
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.values import UNKNOWN

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.phrases import plural
 from opsconsole.state.local import data_directory, local_path, replace_durably
 from opsconsole.state.model import State
 
@@ -86,7 +87,7 @@ class LastPlace:
                 first = "" if path == own else f"copy it to {own}, then "
                 raise UserError(
                     f"There is no state in {self._now['name']}, and a state with"
-                    f" {len(found)} objects lies in {path}.",
+                    f" {plural(len(found), 'object')} lies in {path}.",
                     f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
                     f" {self._directory}. If it is of another program, move it away.",
                 )

@@ -1,4 +1,4 @@
-"""Remedies that name what was probably meant."""
+"""Parts of sentences that messages of every layer are made of. Pure."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "There is none."
     shown = ", ".join(names[:20])
     return f"There {'is' if len(names) == 1 else 'are'}: {shown}{', …' if len(names) > 20 else ''}."
+
+
+def plural(count: int, noun: str, several: str = "") -> str:
+    """Return `1 host`, `2 hosts`; `several` is the plural where it is not the noun with an s."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
