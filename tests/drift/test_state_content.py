@@ -12,7 +12,7 @@ from typing import Any
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import Outcome, judge
 from opsconsole.state.local import LocalBackend
@@ -194,7 +194,7 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on: 
         item = state.get(address)
         assert item is not None
         held = {**item.attributes, "mac": "02:00:00:00:00:01"}
-        memory = Memory.decode(item.private)
+        memory = PrivateState.decode(item.private)
         less = replace(memory, observed=memory.observed - {"mac"})
         state.put(address, replace(item, attributes=held, private=less.encode()))
 

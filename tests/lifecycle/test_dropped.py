@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 
 DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
 
@@ -31,7 +31,7 @@ async def test_a_dropped_value_is_told_at_creation_and_no_difference_later(steps
 async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
-    forgotten = replace(Memory.decode(made.private), dropped=frozenset())
+    forgotten = replace(PrivateState.decode(made.private), dropped=frozenset())
     read = await hosts.read(replace(made, private=forgotten.encode()))
     assert read.state["mac"] is None
 

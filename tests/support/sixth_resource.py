@@ -21,6 +21,7 @@ from opsconsole.emulator.refusal import not_found
 from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -35,7 +36,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.operations import Operation
@@ -74,7 +74,7 @@ _UPDATE = Operation("schedule_update", "POST", "/api/v1/schedules/{id}", repeata
 _DELETE = Operation("schedule_delete", "DELETE", "/api/v1/schedules/{id}", repeatable=True)
 
 
-class ScheduleLifecycle(OneByOne):
+class ScheduleLifecycle(BaseLifecycle):
     """The steps of `opsconsole_schedule`."""
 
     definition: ClassVar[ResourceDefinition] = SCHEDULE

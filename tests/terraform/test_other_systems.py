@@ -12,7 +12,7 @@ import pytest
 
 from opsconsole.terraform.calls import Activity
 from opsconsole.terraform.certificate import make_certificate
-from opsconsole.terraform.ending import until_the_end
+from opsconsole.terraform.shutdown import wait_for_shutdown
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
 from patience import PATIENCE
@@ -39,11 +39,11 @@ async def test_a_parent_that_is_gone_ends_the_process(
         monkeypatch.delattr(os, "pidfd_open", raising=False)
     server = PluginServer({}, identity.certificate)
     async with asyncio.timeout(PATIENCE):
-        await until_the_end(server, asyncio.Event(), Activity(), parent=-1)
+        await wait_for_shutdown(server, asyncio.Event(), Activity(), parent=-1)
     with waiting_process() as parent:
         monkeypatch.setattr(os, "getppid", lambda: parent.pid if parent.poll() is None else 1)
         ending = asyncio.create_task(
-            until_the_end(server, asyncio.Event(), Activity(), parent=parent.pid)
+            wait_for_shutdown(server, asyncio.Event(), Activity(), parent=parent.pid)
         )
         await asyncio.sleep(0.05)
         assert not ending.done()

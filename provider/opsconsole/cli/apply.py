@@ -15,9 +15,9 @@ from opsconsole.cli.interrupts import run_stoppable
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan
-from opsconsole.reconcile.moved import check_state, console_moved
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import reopen
+from opsconsole.reconcile.staleness import check_state, console_moved
 from opsconsole.state import open_state
 
 _FIXED = (

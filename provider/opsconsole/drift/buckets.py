@@ -14,7 +14,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import Held
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.values import Attributes
 
@@ -92,7 +92,7 @@ def _compared(
             continue
         if before.get(name) is None:
             if observed is None:
-                observed = Memory.decode(held.known.held.private).observed
+                observed = PrivateState.decode(held.known.held.private).observed
             if name not in observed:
                 first.append(name)
                 continue

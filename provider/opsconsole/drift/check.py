@@ -27,7 +27,7 @@ from opsconsole.drift.stack import Held, Stack
 from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.providers import OnStop
 from opsconsole.reconcile.refresh import refresh
 from opsconsole.resources import HOST, RESOURCES
@@ -193,7 +193,7 @@ class _Check:
 
     async def _refreshed(self, read: Sequence[Read]) -> dict[str, Outcome | None]:
         """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
-        known: list[Known] = []
+        known: list[PriorInstance] = []
         for found in read:
             values = {item.address: item.known.before for item in found.held}
             settings = StackSettings(found.stack, values, self._environ)
@@ -222,7 +222,7 @@ class _Check:
             self._diagnostics += diagnostics
             self._cut = self._cut or bool(diagnostics)
 
-    def _explained(self, item: Known) -> Outcome | None:
+    def _explained(self, item: PriorInstance) -> Outcome | None:
         """Return what reading said; a host that the settings hide says which settings do."""
         read = item.read
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:

@@ -8,7 +8,7 @@ from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.language import Program
-from opsconsole.reconcile.declaration import Known, from_state, sensitive_names
+from opsconsole.reconcile.declaration import PriorInstance, from_state, sensitive_names
 from opsconsole.reconcile.providers import LOCAL_NAME
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, Backend, InstanceObject, State
@@ -53,7 +53,7 @@ class Held:
 
     stack: str
     address: str
-    known: Known
+    known: PriorInstance
     provider: str
     sensitive: frozenset[str] = frozenset()
     unreadable: str = ""
@@ -96,7 +96,7 @@ def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> H
     value = from_state(definition, named if newer else item.attributes)
     # The decoded attributes live on in `value` alone: there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
-    known = Known(f"{stack}: {text}", address.type, slim, value)
+    known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
     hidden = sensitive_names(item.sensitive_attributes)
     return Held(stack, text, known, item.provider, hidden, _NEWER if newer else "")
 

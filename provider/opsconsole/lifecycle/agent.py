@@ -21,6 +21,7 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import missing
@@ -37,10 +38,9 @@ from opsconsole.lifecycle.interface import (
     Seen,
     UpdateRequest,
 )
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, attached_ids, detach, doubtful_ids
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import explained
@@ -49,7 +49,7 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 
-class AgentLifecycle(OneByOne):
+class AgentLifecycle(BaseLifecycle):
     """The steps of `opsconsole_agent`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT
@@ -275,7 +275,7 @@ class AgentLifecycle(OneByOne):
         return _PluginSet(attached, answer, tuple(found))
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior, memory = request.prior, Memory.decode(request.private)
+        prior, memory = request.prior, PrivateState.decode(request.private)
         why = Removal.ALONE if memory.kept else Removal.UNEXPLAINED
         told = self._rules.removal(self.name(prior, request.address), prior, why)
         if has_error(told):

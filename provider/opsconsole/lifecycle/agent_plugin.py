@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
     CreateRequest,
     DeleteRequest,
-    Fate,
     LostCreate,
     Outcome,
     PlanChange,
@@ -26,12 +26,12 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Report,
     Seen,
+    SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, detach, doubtful_ids, find_entry
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.truncated import unchecked
@@ -43,7 +43,7 @@ _NO_AGENT = "The console answers 404 for the list of its agent's plugins."
 _NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
 
 
-class AgentPluginLifecycle(OneByOne):
+class AgentPluginLifecycle(BaseLifecycle):
     """The steps of `opsconsole_agent_plugin`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
@@ -99,7 +99,7 @@ class AgentPluginLifecycle(OneByOne):
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
-        host_id = Memory.decode(request.private).host_id
+        host_id = PrivateState.decode(request.private).host_id
         if host_id in self.session.gone_hosts:
             self.session.gone_agents.add(agent_id)
         if agent_id in self.session.gone_agents:
@@ -126,7 +126,7 @@ class AgentPluginLifecycle(OneByOne):
         keeps what state holds: `shows` has what was found. Fields that were never seen are filled.
         """
         outcome = self.seen(request.prior, request.private, entry)
-        if not Memory.decode(request.private).observed:
+        if not PrivateState.decode(request.private).observed:
             return outcome
         return replace(outcome, state=request.prior, shows=outcome.state)
 
@@ -144,7 +144,7 @@ class AgentPluginLifecycle(OneByOne):
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[CreateOutcome]:
+    ) -> list[SettledCreate]:
         """Say by the agents' lists what was attached.
 
         Attaching may be asked for again: what a list does not tell is no obstacle.
@@ -154,9 +154,9 @@ class AgentPluginLifecycle(OneByOne):
             for item in lost
         ]
         return [
-            CreateOutcome(Fate.CREATED, outcome)
+            SettledCreate(CreateOutcome.CREATED, outcome)
             if outcome.seen is Seen.PRESENT
-            else CreateOutcome(Fate.NEVER)
+            else SettledCreate(CreateOutcome.NEVER)
             for outcome in await self.read(requests)
         ]
 
@@ -173,7 +173,7 @@ class AgentPluginLifecycle(OneByOne):
         await self.session.before_write("create", [request])
         answer = await attach(self.session, planned["agent_id"], planned["plugin_id"]) or {}
         host_id = answer.get("host_id")
-        memory = Memory(declared={}, host_id=host_id if isinstance(host_id, str) else None)
+        memory = PrivateState(declared={}, host_id=host_id if isinstance(host_id, str) else None)
         return Outcome(planned, memory.encode(), found)
 
     async def _shown(self, request: CreateRequest, outcome: Outcome) -> Outcome:
@@ -228,7 +228,7 @@ class AgentPluginLifecycle(OneByOne):
 
         Some consoles go on listing the plugins of archived agents, and refuse to detach them.
         """
-        host_id = Memory.decode(request.private).host_id
+        host_id = PrivateState.decode(request.private).host_id
         if host_id is None or not is_readable(self.session):
             return False
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from opsconsole.compare import changed_fields, normalise_set
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.values import Attributes, Value
 
 
@@ -110,9 +110,9 @@ def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[s
 def merge(
     attributes: Iterable[Attribute],
     prior: Attributes,
-    memory: Memory,
+    memory: PrivateState,
     answer: Mapping[str, Any],
-) -> tuple[Attributes, Memory, tuple[str, ...]]:
+) -> tuple[Attributes, PrivateState, tuple[str, ...]]:
     """Return state, memory and the names left unseen after an answer that shows one resource.
 
     A field that is absent now but was shown before is null now; one that was never shown keeps

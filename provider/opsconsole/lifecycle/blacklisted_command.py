@@ -13,6 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.gone import missing, plan_gone
@@ -27,7 +28,6 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle, unsettle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
@@ -38,7 +38,7 @@ _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 _WRITTEN = ("pattern", "description", "org_id")
 
 
-class BlacklistedCommandLifecycle(OneByOne):
+class BlacklistedCommandLifecycle(BaseLifecycle):
     """The steps of `opsconsole_blacklisted_command`."""
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND

@@ -12,10 +12,10 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
 from opsconsole.lifecycle.answers import brief
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 
 
@@ -59,7 +59,7 @@ Answer = Mapping[str, Any]
 
 
 async def create_once(
-    steps: OneByOne,
+    steps: BaseLifecycle,
     request: CreateRequest,
     body: dict[str, Any],
     send: Callable[[dict[str, Any]], Awaitable[Answer]],
@@ -89,7 +89,7 @@ async def create_once(
 
 
 def _kept(
-    steps: OneByOne,
+    steps: BaseLifecycle,
     request: CreateRequest,
     answer: Answer,
     outcome_of: Callable[[Answer], Outcome],
@@ -106,5 +106,5 @@ def _kept(
             f"State holds what was declared; a later refresh shows the rest. {said.detail}".strip(),
             cause=said.cause,
         )
-        private = Memory().having_declared(request.config, ()).encode()
+        private = PrivateState().having_declared(request.config, ()).encode()
         return Outcome(state, private, (told,))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import BY_404, must_stay
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.values import Attributes
 
 IsThere = Callable[[], Awaitable[bool]]
@@ -43,7 +43,7 @@ class Ended:
 
 
 async def settle_deletion(
-    steps: OneByOne,
+    steps: BaseLifecycle,
     request: DeleteRequest,
     problem: ConsoleError,
     is_there: IsThere,

@@ -14,7 +14,7 @@ from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.guarded_import import guarded, halved
 from opsconsole.lifecycle.host_refusals import blames_the_rows
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
+from opsconsole.lifecycle.verdicts import Verdict, verdicts, was_created
 from opsconsole.v1.console import Console, ImportResult
 
 
@@ -161,7 +161,7 @@ class FileImport:
         else:
             for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
                 said = before.status if before.matched else None
-                if now.matched and now.id is not None and came_to_be(now, said):
+                if now.matched and now.id is not None and was_created(now, said):
                     found[place] = replace(now, created=True, status="created", error=None)
         self._tell(rows, start, found)
 

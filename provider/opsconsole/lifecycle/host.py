@@ -13,6 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
 from opsconsole.lifecycle.gone import BY_404, missing
 from opsconsole.lifecycle.host_calls import (
@@ -28,7 +29,6 @@ from opsconsole.lifecycle.host_deletion import delete_host
 from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
-    CreateOutcome,
     CreateRequest,
     DeleteRequest,
     LostCreate,
@@ -40,16 +40,16 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Report,
     Seen,
+    SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
 
-class HostLifecycle(OneByOne):
+class HostLifecycle(BaseLifecycle):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST
@@ -163,7 +163,7 @@ class HostLifecycle(OneByOne):
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[CreateOutcome]:
+    ) -> list[SettledCreate]:
         """Say what became of creations whose outcome is unknown, by a dry run of their rows.
 
         Raises:
@@ -180,14 +180,14 @@ class HostLifecycle(OneByOne):
         changed = updated_fields(prior, planned)
         if not changed:
             state = settle(self.definition, planned, prior)
-            memory = Memory.decode(request.private).having_declared(request.config, REPLACING)
+            memory = PrivateState.decode(request.private).having_declared(request.config, REPLACING)
             return Outcome(state, _not_keeping(memory, prior, planned).encode())
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         answer = await self.session.console.update_host(prior["id"], changes)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
-        written = Memory.decode(self.written(request, state, answer, REPLACING))
+        written = PrivateState.decode(self.written(request, state, answer, REPLACING))
         private = _not_keeping(written, prior, planned).encode()
         differing = changed_fields(state, values, [name for name in changed if name in values])
         if not differing:
@@ -213,7 +213,7 @@ _BY_WRITING = (
 )
 
 
-def _not_keeping(memory: Memory, prior: Attributes, planned: Attributes) -> Memory:
+def _not_keeping(memory: PrivateState, prior: Attributes, planned: Attributes) -> PrivateState:
     """Note which declared values the console shows as null, and no update can set."""
     return memory.dropping(
         name
@@ -226,7 +226,7 @@ def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
     return warning(
         f"Replacing the {name} archives every agent of it, unmanaged ones too",
         f"No operation changes {', '.join(names)} in place, so the host is deleted and imported "
-        "anew; the console archives its agents and their tasks with it.",
+        "again; the console archives its agents and their tasks with it.",
         (names[0],),
     )
 

@@ -9,6 +9,7 @@ from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
     UPDATABLE,
@@ -18,13 +19,12 @@ from opsconsole.lifecycle.host_calls import (
 )
 from opsconsole.lifecycle.host_row import Row, taken
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 
 
-async def adopt(steps: OneByOne, row: Row, host_id: str) -> Outcome:
+async def adopt(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
     """Read the host, compare, update what is declared otherwise, and take it into state.
 
     What only a new host could have otherwise is refused: nothing is replaced by adopting. Where

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.interface import Outcome, ReadRequest
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.lifecycle.session import each
 from opsconsole.lifecycle.verdicts import Verdict, verdicts
@@ -39,7 +39,7 @@ class _Compared:
 class HostComparison:
     """Compares hosts in state with the console, many in one request."""
 
-    def __init__(self, steps: OneByOne) -> None:
+    def __init__(self, steps: BaseLifecycle) -> None:
         self._steps = steps
         self._session = steps.session
         self._settings = steps.session.settings
@@ -75,7 +75,7 @@ class HostComparison:
 
     def _row(self, request: ReadRequest) -> dict[str, Any]:
         """Return the row that the host should equal; empty where it has no name."""
-        dropped = Memory.decode(request.private).dropped
+        dropped = PrivateState.decode(request.private).dropped
         prior = request.prior
         fields = [
             name

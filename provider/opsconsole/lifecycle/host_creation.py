@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_matching import match_by_name, tie_by_name
@@ -29,16 +30,15 @@ from opsconsole.lifecycle.host_row import (
     taken,
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import each
-from opsconsole.lifecycle.verdicts import Verdict, all_created, came_to_be, verdicts
+from opsconsole.lifecycle.verdicts import Verdict, all_created, verdicts, was_created
 from opsconsole.v1.console import ImportResult
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
 
-async def rehearse(steps: OneByOne, requests: Sequence[CreateRequest]) -> list[Outcome]:
+async def rehearse(steps: BaseLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
     """Say of each request what creating it would meet; one without a diagnostic would pass.
 
     The first row goes alone: a console that ignores the dry run then creates one host and not
@@ -62,7 +62,7 @@ class HostCreation:
     and reports only rows that would not be created.
     """
 
-    def __init__(self, steps: OneByOne, report: Report, *, rehearsal: bool = False) -> None:
+    def __init__(self, steps: BaseLifecycle, report: Report, *, rehearsal: bool = False) -> None:
         self._steps = steps
         self._report = report
         self._rehearsal = rehearsal
@@ -297,7 +297,7 @@ class HostCreation:
         for row in rows:
             verdict = found.get(row)
             ours = verdict is not None and (
-                came_to_be(verdict, row.guard_word) or (bool(told) and verdict.created)
+                was_created(verdict, row.guard_word) or (bool(told) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
                 await self._end(row, self._lost(row, problem), (notes or {}).get(row, ()))

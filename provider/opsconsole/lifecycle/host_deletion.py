@@ -11,16 +11,16 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.answers import confirm_deleted
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import Ended, settle_deletion
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
 
 
-async def delete_host(steps: OneByOne, request: DeleteRequest) -> Outcome:
+async def delete_host(steps: BaseLifecycle, request: DeleteRequest) -> Outcome:
     """Delete one host; an outcome without a state says that it is gone, its agents with it."""
     host_id = request.prior["id"]
     await steps.session.before_write("delete", [request])
@@ -35,7 +35,7 @@ async def delete_host(steps: OneByOne, request: DeleteRequest) -> Outcome:
     return ended.outcome.with_diagnostics(*_stranded(steps.session, host_id, there))
 
 
-async def _tried(steps: OneByOne, request: DeleteRequest) -> Ended:
+async def _tried(steps: BaseLifecycle, request: DeleteRequest) -> Ended:
     prior = request.prior
     name = steps.name(prior)
     session = steps.session

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import plain_name, stranger
 from opsconsole.lifecycle.host_calls import look
 from opsconsole.lifecycle.host_row import Row
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.verdicts import Verdict
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 
 
 async def match_by_name(
-    steps: OneByOne, rows: Sequence[Row], result: ImportResult, judged: Sequence[Verdict]
+    steps: BaseLifecycle, rows: Sequence[Row], result: ImportResult, judged: Sequence[Verdict]
 ) -> list[Verdict]:
     """Read the hosts that an import created without saying for which row, and match by name."""
     names = Counter(row.fields["name"] for row in rows)

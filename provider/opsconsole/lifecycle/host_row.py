@@ -11,12 +11,12 @@ from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import stranger
 from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.memory import Memory
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
@@ -52,7 +52,7 @@ def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
 
 def created_as(row: Row, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
-    private = Memory().having_declared(row.request.config, REPLACING).encode()
+    private = PrivateState().having_declared(row.request.config, REPLACING).encode()
     return Outcome(settle(HOST, row.request.planned, {"id": host_id}), private)
 
 
@@ -65,7 +65,7 @@ class OtherHost(ConsoleError):
 
 
 async def read_back(
-    steps: OneByOne, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
+    steps: BaseLifecycle, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
 ) -> Outcome:
     """Return the outcome of a host that the console has created.
 
@@ -98,7 +98,7 @@ async def read_back(
 
 
 def taken(
-    steps: OneByOne,
+    steps: BaseLifecycle,
     row: Row,
     host_id: str,
     answer: Mapping[str, Any],
@@ -109,7 +109,7 @@ def taken(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    memory = Memory().having_declared(row.request.config, REPLACING)
+    memory = PrivateState().having_declared(row.request.config, REPLACING)
     values = shown(HOST.answered, answer)
     state = settle(HOST, row.request.planned, values | {"id": host_id})
     _, memory, _ = merge(HOST.answered, state, memory, answer)
@@ -122,7 +122,7 @@ def taken(
     return Outcome(state, memory.encode(), (*told, *otherwise))
 
 
-def _not_read_back(steps: OneByOne, state: Attributes, problem: Exception) -> list[Diagnostic]:
+def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) -> list[Diagnostic]:
     return [
         warning(
             f"The {steps.name(state)} was created, but could not be read back",

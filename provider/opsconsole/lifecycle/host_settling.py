@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opsconsole.errors import BadRequest, TooLarge
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
 from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
-from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, Fate, LostCreate
-from opsconsole.lifecycle.one_by_one import OneByOne
-from opsconsole.lifecycle.verdicts import Verdict, came_to_be, verdicts
+from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, LostCreate, SettledCreate
+from opsconsole.lifecycle.verdicts import Verdict, verdicts, was_created
 from opsconsole.resources import HOST
 from opsconsole.values import UNKNOWN, Attributes
 
-_UNKNOWN = CreateOutcome(Fate.UNKNOWN)
+_UNKNOWN = SettledCreate(CreateOutcome.UNKNOWN)
 _Fields = frozenset[str]
 
 
@@ -33,9 +33,9 @@ class _Witness:
 
 
 async def settle_host_creates(
-    steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[CreateOutcome]:
-    """Return the fate of each creation, in order.
+    steps: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+) -> list[SettledCreate]:
+    """Return what became of each creation, in order.
 
     Args:
         existing: Hosts that are known to exist, for comparison.
@@ -44,15 +44,15 @@ async def settle_host_creates(
         ConsoleError: The console could not be asked.
     """
     size = max(1, steps.session.import_chunk_size // 2)
-    found: list[CreateOutcome] = []
+    found: list[SettledCreate] = []
     for start in range(0, len(lost), size):
         found += await _one_chunk(steps, lost[start : start + size], existing)
     return found
 
 
 async def _one_chunk(
-    steps: OneByOne, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[CreateOutcome]:
+    steps: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+) -> list[SettledCreate]:
     rows = [_row(steps, item) for item in lost]
     witnesses = _witnesses(rows, existing)
     sent = [row.fields for row in rows] + [item.row for item in witnesses.values()]
@@ -74,19 +74,19 @@ async def _one_chunk(
         and ids[verdict.id] == 1
         and verdict.id not in held
         and verdict.matched
-        and came_to_be(verdict, item.said)
+        and was_created(verdict, item.said)
         for item, verdict in zip(lost, judged, strict=False)
     ]
     recognised = {fields for fields, yes in zip(map(_fields, rows), came, strict=True) if yes}
     vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
     recognised |= {fields for (fields, item), said in vouched if said.id == item.id}
     return [
-        await _fate(steps, row, verdict, yes, _fields(row) in recognised, item.said)
+        await _settled(steps, row, verdict, yes, _fields(row) in recognised, item.said)
         for item, row, verdict, yes in zip(lost, rows, judged, came, strict=False)
     ]
 
 
-def _row(steps: OneByOne, item: LostCreate) -> Row:
+def _row(steps: BaseLifecycle, item: LostCreate) -> Row:
     planned = {name: item.planned.get(name) for name in HOST.names}
     config = {a.name: planned[a.name] for a in HOST.settable}
     unknown = {a.name: UNKNOWN for a in HOST if a.computed and planned[a.name] is None}
@@ -110,26 +110,26 @@ def _witnesses(rows: Sequence[Row], existing: Sequence[Attributes]) -> Mapping[_
     return found
 
 
-async def _fate(
-    steps: OneByOne, row: Row, verdict: Verdict, came: bool, recognisable: bool, said: str
-) -> CreateOutcome:
+async def _settled(
+    steps: BaseLifecycle, row: Row, verdict: Verdict, came: bool, recognisable: bool, said: str
+) -> SettledCreate:
     if came:
         assert verdict.id is not None
         return await _read(steps, row, verdict.id)
     new = verdict.matched and (verdict.created or (bool(said) and verdict.status == said))
-    return CreateOutcome(Fate.NEVER) if new and recognisable else _UNKNOWN
+    return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
 
 
-async def _imported(steps: OneByOne, row: Row, verdict: Verdict) -> CreateOutcome:
+async def _imported(steps: BaseLifecycle, row: Row, verdict: Verdict) -> SettledCreate:
     """Take a row as imported just now, by a console that ignored the dry run."""
     if verdict.created and verdict.id is not None:
         return await _read(steps, row, verdict.id)
     return _UNKNOWN
 
 
-async def _read(steps: OneByOne, row: Row, host_id: str) -> CreateOutcome:
+async def _read(steps: BaseLifecycle, row: Row, host_id: str) -> SettledCreate:
     try:
-        return CreateOutcome(Fate.CREATED, await read_back(steps, row, host_id))
+        return SettledCreate(CreateOutcome.CREATED, await read_back(steps, row, host_id))
     except OtherHost as problem:
         steps.log(problem, f"settle the creation of {row.fields['name']}")
         return _UNKNOWN

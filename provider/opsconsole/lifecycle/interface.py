@@ -173,7 +173,7 @@ class LostCreate:
     said: str = ""
 
 
-class Fate(Enum):
+class CreateOutcome(Enum):
     """What became of a create whose outcome was lost."""
 
     CREATED = "created"
@@ -245,10 +245,10 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateOutcome:
+class SettledCreate:
     """What is found out of a create whose outcome was lost; `outcome` holds what was created."""
 
-    fate: Fate
+    result: CreateOutcome
     outcome: Outcome | None = None
 
 
@@ -322,7 +322,7 @@ class NativeLifecycle(ResourceLifecycle, Protocol):
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[CreateOutcome]:
+    ) -> list[SettledCreate]:
         """Say what became of creates whose outcome was lost, in order.
 
         Args:

@@ -38,7 +38,7 @@ class Lifecycle:
     """One run against one console, under one provider configuration.
 
     Attributes:
-        session: What the run knows; a run that is to read anew makes a new lifecycle.
+        session: What the run knows; a run that is to read again makes a new lifecycle.
         resources: The steps of each resource by Terraform type name.
     """
 

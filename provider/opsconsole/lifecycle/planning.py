@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from opsconsole.compare import same
 from opsconsole.definition import Attribute, Change, ResourceDefinition
 from opsconsole.lifecycle.answers import normalise
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 
@@ -56,7 +56,7 @@ def propose_change(
     definition: ResourceDefinition,
     prior: Attributes,
     config: Attributes,
-    memory: Memory,
+    memory: PrivateState,
     extra_endpoints: Mapping[str, str],
 ) -> Proposal:
     """Return what a declaration asks of a resource that exists."""
@@ -76,7 +76,11 @@ def propose_change(
 
 
 def _sort(
-    proposal: Proposal, attribute: Attribute, prior: Attributes, memory: Memory, change: Change
+    proposal: Proposal,
+    attribute: Attribute,
+    prior: Attributes,
+    memory: PrivateState,
+    change: Change,
 ) -> None:
     """File one changed attribute under what its change asks for."""
     name = attribute.name
@@ -100,7 +104,7 @@ def _sort(
         proposal.replaced.append(name)
 
 
-def _changed_by_console(name: str, declared: object, memory: Memory) -> bool:
+def _changed_by_console(name: str, declared: object, memory: PrivateState) -> bool:
     return (
         memory.declared is not None
         and memory.declared.get(name) is not None

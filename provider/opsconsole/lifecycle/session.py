@@ -62,7 +62,7 @@ async def _heed_nothing(
     """Let writes be sent without a note of them."""
 
 
-class Once:
+class SingleFlight:
     """Calls whose answers serve everyone who asks in one run, by key."""
 
     def __init__(self) -> None:
@@ -158,8 +158,8 @@ class Session:
     host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
     shown_plugins: set[str] = field(default_factory=set)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
-    _plugins: Once = field(default_factory=Once)
-    _specialties: Once = field(default_factory=Once)
+    _plugins: SingleFlight = field(default_factory=SingleFlight)
+    _specialties: SingleFlight = field(default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self.import_chunk_size = self.settings.import_chunk_size

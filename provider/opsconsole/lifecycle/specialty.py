@@ -12,6 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import BY_404, missing, plan_gone
@@ -26,10 +27,9 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
-from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.named import named_objects, texts_of
-from opsconsole.lifecycle.one_by_one import OneByOne
 from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.specialty_search import find_specialty
 from opsconsole.lifecycle.truncated import explained, unchecked
@@ -40,7 +40,7 @@ _DEFAULT_DELETE_TIMEOUT = 120.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class SpecialtyLifecycle(OneByOne):
+class SpecialtyLifecycle(BaseLifecycle):
     """The steps of `opsconsole_specialty`."""
 
     definition: ClassVar[ResourceDefinition] = SPECIALTY
@@ -77,7 +77,7 @@ class SpecialtyLifecycle(OneByOne):
             self.definition,
             values | local,
             config,
-            Memory(observed=frozenset(found), declared={}),
+            PrivateState(observed=frozenset(found), declared={}),
             self.session.settings.extra_endpoints,
         )
         refused = self.refused(proposal, values, self.name(values, request.address))

@@ -1,4 +1,4 @@
-"""Reading the verdicts of a bulk import: which row met which fate. Pure.
+"""Reading the verdicts of a bulk import: what became of each row. Pure.
 
 The base of `results[].index`, whether rows after a stop are listed and every status other than
 `created` are not shown (the document: POST /api/v1/hosts/batch), so verdicts are matched in a way
@@ -53,7 +53,7 @@ def all_created(result: ImportResult, rows: int) -> bool:
     return counts.get("created") == rows and others == 0
 
 
-def came_to_be(verdict: Verdict, said: str | None) -> bool:
+def was_created(verdict: Verdict, said: str | None) -> bool:
     """Tell whether a dry run says otherwise of a row than `said` did before its import.
 
     None: what was said before is not known, which settles nothing.

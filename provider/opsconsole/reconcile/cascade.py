@@ -14,7 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.deletion import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 
 _REMOVING = (Action.DELETE, Action.REPLACE)
@@ -31,7 +31,7 @@ class Cascade:
     going: dict[tuple[str, str], str]
 
     @classmethod
-    def of(cls, leaving: Iterable[Known], known: Iterable[Known]) -> Cascade:
+    def of(cls, leaving: Iterable[PriorInstance], known: Iterable[PriorInstance]) -> Cascade:
         """Return the cascade of owners that go; one with deletion policy `abandon` stays."""
         cascade = cls(
             {
@@ -40,7 +40,7 @@ class Cascade:
                 if item.value is not None and not is_abandoned(item.value)
             }
         )
-        owned: dict[int, list[Known]] = {}
+        owned: dict[int, list[PriorInstance]] = {}
         if cascade.going:
             depth = {name: len(owners_above(item)) for name, item in RESOURCES.items()}
             for item in known:
@@ -53,7 +53,7 @@ class Cascade:
                     cascade.going[item.type_name, item.value["id"]] = owner
         return cascade
 
-    def owner_of(self, item: Known) -> str:
+    def owner_of(self, item: PriorInstance) -> str:
         """Return the address of what takes an instance along, or nothing."""
         definition = RESOURCES[item.type_name]
         above = owner_of(definition)
@@ -61,13 +61,13 @@ class Cascade:
             return ""
         return self.going.get((above.type_name, item.value.get(definition.owner) or ""), "")
 
-    def removal_of(self, item: Known) -> Removal:
+    def removal_of(self, item: PriorInstance) -> Removal:
         """Return what is known of why an instance is removed."""
         return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE
 
 
 def explained(
-    changes: Sequence[Change], cascade: Cascade, known: Mapping[str, Known]
+    changes: Sequence[Change], cascade: Cascade, known: Mapping[str, PriorInstance]
 ) -> list[Change]:
     """Return the changes with their cascades noted: what goes along costs no call."""
     found = []
@@ -83,7 +83,7 @@ def explained(
 
 
 def still_needed(
-    changes: Sequence[Change], known: Collection[Known], can_delete: Callable[[str], bool]
+    changes: Sequence[Change], known: Collection[PriorInstance], can_delete: Callable[[str], bool]
 ) -> list[Diagnostic]:
     """Refuse at plan time the deletion of what others in state go on carrying.
 

@@ -1,7 +1,7 @@
 """Deciding what happens to instances, many at once, by asking the lifecycle as Terraform would.
 
 Follows core's order of questions: plan against the prior value; where something replaces it, plan
-the creation anew with no prior value at all. What a plan means for other instances is decided
+the creation with no prior value at all. What a plan means for other instances is decided
 elsewhere.
 """
 
@@ -23,11 +23,11 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Declaration, Known, leading_names
+from opsconsole.reconcile.declaration import Declaration, PriorInstance, leading_names
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
 
-RemovalOf = Callable[[Known], Removal]
+RemovalOf = Callable[[PriorInstance], Removal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,43 +39,46 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanInput:
     """One question: an instance as declared, and as known; `requested`: by `-replace`."""
 
     declared: Declaration
-    known: Known | None = None
+    known: PriorInstance | None = None
     requested: bool = False
 
     @property
-    def prior(self) -> Known | None:
+    def prior(self) -> PriorInstance | None:
         """What state holds, where the console still has it."""
         return self.known if self.known is not None and self.known.value is not None else None
 
 
 async def decide(
-    lifecycle: ResourceLifecycle, wishes: Sequence[Wish], removal_of: RemovalOf
+    lifecycle: ResourceLifecycle, inputs: Sequence[PlanInput], removal_of: RemovalOf
 ) -> list[Decision]:
     """Return what happens to declared instances of one type and provider, in order."""
-    first = await lifecycle.plan([_first_request(wish, removal_of) for wish in wishes])
-    reasons = [_replacement(wish, plan) for wish, plan in zip(wishes, first, strict=True)]
-    again = [wish for wish, reason in zip(wishes, reasons, strict=True) if reason]
-    anew = iter(
+    first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
+    reasons = [_replacement(wanted, plan) for wanted, plan in zip(inputs, first, strict=True)]
+    again = [wanted for wanted, reason in zip(inputs, reasons, strict=True) if reason]
+    replanned = iter(
         await lifecycle.plan(
-            [PlanCreation(wish.declared.config, address=wish.declared.address) for wish in again]
+            [
+                PlanCreation(wanted.declared.config, address=wanted.declared.address)
+                for wanted in again
+            ]
         )
         if again
         else ()
     )
-    left = await _left_behind(lifecycle, wishes, reasons, removal_of)
+    left = await _left_behind(lifecycle, inputs, reasons, removal_of)
     return [
-        _decision(lifecycle, wish, plan, reason, next(anew) if reason else None, left)
-        for wish, plan, reason in zip(wishes, first, reasons, strict=True)
+        _decision(lifecycle, wanted, plan, reason, next(replanned) if reason else None, left)
+        for wanted, plan, reason in zip(inputs, first, reasons, strict=True)
     ]
 
 
 async def _left_behind(
     lifecycle: ResourceLifecycle,
-    wishes: Sequence[Wish],
+    inputs: Sequence[PlanInput],
     reasons: Sequence[str],
     removal_of: RemovalOf,
 ) -> Mapping[str, tuple[Diagnostic, ...]]:
@@ -84,9 +87,9 @@ async def _left_behind(
     A changed attribute has been judged by its own plan.
     """
     going = [
-        wish.prior
-        for wish, reason in zip(wishes, reasons, strict=True)
-        if wish.prior is not None and reason and reason != _CANNOT_UPDATE
+        wanted.prior
+        for wanted, reason in zip(inputs, reasons, strict=True)
+        if wanted.prior is not None and reason and reason != _CANNOT_UPDATE
     ]
     if not going:
         return {}
@@ -95,7 +98,7 @@ async def _left_behind(
 
 
 async def _plan_removals(
-    lifecycle: ResourceLifecycle, going: Sequence[Known], removal_of: RemovalOf
+    lifecycle: ResourceLifecycle, going: Sequence[PriorInstance], removal_of: RemovalOf
 ) -> list[PlanOutcome]:
     return await lifecycle.plan(
         [
@@ -105,8 +108,8 @@ async def _plan_removals(
     )
 
 
-def _first_request(wish: Wish, removal_of: RemovalOf) -> PlanRequest:
-    declared, prior = wish.declared, wish.prior
+def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
+    declared, prior = wanted.declared, wanted.prior
     if prior is None or prior.value is None or prior.held.tainted:
         return PlanCreation(declared.config, address=declared.address)
     return PlanChange(
@@ -118,30 +121,30 @@ def _first_request(wish: Wish, removal_of: RemovalOf) -> PlanRequest:
     )
 
 
-def _replacement(wish: Wish, plan: PlanOutcome) -> str:
+def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
     """Return Terraform's reason why this is a replacement, or nothing."""
-    if wish.prior is None or plan.failed:
+    if wanted.prior is None or plan.failed:
         return ""
-    if wish.prior.held.tainted:
+    if wanted.prior.held.tainted:
         return "replace_because_tainted"
     if plan.replace:
         return _CANNOT_UPDATE
-    if wish.requested:
+    if wanted.requested:
         return "replace_by_request"
-    if wish.declared.triggered:
+    if wanted.declared.triggered:
         return "replace_by_triggers"
     return ""
 
 
 def _decision(
     lifecycle: ResourceLifecycle,
-    wish: Wish,
+    wanted: PlanInput,
     plan: PlanOutcome,
     reason: str,
-    anew: PlanOutcome | None,
+    replanned: PlanOutcome | None,
     left: Mapping[str, tuple[Diagnostic, ...]],
 ) -> Decision:
-    declared, prior = wish.declared, wish.prior
+    declared, prior = wanted.declared, wanted.prior
     told = (
         *validate(lifecycle.definition, declared.config),
         *plan.diagnostics,
@@ -152,11 +155,11 @@ def _decision(
         declared.type_name,
         _action(declared, prior, plan, reason),
         prior.value if prior else None,
-        (anew or plan).planned,
+        (replanned or plan).planned,
         declared.config,
         plan.replace,
         reason,
-        (anew or plan).private,
+        (replanned or plan).private,
         create_first=declared.create_first and bool(reason),
         create_before_destroy=declared.create_first,
         sensitive=leading_names(declared.sensitive) | (prior.sensitive if prior else frozenset()),
@@ -168,8 +171,8 @@ def _decision(
         depends_on=declared.dependencies,
         released=_released(declared, prior),
     )
-    if anew is not None:
-        told = (*told, *(item for item in anew.diagnostics if has_error((item,))))
+    if replanned is not None:
+        told = (*told, *(item for item in replanned.diagnostics if has_error((item,))))
     if prior is not None and not reason:
         config = declared.against(prior.value or {}).config
         change = replace(change, config=config)
@@ -178,13 +181,15 @@ def _decision(
     return Decision(change, told)
 
 
-def _released(declared: Declaration, prior: Known | None) -> tuple[str, ...]:
+def _released(declared: Declaration, prior: PriorInstance | None) -> tuple[str, ...]:
     if prior is None:
         return ()
     return tuple(name for name in prior.held.dependencies if name not in declared.dependencies)
 
 
-def _action(declared: Declaration, prior: Known | None, plan: PlanOutcome, reason: str) -> Action:
+def _action(
+    declared: Declaration, prior: PriorInstance | None, plan: PlanOutcome, reason: str
+) -> Action:
     if prior is None:
         return Action.CREATE
     if reason:
@@ -196,7 +201,7 @@ def _action(declared: Declaration, prior: Known | None, plan: PlanOutcome, reaso
 
 async def decide_removals(
     lifecycle: ResourceLifecycle,
-    leaving: Sequence[Known],
+    leaving: Sequence[PriorInstance],
     removal_of: RemovalOf,
     reasons: Mapping[str, str],
     provider: str,

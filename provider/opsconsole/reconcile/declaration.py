@@ -116,7 +116,7 @@ def _taken_over(value: Any, prior: Any, path: Path) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PriorInstance:
     """An instance in state, and what reading it said.
 
     Attributes:

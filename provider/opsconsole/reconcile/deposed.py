@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.declaration import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, State
 
@@ -30,7 +30,7 @@ def instance_and_key(address: str) -> tuple[str, str]:
     return address, ""
 
 
-def read_deposed(state: State, known: Mapping[str, Known]) -> dict[str, Known]:
+def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
     """Return the deposed objects of a state, by the names that plans give them.
 
     Args:
@@ -47,7 +47,7 @@ def read_deposed(state: State, known: Mapping[str, Known]) -> dict[str, Known]:
             text = str(address)
             name = deposed_name(moved.get(text, text), key)
             value = from_state(definition, held.attributes)
-            found[name] = Known(name, address.type, held, value)
+            found[name] = PriorInstance(name, address.type, held, value)
     return found
 
 

@@ -6,7 +6,7 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there, read_prior
@@ -82,7 +82,7 @@ def _check_free(session: StateSession, address: Address) -> None:
         )
 
 
-def _holder(session: StateSession, address: Address, item: Known) -> str | None:
+def _holder(session: StateSession, address: Address, item: PriorInstance) -> str | None:
     """Return the other address at which state holds what was read."""
     assert item.value is not None
     for other in read_prior(session.state).values():
@@ -94,7 +94,7 @@ def _holder(session: StateSession, address: Address, item: Known) -> str | None:
 
 async def _read(
     providers: Providers, workspace: Workspace, block: Block, address: Address, import_id: str
-) -> tuple[Known | None, list[Diagnostic]]:
+) -> tuple[PriorInstance | None, list[Diagnostic]]:
     """Read what an import id names."""
     lifecycle = providers.of(block.provider)
     outcome = await lifecycle.resources[block.type_name].import_state(import_id)
@@ -103,7 +103,7 @@ async def _read(
         return None, told
     provider = in_state(workspace.program, block.provider)
     held = InstanceObject(provider, outcome.state, private=outcome.private)
-    known = Known(str(address), block.type_name, held, outcome.state)
+    known = PriorInstance(str(address), block.type_name, held, outcome.state)
     item = (await refresh([known], {provider: lifecycle}))[known.address]
     if item.read is not None:
         told += item.read.diagnostics

@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.order import config_address
 from opsconsole.state import Address, State
 
@@ -41,8 +41,8 @@ class Move:
 
 
 def moved(
-    known: Mapping[str, Known], program: Program
-) -> tuple[dict[str, Known], list[Diagnostic]]:
+    known: Mapping[str, PriorInstance], program: Program
+) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
     """Return the instances under the addresses that a program gives them, and what blocked it.
 
     Raises:
@@ -172,7 +172,7 @@ def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diag
             )
 
 
-def left_out(moving: Sequence[Known], targets: Sequence[str]) -> Iterator[Diagnostic]:
+def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterator[Diagnostic]:
     """Yield an error where `-target` names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
     if not wanted:

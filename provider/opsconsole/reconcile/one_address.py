@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.resources import RESOURCES
 
 Place = tuple[str, str, str]
 """What an object is known by: its console, its type and its id."""
 
 
-def places_of(known: Iterable[Known], console_of: Callable[[str], str]) -> dict[Place, list[str]]:
+def places_of(
+    known: Iterable[PriorInstance], console_of: Callable[[str], str]
+) -> dict[Place, list[str]]:
     """Return the addresses of each object that state holds, or an `import` block names.
 
     Args:

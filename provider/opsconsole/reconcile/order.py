@@ -75,7 +75,7 @@ def order(changes: Iterable[Change]) -> Order:
     try:
         sequence = list(TopologicalSorter(graph).static_order())
     except CycleError:
-        # Dropping a reference before a deletion is a kindness, not a need.
+        # Optional: dropping a reference before a deletion.
         graph = firm.graph
         sequence = list(TopologicalSorter(graph).static_order())
     return _renumbered(steps, graph, sequence)

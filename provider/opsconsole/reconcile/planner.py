@@ -15,7 +15,7 @@ from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
-from opsconsole.reconcile.declaration import Known, from_state, paths_from_state
+from opsconsole.reconcile.declaration import PriorInstance, from_state, paths_from_state
 from opsconsole.reconcile.deposed import read_deposed
 from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
@@ -214,7 +214,7 @@ class Planner:
         )
         return tuple(item for item in held if item not in walk.declared and item in walk.targets)
 
-    async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, Known]:
+    async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
         wanted = [item for item in prior.known.values() if item.address in targets]
         if not self._options.refresh:
             wanted = [item for item in wanted if item.address in prior.imports]
@@ -226,7 +226,7 @@ class Planner:
                 self._told += ((item.address, told) for told in item.read.diagnostics)
         return prior.known | found
 
-    def _refuse_missing(self, prior: Prior, known: Mapping[str, Known]) -> bool:
+    def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse what `import` blocks name and the console has not; return whether there is any."""
         missing = [address for address in prior.imports if known[address].value is None]
         self._told = [item for item in self._told if item[0] not in missing]
@@ -238,7 +238,7 @@ class Planner:
     def _result(
         self,
         changes: tuple[Change, ...],
-        known: Mapping[str, Known],
+        known: Mapping[str, PriorInstance],
         imports: Collection[str],
         walk: Walk | None,
     ) -> Plan:
@@ -285,7 +285,7 @@ def _in_order(changes: list[Change]) -> list[Change]:
     return sorted(changes, key=lambda change: place.get(change.address, len(place)))
 
 
-def _drift(known: Mapping[str, Known], imports: Collection[str]) -> list[Drift]:
+def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list[Drift]:
     found = []
     for item in known.values():
         if item.read is None or item.read.state is item.before or item.address in imports:
@@ -306,7 +306,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
             yield str(address), from_state(definition, held.attributes)
 
 
-def _kept(known: Mapping[str, Known], changes: Sequence[Change]) -> list[Refreshed]:
+def _kept(known: Mapping[str, PriorInstance], changes: Sequence[Change]) -> list[Refreshed]:
     """Return what is to be kept of the refresh, and of instances that stay as they are.
 
     An instance without a change has no other chance to have written what it depends on, and in

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.reconcile.declaration import Known, from_state
+from opsconsole.reconcile.declaration import PriorInstance, from_state
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.targets import Targets
@@ -30,11 +30,11 @@ class Prior:
         diagnostics: What could not be imported.
     """
 
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, PriorInstance] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    def moved(self) -> list[Known]:
+    def moved(self) -> list[PriorInstance]:
         """Return the instances that have another address than before."""
         return [item for item in self.known.values() if item.previous_address]
 
@@ -55,7 +55,7 @@ def not_there(type_name: str, import_id: str) -> Diagnostic:
     )
 
 
-def read_prior(state: State) -> dict[str, Known]:
+def read_prior(state: State) -> dict[str, PriorInstance]:
     """Return the managed instances of a state, by address.
 
     Raises:
@@ -80,7 +80,9 @@ def read_prior(state: State) -> dict[str, Known]:
                 "A newer release of opsconsole wrote it: use that release.",
             )
         text = str(address)
-        found[text] = Known(text, address.type, held, from_state(definition, held.attributes))
+        found[text] = PriorInstance(
+            text, address.type, held, from_state(definition, held.attributes)
+        )
     return found
 
 
@@ -114,7 +116,7 @@ async def take_imports(
         if outcome.state is None:
             continue
         held = InstanceObject(in_state(program, provider), outcome.state, 0, outcome.private)
-        prior.known[address] = Known(address, config.type_name, held, outcome.state)
+        prior.known[address] = PriorInstance(address, config.type_name, held, outcome.state)
         prior.imports[address] = target.id
 
 

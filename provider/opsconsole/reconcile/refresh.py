@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from opsconsole.lifecycle.interface import LifecycleInterface, ReadRequest
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 
 
 async def refresh(
-    known: Sequence[Known], lifecycles: Mapping[str, LifecycleInterface]
-) -> dict[str, Known]:
+    known: Sequence[PriorInstance], lifecycles: Mapping[str, LifecycleInterface]
+) -> dict[str, PriorInstance]:
     """Return what state holds together with what reading it said, by address.
 
     Args:
@@ -25,7 +25,7 @@ async def refresh(
     """
     found = {item.address: item for item in known}
     # What is read together in one wave is read in the light of the earlier ones.
-    waves: dict[int, dict[tuple[str, str], list[Known]]] = {}
+    waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
     for item in known:
         if item.held.provider in lifecycles:
@@ -44,8 +44,8 @@ async def refresh(
 
 
 async def _read(
-    lifecycle: LifecycleInterface, type_name: str, group: Sequence[Known]
-) -> Iterable[Known]:
+    lifecycle: LifecycleInterface, type_name: str, group: Sequence[PriorInstance]
+) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
     outcomes = await lifecycle.resources[type_name].read(requests)
     return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsconsole.language import Program
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.decisions import decide_removals, prevented
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.deposed import instance_and_key, instance_of
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import key_of
@@ -31,7 +31,7 @@ async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:
     for item in forgotten:
         walk.changes[item.address] = _forget(item, _reason(item, program))
     names = {item.address for item in forgotten}
-    groups: dict[tuple[str, str], list[Known]] = {}
+    groups: dict[tuple[str, str], list[PriorInstance]] = {}
     for item in leaving:
         if item.address not in names:
             groups.setdefault((key_of(item.held.provider), item.type_name), []).append(item)
@@ -50,7 +50,7 @@ async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:
                 walk.diagnostics.append((address, prevented(address)))
 
 
-def _forgotten(leaving: list[Known], program: Program) -> list[Known]:
+def _forgotten(leaving: list[PriorInstance], program: Program) -> list[PriorInstance]:
     """Return what `removed` blocks with `destroy = false` let go of."""
     named = {block.source for block in program.removed if not block.destroy}
     if not named:
@@ -58,12 +58,12 @@ def _forgotten(leaving: list[Known], program: Program) -> list[Known]:
     return [item for item in leaving if not named.isdisjoint(_names(item))]
 
 
-def _names(item: Known) -> tuple[Address, Address]:
+def _names(item: PriorInstance) -> tuple[Address, Address]:
     own = instance_of(item.address)
     return own, own.resource
 
 
-def _forget(item: Known, reason: str) -> Change:
+def _forget(item: PriorInstance, reason: str) -> Change:
     return Change(
         item.address,
         item.type_name,
@@ -78,7 +78,7 @@ def _forget(item: Known, reason: str) -> Change:
     )
 
 
-def _reason(item: Known, program: Program) -> str:
+def _reason(item: PriorInstance, program: Program) -> str:
     address, deposed = instance_and_key(item.address)
     if deposed:
         return ""

@@ -85,7 +85,7 @@ def checksum(plan: Plan) -> str:
     if plan.mode == "refresh-only":
         told += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
     outputs = [[item.name, item.action.value, _plain(item.after)] for item in plan.outputs]
-    # A state that does not exist yet has a lineage made up anew each time.
+    # A state that does not exist yet gets a new lineage each time.
     content = [plan.lineage if plan.serial else "", plan.mode, told, outputs]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -147,7 +147,7 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
 def _without_credentials(text: str) -> str:
     """Return a file of a program without literal credentials in its provider blocks.
 
-    A file in which an object says something twice is left as it is: writing it anew would drop
+    A file in which an object says something twice is left as it is: writing it again would drop
     one of them.
     """
     document = decode(text)

@@ -13,9 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.interface import CreateOutcome, Fate, LostCreate, NativeLifecycle, Outcome
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.interface import (
+    CreateOutcome,
+    LostCreate,
+    NativeLifecycle,
+    Outcome,
+    SettledCreate,
+)
 from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
     is_sentinel,
     may_still_arrive,
@@ -23,7 +29,7 @@ from opsconsole.lifecycle.sentinel import (
     said_of,
     sent_now,
 )
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
@@ -64,12 +70,12 @@ def _type_name(call: Intent) -> str:
 
 async def _settled(
     session: StateSession, providers: Providers, calls: Sequence[Intent]
-) -> list[tuple[Intent, CreateOutcome]]:
+) -> list[tuple[Intent, SettledCreate]]:
     """Ask the console what became of creations, all of one provider and type at once."""
     groups: dict[tuple[str, str], list[Intent]] = {}
     for call in calls:
         groups.setdefault((_provider(call), _type_name(call)), []).append(call)
-    found: list[tuple[Intent, CreateOutcome]] = []
+    found: list[tuple[Intent, SettledCreate]] = []
     for (provider, type_name), group in groups.items():
         steps = providers.of(key_of(provider)).resources[type_name]
         lost = [LostCreate(_planned(call), call.address, _said(call)) for call in group]
@@ -127,10 +133,10 @@ class _Settling:
         replaced = call.details.get("instead_of")
         return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
-    def keep(self, call: Intent, found: CreateOutcome) -> None:
-        """Put the fate of a call into state."""
+    def keep(self, call: Intent, found: SettledCreate) -> None:
+        """Put what became of a call into state."""
         address = call.address
-        if found.fate is Fate.NEVER:
+        if found.result is CreateOutcome.NEVER:
             self.told.append(
                 warning(
                     f"{address} was not created by the run that was interrupted",
@@ -151,7 +157,7 @@ class _Settling:
         definition = RESOURCES[_type_name(call)]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
         state = settle(definition, _planned(call) | unknown, {"id": new_sentinel()})
-        private = Memory(extra=sent_now(_said(call))).encode()
+        private = PrivateState(extra=sent_now(_said(call))).encode()
         self._put(call, Outcome(state, private), tainted=True)
 
     def _put(self, call: Intent, outcome: Outcome, *, tainted: bool = False) -> None:
@@ -182,7 +188,7 @@ _log = logging.getLogger(__name__)
 class _Standing:
     """An instance in state under an id that stands for "not known"."""
 
-    known: Known
+    known: PriorInstance
 
     @property
     def lost(self) -> LostCreate:
@@ -197,7 +203,7 @@ class _Standing:
 
     @property
     def _remembered(self) -> dict[str, object]:
-        return dict(Memory.decode(self.known.held.private).extra)
+        return dict(PrivateState.decode(self.known.held.private).extra)
 
 
 async def settle_standing(session: StateSession, providers: Providers) -> list[Diagnostic]:
@@ -207,7 +213,7 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
         UserError: What was found cannot be made durable.
         Stopped: The run was told to stop.
     """
-    groups: dict[tuple[str, str], list[Known]] = {}
+    groups: dict[tuple[str, str], list[PriorInstance]] = {}
     for item in read_prior(session.state).values():
         groups.setdefault((item.held.provider, item.type_name), []).append(item)
     told: list[Diagnostic] = []
@@ -225,21 +231,21 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
 
 
 async def _found(
-    steps: NativeLifecycle, group: Sequence[_Standing], existing: Sequence[Known]
-) -> list[tuple[_Standing, CreateOutcome]]:
+    steps: NativeLifecycle, group: Sequence[_Standing], existing: Sequence[PriorInstance]
+) -> list[tuple[_Standing, SettledCreate]]:
     """Ask the console; where it cannot be asked, everything stays as it stands."""
     lost = [item.lost for item in group]
     try:
-        fates = await steps.settle_creates(lost, [item.before for item in existing])
+        results = await steps.settle_creates(lost, [item.before for item in existing])
     except Stopped:
         raise
     except ConsoleError as problem:
         _log.warning("cannot settle what may have been created: %s", problem)
         return []
-    return list(zip(group, fates, strict=True))
+    return list(zip(group, results, strict=True))
 
 
-def _kept(session: StateSession, item: _Standing, found: CreateOutcome) -> list[Diagnostic]:
+def _kept(session: StateSession, item: _Standing, found: SettledCreate) -> list[Diagnostic]:
     """Put what was found into state, and say so."""
     address = item.known.address
     outcome = found.outcome
@@ -258,7 +264,7 @@ def _kept(session: StateSession, item: _Standing, found: CreateOutcome) -> list[
             ),
             *outcome.diagnostics,
         ]
-    if found.fate is Fate.NEVER and not item.may_still_arrive:
+    if found.result is CreateOutcome.NEVER and not item.may_still_arrive:
         session.state.remove(address)
         return [
             warning(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import Seen
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.deposed import instance_and_key, instance_of, read_deposed
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers
@@ -64,7 +64,9 @@ async def settle_writes(
     return _told(gone, along, there, unread, updated), settled
 
 
-def _with_what_goes_along(known: Mapping[str, Known], deletes: Iterable[str]) -> list[Known]:
+def _with_what_goes_along(
+    known: Mapping[str, PriorInstance], deletes: Iterable[str]
+) -> list[PriorInstance]:
     """Return what the deletes speak of, and what the deletion of an owner takes along."""
     wanted = {address: known[address] for address in deletes}
     for definition in sorted(RESOURCES.values(), key=lambda item: len(owners_above(item))):

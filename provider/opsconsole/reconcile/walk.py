@@ -15,8 +15,8 @@ from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, na
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner
 from opsconsole.reconcile.changes import Action, Change, DataRead
-from opsconsole.reconcile.decisions import Decision, Wish, decide
-from opsconsole.reconcile.declaration import EVERYTHING, Declaration, Known
+from opsconsole.reconcile.decisions import Decision, PlanInput, decide
+from opsconsole.reconcile.declaration import EVERYTHING, Declaration, PriorInstance
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers
@@ -65,7 +65,7 @@ class Walk:
     graph: Graph
     providers: Providers
     targets: Targets
-    known: Mapping[str, Known]
+    known: Mapping[str, PriorInstance]
     imports: Mapping[str, str]
     values: dict[str, Attributes]
     requested: Collection[str] = ()
@@ -84,7 +84,7 @@ class Walk:
         """
         self._create_first = self._creating_first()
         for level in levels(self.graph):
-            groups: dict[tuple[str, str], list[Wish]] = {}
+            groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
                 block = self.evaluator.program.blocks[address]
                 if not self.targets.reach(address):
@@ -98,11 +98,11 @@ class Walk:
                     elif block.mode == "data":
                         await self._read(instance)
                     else:
-                        wish = self._wish(instance)
-                        if wish is not None:
-                            groups.setdefault((block.provider, block.type_name), []).append(wish)
-            for (provider, type_name), wishes in groups.items():
-                await self._decide(provider, type_name, wishes)
+                        wanted = self._input(instance)
+                        if wanted is not None:
+                            groups.setdefault((block.provider, block.type_name), []).append(wanted)
+            for (provider, type_name), inputs in groups.items():
+                await self._decide(provider, type_name, inputs)
 
     def _creating_first(self) -> frozenset[str]:
         """Return the blocks that create before they destroy, and what these depend on."""
@@ -120,7 +120,7 @@ class Walk:
         if item is not None and item.value is not None:
             self.values[address] = item.value
 
-    def _wish(self, instance: Instance) -> Wish | None:
+    def _input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
         item = self.known.get(address)
         if item is not None and is_sentinel(item.before.get("id")):
@@ -128,9 +128,9 @@ class Walk:
             return None
         evaluated = self.evaluator.config(instance)
         declared = self._declaration(instance, evaluated)
-        return Wish(declared, item, address in self.requested)
+        return PlanInput(declared, item, address in self.requested)
 
-    def _leave_unsettled(self, item: Known) -> None:
+    def _leave_unsettled(self, item: PriorInstance) -> None:
         """Leave alone what an earlier run may or may not have created."""
         self.changes[item.address] = Change(
             item.address,
@@ -166,18 +166,18 @@ class Walk:
             self.imports.get(instance.address, ""),
         )
 
-    async def _decide(self, provider: str, type_name: str, wishes: list[Wish]) -> None:
+    async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
         steps = self.providers.of(provider).resources[type_name]
-        for decision in await decide(steps, wishes, self.cascade().removal_of):
+        for decision in await decide(steps, inputs, self.cascade().removal_of):
             self.take(decision)
 
-    def cascade(self, also: Iterable[Known] = ()) -> Cascade:
+    def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners that are known to go so far, and of those in `also`."""
         going = [self.known[c.address] for c in self.changes.values() if leaves_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
         return Cascade.of([*going, *self._orphaned_owners(), *owners], self.known.values())
 
-    def _orphaned_owners(self) -> list[Known]:
+    def _orphaned_owners(self) -> list[PriorInstance]:
         blocks = self.evaluator.program.blocks
         return [
             item
@@ -224,8 +224,8 @@ class Walk:
         )
 
     @cached_property
-    def _known_of_block(self) -> dict[str, list[Known]]:
-        found: dict[str, list[Known]] = {}
+    def _known_of_block(self) -> dict[str, list[PriorInstance]]:
+        found: dict[str, list[PriorInstance]] = {}
         for item in self.known.values():
             found.setdefault(config_address(item.address), []).append(item)
         return found
@@ -252,7 +252,7 @@ class Walk:
         )
 
 
-def unsettled_warnings(known: Iterable[Known]) -> list[tuple[str, Diagnostic]]:
+def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
     """Say of each instance whose creation is not settled how the user settles it."""
     return [
         (

@@ -14,10 +14,10 @@ from grpclib.const import Handler
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity
 from opsconsole.terraform.certificate import Certificate
-from opsconsole.terraform.ending import until_the_end
 from opsconsole.terraform.handshake import Listener
 from opsconsole.terraform.logs import set_up_logging
 from opsconsole.terraform.plugin_services import plugin_handlers
+from opsconsole.terraform.shutdown import wait_for_shutdown
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
 
@@ -66,7 +66,7 @@ def serve_process(
         gc.set_threshold(_YOUNG, 20, 100)
         gc.enable()
         try:
-            await until_the_end(server, shutdown, activity, parent)
+            await wait_for_shutdown(server, shutdown, activity, parent)
         finally:
             server.close()
             await _part(service)

@@ -141,7 +141,7 @@ class PluginServer:
         self._connections.discard(connection)
         self._changed.set()
 
-    async def deserted(self, first: float, later: float) -> None:
+    async def wait_until_idle(self, first: float, later: float) -> None:
         """Wait until no client is connected for `first` seconds from now, or `later` thereafter."""
         patience = first
         while True:

@@ -8,13 +8,14 @@ from typing import Any
 from opsconsole.errors import ConfigurationError
 from opsconsole.v1.client import Client
 from opsconsole.v1.lists import list_all
-from opsconsole.v1.operations import Operation, extra_operation
+from opsconsole.v1.operations import DOCUMENTED, Operation, extra_operation
 from opsconsole.v1.settings import Settings
 from opsconsole.v1.shapes import Listing, resource
 
 
 class Extras:
-    """The extra endpoints (setting `extra_endpoints`); calling one that is not named is an error.
+    """Operations by their name: the extra endpoints (setting `extra_endpoints`) that are named, and
+    the documented ones. Calling another is an error.
 
     They take the documented field names and answer with the resource or with a list envelope; a
     delete answers with an object that holds the `id`.
@@ -23,29 +24,29 @@ class Extras:
     def __init__(self, client: Client, settings: Settings) -> None:
         self._client = client
         self._settings = settings
-        self._named = {
+        self._named = {operation.name: operation for operation in DOCUMENTED} | {
             name: extra_operation(name, declared)
             for name, declared in settings.extra_endpoints.items()
         }
 
     def has(self, name: str) -> bool:
-        """Tell whether the extra endpoint `name` is named."""
+        """Tell whether there is an operation `name`: documented, or named as extra endpoint."""
         return name in self._named
 
     async def one(
         self, name: str, resource_id: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Read, change or delete one resource by the extra endpoint `name`; return its answer."""
+        """Read, change or delete one resource by the operation `name`; return its answer."""
         return await self.call_one(
             self._operation(name), (resource_id,), asked=resource_id, body=body
         )
 
     async def created(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Create one resource by the extra endpoint `name`; return it."""
+        """Create one resource by the operation `name`; return it."""
         return await self.call_one(self._operation(name), body=body)
 
     async def listed(self, name: str) -> Listing:
-        """Return what the extra endpoint `name` lists."""
+        """Return what the operation `name` lists."""
         return await self.call_list(self._operation(name))
 
     def _operation(self, name: str) -> Operation:

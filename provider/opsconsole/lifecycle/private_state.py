@@ -30,7 +30,7 @@ in full were a quarter of it. The list stays as it is: places in it stand in peo
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class PrivateState:
     """The content of the private bytes.
 
     Attributes:
@@ -54,7 +54,7 @@ class Memory:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def decode(cls, private: bytes) -> Memory:
+    def decode(cls, private: bytes) -> PrivateState:
         """Read private bytes; what another provider or version wrote counts as nothing known."""
         try:
             content = json.loads(private) if private else {}
@@ -94,16 +94,16 @@ class Memory:
             content["dropped"] = sorted(self.dropped)
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
-    def seeing(self, names: Iterable[str]) -> Memory:
+    def seeing(self, names: Iterable[str]) -> PrivateState:
         """Return this memory with `names` observed too; this very one where it knows them."""
         observed = self.observed.union(names)
         return self if observed == self.observed else replace(self, observed=observed)
 
-    def dropping(self, names: Iterable[str]) -> Memory:
+    def dropping(self, names: Iterable[str]) -> PrivateState:
         """Return this memory with `names` noted as not kept by the console."""
         return replace(self, dropped=self.dropped.union(names))
 
-    def having_declared(self, config: Attributes, names: Iterable[str]) -> Memory:
+    def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this memory with what `config` declares for `names`."""
         return replace(
             self,

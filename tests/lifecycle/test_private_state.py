@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsconsole.lifecycle.memory import Memory
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import HOST, RESOURCES
 
 NAMES = sorted({item.name for definition in RESOURCES.values() for item in definition.answered})
@@ -16,19 +16,19 @@ NAMES = sorted({item.name for definition in RESOURCES.values() for item in defin
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
 def test_what_is_written_is_read(observed: frozenset[str], kept: bool, declared: object) -> None:
-    memory = Memory(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of Memory's own
-    assert Memory.decode(memory.encode()) == memory
+    memory = PrivateState(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of PrivateState's own
+    assert PrivateState.decode(memory.encode()) == memory
 
 
 def test_a_whole_host_takes_a_few_bytes() -> None:
-    seen = Memory().seeing(item.name for item in HOST.answered)
+    seen = PrivateState().seeing(item.name for item in HOST.answered)
     assert len(seen.encode()) < len(HOST.answered)
 
 
 def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
-    memory = Memory(frozenset({"id", "a_name_of_tomorrow"}))
+    memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
     assert json.loads(memory.encode()) == {"observed": "1 a_name_of_tomorrow"}
-    assert Memory.decode(memory.encode()) == memory
+    assert PrivateState.decode(memory.encode()) == memory
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
     ],
 )
 def test_bytes_of_others(private: bytes, observed: set[str]) -> None:
-    assert Memory.decode(private).observed == observed
+    assert PrivateState.decode(private).observed == observed

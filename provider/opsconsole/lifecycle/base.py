@@ -21,7 +21,6 @@ from opsconsole.lifecycle.interface import (
     CreateOutcome,
     CreateRequest,
     DeleteRequest,
-    Fate,
     LostCreate,
     Outcome,
     PlanChange,
@@ -33,12 +32,13 @@ from opsconsole.lifecycle.interface import (
     Removal,
     Report,
     Seen,
+    SettledCreate,
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.memory import Memory
 from opsconsole.lifecycle.named import named_objects
 from opsconsole.lifecycle.planning import Proposal, propose_change, settle
+from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
     is_sentinel,
     new_sentinel,
@@ -54,7 +54,7 @@ from opsconsole.values import UNKNOWN, Attributes
 _log = logging.getLogger(__name__)
 
 
-class OneByOne(ABC):
+class BaseLifecycle(ABC):
     """The steps of one resource, taken one by one."""
 
     definition: ClassVar[ResourceDefinition]
@@ -103,7 +103,7 @@ class OneByOne(ABC):
         """Delete a resource, or let it leave management."""
         prior = request.prior
         if is_sentinel(prior["id"]):
-            if Memory.decode(request.private).removal_planned:
+            if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
             refusal = replacement_refused(
                 self.name(prior), self._import(), request.address, self.session.command
@@ -133,9 +133,9 @@ class OneByOne(ABC):
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[CreateOutcome]:
+    ) -> list[SettledCreate]:
         """Return that nothing can be found out of creations of this kind."""
-        return [CreateOutcome(Fate.UNKNOWN) for _ in lost]
+        return [SettledCreate(CreateOutcome.UNKNOWN) for _ in lost]
 
     def name(self, values: Attributes | None, address: str = "") -> str:
         """Return how messages call a resource: its title, its label and its id, what is known."""
@@ -167,7 +167,7 @@ class OneByOne(ABC):
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         memory = replace(
-            Memory.decode(request.private),
+            PrivateState.decode(request.private),
             removal_planned=True,
             kept=request.removal is Removal.ALONE,
         )
@@ -221,7 +221,7 @@ class OneByOne(ABC):
             self.session.command,
         )
         state = settle(self.definition, request.planned, {"id": new_sentinel()})
-        private = Memory(extra=sent_now(said)).encode()
+        private = PrivateState(extra=sent_now(said)).encode()
         return Outcome(state, private, (told,), uncertain=True)
 
     def log(self, problem: Exception, doing: str) -> None:
@@ -288,7 +288,7 @@ class OneByOne(ABC):
             self.definition,
             request.prior,
             request.config,
-            Memory.decode(request.private),
+            PrivateState.decode(request.private),
             self.session.settings.extra_endpoints,
         )
 
@@ -358,12 +358,12 @@ class OneByOne(ABC):
         Args:
             replacing: The attributes whose last declaration is to be remembered.
         """
-        declared = Memory.decode(request.private).having_declared(request.config, replacing)
+        declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
         return merge(self.answered, state, declared, answer)[1].encode()
 
     def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
-        before = Memory.decode(private)
+        before = PrivateState.decode(private)
         state, memory, unseen = merge(self.answered, prior, before, answer)
         kept = private if memory is before else memory.encode()
         return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)

@@ -8,7 +8,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
-from opsconsole.reconcile.declaration import Known
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.providers import OnStop, Providers, in_state
@@ -85,7 +85,7 @@ async def _compared(
         item = InstanceObject(
             in_state(workspace.program, change.provider), change.before, 0, remembered
         )
-        known.append(Known(change.address, change.type_name, item, change.before))
+        known.append(PriorInstance(change.address, change.type_name, item, change.before))
     found = await refresh(known, providers.by_state_address(i.held.provider for i in known))
     failed = [
         told
@@ -100,7 +100,7 @@ async def _compared(
     return failed
 
 
-def _difference(item: Known) -> str:
+def _difference(item: PriorInstance) -> str:
     if item.value is None:
         return f"{item.address} is gone"
     definition = RESOURCES[item.type_name]

@@ -23,7 +23,7 @@ _LAST_CALLS = 1.0
 log = logging.getLogger(__name__)
 
 
-async def until_the_end(
+async def wait_for_shutdown(
     server: PluginServer, shutdown: asyncio.Event, activity: Activity, parent: int
 ) -> None:
     """Wait for a reason to end, and for the calls in flight where someone hears their answers.
@@ -36,7 +36,9 @@ async def until_the_end(
         asyncio.create_task(_shut_down(shutdown, activity)): "the client asked for it",
         asyncio.create_task(_terminated(terminated, activity)): "terminated, nothing in flight",
         asyncio.create_task(_ended(parent)): "the client's process ended",
-        asyncio.create_task(server.deserted(_FIRST_CONNECTION, _NEXT_CONNECTION)): "no client",
+        asyncio.create_task(
+            server.wait_until_idle(_FIRST_CONNECTION, _NEXT_CONNECTION)
+        ): "no client",
     }
     done, pending = await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
     for task in pending:
