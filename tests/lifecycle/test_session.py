@@ -11,14 +11,14 @@ import pytest
 
 from opsconsole.emulator.handle import Emulator
 from opsconsole.errors import AnswerLost
-from opsconsole.lifecycle.session import Once
+from opsconsole.lifecycle.session import SingleFlight
 from patience import until
 
 
 async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
     printed: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
-    once, failing = Once(), asyncio.Event()
+    once, failing = SingleFlight(), asyncio.Event()
 
     async def call() -> None:
         await failing.wait()

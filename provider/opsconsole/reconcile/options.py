@@ -20,7 +20,7 @@ class PlanOptions:
         targets: Addresses of `-target`; empty: everything.
         replace: Addresses of `-replace`.
         refresh: Whether state is refreshed first.
-        preflight: Whether the rows of new hosts are dry-run, so that the plan says what becomes of them.
+        preflight: Whether the plan says what a dry run of new hosts said.
     """
 
     mode: str = "normal"
