@@ -37,6 +37,7 @@ COMMANDS: Final[dict[str, Command]] = {
         (MAIN, "validate", "validate:register", "check the program, without the console"),
         (STATE, "show", "show:register", "show a saved plan, or the state"),
         (STATE, "output", "output:register", "print the outputs that state holds"),
+        (STATE, "adopt", "adopt:register", "write a program that imports what the console has"),
         (
             STATE,
             "import",

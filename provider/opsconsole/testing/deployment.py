@@ -34,10 +34,25 @@ class Deployment:
     """One program on one console, with its state; the state is deleted with this object.
 
     Commands print nothing; what they said is in the error when they fail.
+
+    Args:
+        program: What a stack synthesises to.
+        console: Where to deploy.
+        settings: Further provider settings, as variables of the environment.
     """
 
-    def __init__(self, program: Mapping[str, Any], console: Console) -> None:
-        self._console = console
+    def __init__(
+        self,
+        program: Mapping[str, Any],
+        console: Console,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environment = {
+            "OPSCONSOLE_BASE_URL": console.base_url,
+            "OPSCONSOLE_API_KEY": console.api_key,
+            "NO_COLOR": "1",
+            **(settings or {}),
+        }
         self._path = Path(tempfile.mkdtemp(prefix="opsconsole-test-"))
         weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
         self.change_to(program)
@@ -94,7 +109,7 @@ class Deployment:
         place = ("-dir", str(self._path), "-state", str(self._path / "terraform.tfstate"))
         out, err = io.StringIO(), io.StringIO()
         with (
-            _environment_of(self._console),
+            _environment_of(self._environment),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
@@ -108,16 +123,12 @@ class Deployment:
 
 
 @contextlib.contextmanager
-def _environment_of(console: Console) -> Iterator[None]:
+def _environment_of(variables: Mapping[str, str]) -> Iterator[None]:
     before = dict(os.environ)
     for name in before:
         if name.startswith(_NOT_PASSED_ON):
             del os.environ[name]
-    os.environ |= {
-        "OPSCONSOLE_BASE_URL": console.base_url,
-        "OPSCONSOLE_API_KEY": console.api_key,
-        "NO_COLOR": "1",
-    }
+    os.environ |= variables
     try:
         yield
     finally:

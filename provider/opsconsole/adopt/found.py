@@ -1,0 +1,198 @@
+"""The objects to adopt: which they are, and what reading them shows. Only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.drift.inventory import inventory
+from opsconsole.errors import ConsoleError, UserError
+from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.resources import (
+    AGENT,
+    AGENT_PLUGIN,
+    BLACKLISTED_COMMAND,
+    HOST,
+    RESOURCES,
+    SPECIALTY,
+)
+from opsconsole.values import Attributes
+
+_PREFIXES: Final = (
+    ("hst_", HOST),
+    ("spc_", SPECIALTY),
+    ("key=", SPECIALTY),
+    ("blk_", BLACKLISTED_COMMAND),
+)
+LISTED: Final = (HOST.type_name, AGENT.type_name, BLACKLISTED_COMMAND.type_name)
+"""Kinds that are looked up in lists. A specialty is managed only where its id is given: deleting
+one cannot be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One object of the console.
+
+    Attributes:
+        import_id: The import id.
+        values: What reading showed; empty where it could not be read.
+        unread: Names of attributes that reading did not show.
+        reason: Why it could not be read; empty: it was.
+    """
+
+    type_name: str
+    import_id: str
+    values: Attributes
+    unread: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that was looked at.
+
+    Attributes:
+        specialties: Key of each specialty that the console's search shows, by its id.
+        remarks: What there is to say beside the objects.
+    """
+
+    objects: Sequence[Found]
+    specialties: Mapping[str, str]
+    remarks: Sequence[str]
+
+
+def type_of(import_id: str) -> str:
+    """Return the type that an import id is of, by its prefix.
+
+    Raises:
+        UserError: The prefix is none of the API document's.
+    """
+    if import_id.startswith("agt_"):
+        return AGENT_PLUGIN.type_name if "/" in import_id else AGENT.type_name
+    for prefix, definition in _PREFIXES:
+        if import_id.startswith(prefix):
+            return definition.type_name
+    forms = ", ".join(definition.import_id for definition in RESOURCES.values())
+    raise UserError(f"{import_id!r} is no import id.", f"Import ids are: {forms}.")
+
+
+async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:
+    """Return the ids that the console's list endpoints show, and what there is to say of them.
+
+    Raises:
+        UserError: No list endpoint is named, so nothing can be looked up.
+    """
+    console = lifecycle.session.console
+    endpoints = {name: RESOURCES[name].lifted_by["list"] for name in LISTED}
+    named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
+    if not named:
+        raise UserError(
+            "No documented operation lists hosts, agents or blacklisted commands.",
+            "Give ids, or name the list endpoints of this console in the provider setting "
+            f"extra_endpoints: {', '.join(endpoints.values())}.",
+        )
+    lists, told = await inventory(lifecycle.session, named)
+    remarks = [_told(item) for item in told]
+    remarks += [
+        f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
+        for name, endpoint in endpoints.items()
+        if name not in named
+    ]
+    remarks += [
+        f"The list of {RESOURCES[name].plural} has an end that was not seen: there may be more."
+        for name, listing in lists.items()
+        if not listing.complete
+    ]
+    entries = (entry for listing in lists.values() for entry in listing.entries)
+    return [entry["id"] for entry in entries if entry.get("status") != "archived"], remarks
+
+
+async def look(lifecycle: Lifecycle, import_ids: Iterable[str]) -> Findings:
+    """Read the objects that import ids name, and the plugins of the agents among them."""
+    wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
+    for import_id in dict.fromkeys(import_ids):
+        wanted[type_of(import_id)].append(import_id)
+    found: list[Found] = []
+    remarks: list[str] = []
+    for type_name, ids in wanted.items():
+        if type_name != AGENT_PLUGIN.type_name:
+            found += await _read(lifecycle, type_name, ids)
+    attachments = wanted[AGENT_PLUGIN.type_name]
+    for agent in [item for item in found if item.type_name == AGENT.type_name and not item.reason]:
+        ids, remark = await _attached(lifecycle, agent.import_id)
+        attachments += [one for one in ids if one not in attachments]
+        remarks += remark
+    found += [_attachment(import_id) for import_id in attachments]
+    return Findings(found, await _specialties(lifecycle, found), remarks)
+
+
+def without(import_ids: Iterable[str], managed: Collection[tuple[str, str]]) -> list[str]:
+    """Return the import ids of what is not `managed`: types and ids of what a state holds."""
+    return [one for one in import_ids if (type_of(one), one) not in managed]
+
+
+async def _read(lifecycle: Lifecycle, type_name: str, import_ids: Sequence[str]) -> list[Found]:
+    steps = lifecycle.resources[type_name]
+    found: dict[str, Found] = {}
+    begun: list[tuple[str, ReadRequest]] = []
+    for import_id in import_ids:
+        outcome = await steps.import_state(import_id)
+        if outcome.state is None:
+            found[import_id] = _unread(type_name, import_id, outcome)
+        else:
+            begun.append((import_id, ReadRequest(outcome.state, outcome.private)))
+    outcomes = await steps.read([request for _, request in begun])
+    for (import_id, _), outcome in zip(begun, outcomes, strict=True):
+        found[import_id] = _of(type_name, import_id, outcome)
+    return [found[import_id] for import_id in import_ids]
+
+
+def _of(type_name: str, import_id: str, outcome: Outcome) -> Found:
+    if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
+        return _unread(type_name, import_id, outcome)
+    values = outcome.shows or outcome.state
+    return Found(type_name, import_id, values, outcome.unobserved)
+
+
+def _unread(type_name: str, import_id: str, outcome: Outcome) -> Found:
+    reason = "; ".join(map(_told, outcome.diagnostics)) or outcome.why_unchecked
+    return Found(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+
+
+async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], list[str]]:
+    try:
+        listing = await lifecycle.session.plugins(agent_id)
+    except ConsoleError as problem:
+        return [], [f"The plugins of {agent_id} could not be read: {problem}"]
+    ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
+    if listing.complete:
+        return ids, []
+    return ids, [f"The list of the plugins of {agent_id} has an end that was not seen."]
+
+
+def _attachment(import_id: str) -> Found:
+    agent_id, _, plugin_id = import_id.partition("/")
+    values = {"agent_id": agent_id, "plugin_id": plugin_id}
+    return Found(AGENT_PLUGIN.type_name, import_id, values)
+
+
+async def _specialties(lifecycle: Lifecycle, found: Iterable[Found]) -> dict[str, str]:
+    if not any(item.values.get("specialty_id") for item in found):
+        return {}
+    try:
+        listing = await lifecycle.session.specialties()
+    except ConsoleError:
+        return {}  # their ids are written as they are
+    keys = [entry.get("key") for entry in listing.entries]
+    return {
+        entry["id"]: entry["key"]
+        for entry in listing.entries
+        if isinstance(entry.get("key"), str) and keys.count(entry["key"]) == 1
+    }
+
+
+def _told(diagnostic: Diagnostic) -> str:
+    return f"{diagnostic.summary}. {diagnostic.detail}".replace("\n", " ").strip()

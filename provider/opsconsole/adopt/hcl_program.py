@@ -1,0 +1,96 @@
+"""Items as Terraform's own language: resources, and an import block for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from opsconsole.address import SOURCE
+from opsconsole.adopt.found import Findings
+from opsconsole.adopt.plan import Item, Lookup, Reference
+
+
+def hcl_program(findings: Findings, items: Sequence[Item], origin: str) -> str:
+    """Return the program; its arguments are those of `python_program`."""
+    blocks = [f"# Adopted from {_line(origin)}: each resource imports one object.", _REQUIREMENTS]
+    keys = {
+        value.key for item in items for value in item.values.values() if isinstance(value, Lookup)
+    }
+    blocks += [
+        _block("data", "opsconsole_specialty", _specialty_name(key), [("key", key)])
+        for key in sorted(keys)
+    ]
+    group = ""
+    for item in items:
+        lead = f"# {_line(item.group.capitalize())}\n\n" if item.group != group else ""
+        group = item.group
+        blocks.append(lead + _resource(item))
+    remarks = [
+        *(
+            f"# {_line(one.import_id)} could not be read: {_line(one.reason)}"
+            for one in findings.objects
+            if one.reason
+        ),
+        *(f"# {_line(remark)}" for remark in findings.remarks),
+    ]
+    return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"
+
+
+_REQUIREMENTS = f"""terraform {{
+  required_providers {{
+    opsconsole = {{
+      source = "{SOURCE}"
+    }}
+  }}
+}}"""
+
+
+def _resource(item: Item) -> str:
+    found = item.found
+    unread = f"# Not shown by the console: {', '.join(found.unread)}\n" if found.unread else ""
+    resource = _block("resource", found.type_name, item.name, list(item.values.items()))
+    return (
+        f"{unread}{resource}\n\n"
+        f"import {{\n  to = {found.type_name}.{item.name}\n  id = {_value(found.import_id)}\n}}"
+    )
+
+
+def _block(kind: str, type_name: str, name: str, values: Sequence[tuple[str, Any]]) -> str:
+    lines = "".join(_assignments(values))
+    return (
+        f'{kind} "{type_name}" "{name}" {{\n{lines}}}'
+        if lines
+        else (f'{kind} "{type_name}" "{name}" {{}}')
+    )
+
+
+def _assignments(values: Sequence[tuple[str, Any]]) -> Iterator[str]:
+    width = max((len(name) for name, _ in values), default=0)
+    return (f"  {name:{width}} = {_value(value)}\n" for name, value in values)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Reference):
+        return f"{value.item.found.type_name}.{value.item.name}.id"
+    if isinstance(value, Lookup):
+        return f"data.opsconsole_specialty.{_specialty_name(value.key)}.id"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        given = [f"{name} = {_value(item)}" for name, item in value.items() if item is not None]
+        return f"{{ {', '.join(given)} }}"
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+        return text.replace("${", "$${").replace("%{", "%%{")
+    return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _specialty_name(key: str) -> str:
+    return "specialty_" + "".join(
+        sign if sign.isascii() and sign.isalnum() else "_" for sign in key.lower()
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,158 @@
+"""What a program says of the objects found: names, references and order. No syntax here."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opsconsole.adopt.found import Findings, Found
+from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
+
+LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The id of another object of the program."""
+
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The id of a specialty that is looked up by its key."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One object as the program declares it.
+
+    Attributes:
+        name: Its name in its address; valid in Python too, once `-` is `_`.
+        values: What is declared: literals, references, lists of either.
+        group: What it is shown under, or empty.
+    """
+
+    found: Found
+    name: str
+    values: Mapping[str, Any]
+    group: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The name of a variable for it."""
+        name = self.name.replace("-", "_").lower()
+        taken = keyword.iskeyword(name) or name in _TAKEN or name.startswith(_PREFIX_TAKEN)
+        return f"{name}_" if taken else name
+
+
+_TAKEN: Final = ("app", "stack")
+_PREFIX_TAKEN: Final = "specialty_"
+
+
+def items(findings: Findings) -> list[Item]:
+    """Return what the program declares, each after everything that it refers to."""
+    readable = {item.import_id: item for item in findings.objects if not item.reason}
+    names = _names(readable.values())
+    made: dict[str, Item] = {}
+    for import_id in _ordered(readable):
+        found = readable[import_id]
+        values = dict(_declared(found, made, findings.specialties))
+        made[import_id] = Item(found, names[import_id], values, _group(found, made))
+    return list(made.values())
+
+
+def _ordered(readable: Mapping[str, Found]) -> Iterator[str]:
+    """Yield jump hosts before the hosts behind them, and owners before what they own."""
+    kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
+    hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
+    ordered = sorted(readable, key=lambda one: kinds[readable[one].type_name])
+    hosts_in_order = _jumps_first(readable, hosts)
+    for one in ordered:
+        yield next(hosts_in_order) if readable[one].type_name == HOST.type_name else one
+
+
+def _jumps_first(readable: Mapping[str, Found], hosts: Sequence[str]) -> Iterator[str]:
+    """Yield hosts after their jump hosts; a circle is broken where it is entered."""
+    placed: set[str] = set()
+    visiting: set[str] = set()
+
+    def jumps_of(one: str) -> list[str]:
+        wanted = readable[one].values.get("jump_host_ids") or ()
+        return [jump for jump in wanted if jump in readable and jump not in placed]
+
+    for start in hosts:
+        waiting = [start]
+        while waiting:
+            one = waiting[-1]
+            if one in placed:
+                waiting.pop()
+                continue
+            visiting.add(one)
+            before = [jump for jump in jumps_of(one) if jump not in visiting]
+            if before:
+                waiting += before
+                continue
+            placed.add(waiting.pop())
+            yield one
+
+
+def _declared(
+    found: Found, made: Mapping[str, Item], specialties: Mapping[str, str]
+) -> Iterator[tuple[str, Any]]:
+    definition = RESOURCES[found.type_name]
+    by_key = found.type_name == SPECIALTY.type_name and found.values.get("key")
+    for attribute in definition.settable:
+        name, value = attribute.name, found.values.get(attribute.name)
+        if name in found.unread or attribute.local or value in (None, [], {}):
+            continue
+        if (name == "id" and by_key) or (found.type_name, name) in _LEFT_ALONE:
+            continue
+        if attribute.refers_to:
+            many = isinstance(value, list)
+            ids = [_id(one, made, specialties) for one in (value if many else [value])]
+            value = ids if many else ids[0]
+        yield name, value
+
+
+_LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)
+"""Attachments are objects of their own."""
+
+
+def _id(value: str, made: Mapping[str, Item], specialties: Mapping[str, str]) -> Any:
+    if value in made:
+        return Reference(made[value])
+    return Lookup(specialties[value]) if value in specialties else value
+
+
+def _group(found: Found, made: Mapping[str, Item]) -> str:
+    if found.type_name != HOST.type_name:
+        return RESOURCES[found.type_name].plural
+    jumps = found.values.get("jump_host_ids") or ()
+    if jumps:
+        first = made[jumps[0]].found.values["name"] if jumps[0] in made else jumps[0]
+        return f"hosts behind {first}"
+    tags = found.values.get("tags") or ()
+    return f"hosts with the tag {tags[0]}" if tags else "hosts"
+
+
+def _names(readable: Iterable[Found]) -> dict[str, str]:
+    """Return a name for each object: from its label, and told apart by a number."""
+    variables: set[str] = set()
+    names: dict[str, str] = {}
+    for found in readable:
+        label = found.values.get(RESOURCES[found.type_name].label) or found.import_id
+        base = re.sub(r"[^A-Za-z0-9_-]+", "-", str(label)).strip("-_")[:LONGEST_NAME] or "object"
+        base = base if base[0].isalpha() else f"n-{base}"
+        name, number = base, 1
+        while name.replace("-", "_").lower() in variables:
+            number += 1
+            name = f"{base}-{number}"
+        variables.add(name.replace("-", "_").lower())
+        names[found.import_id] = name
+    return names

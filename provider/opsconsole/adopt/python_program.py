@@ -1,0 +1,198 @@
+"""Items as a Python program of constructs, laid out as ruff's formatter lays it out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from opsconsole.adopt.found import Findings
+from opsconsole.adopt.plan import Item, Lookup, Reference
+from opsconsole.resources import AGENT, HOST, RESOURCES
+
+WIDTH: Final = 88
+_INDENT: Final = "    "
+
+
+def python_program(
+    findings: Findings, items: Sequence[Item], origin: str, framework: str = "cdktf"
+) -> str:
+    """Return the program.
+
+    Args:
+        findings: What was looked at; what could not be read becomes a comment.
+        items: What is declared.
+        origin: The console's address, for the first line.
+        framework: `cdktf` or `cdktn`.
+    """
+    variables = _variables(items)
+    body: list[str] = []
+    for key in sorted({key for item in items for key in _lookups(item)}):
+        call = ["stack", _quoted(f"specialty-{key}"), f"key={_quoted(key)}"]
+        body.append(_statement(f"{_specialty_variable(key)} = DataSpecialty", call))
+    group = ""
+    for item in items:
+        if item.group != group:
+            group = item.group
+            body += ["", f"# {_line(group.capitalize())}"]
+        body += _declaration(item, variables)
+    body += ["", *_remarks(findings)] if _remarks(findings) else []
+    text = "\n".join(body).strip("\n")
+    package = f"opsconsole_{framework}"
+    used = [name for name in _CLASSES if re.search(rf"\b{name}\(", text)]
+    return "\n".join(
+        [
+            f'"""Adopted from {_docstring(origin)}: each construct imports one object."""',
+            "",
+            "from __future__ import annotations",
+            "",
+            f"from {framework} import App, TerraformStack",
+            _imported(package, sorted([*used, "OpsconsoleProvider"])),
+            "",
+            "app = App()",
+            'stack = TerraformStack(app, "adopted")',
+            'OpsconsoleProvider(stack, "opsconsole")',
+            "",
+            *([text, ""] if text else []),
+            "app.synth()",
+            "",
+        ]
+    )
+
+
+_CLASSES: Final = (
+    "Agent",
+    "AgentPlugin",
+    "BlacklistedCommand",
+    "DataSpecialty",
+    "ManagedHost",
+    "Specialty",
+)
+
+
+def _imported(package: str, names: Sequence[str]) -> str:
+    line = f"from {package} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"from {package} import (", *(f"{_INDENT}{name}," for name in names), ")"])
+
+
+def _variables(items: Sequence[Item]) -> dict[str, str]:
+    """Return the variables of the items that others refer to, by import id."""
+    return {
+        reference.item.found.import_id: reference.item.variable
+        for item in items
+        for reference in _references(item)
+    }
+
+
+def _references(item: Item) -> Iterator[Reference]:
+    for value in item.values.values():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Reference):
+                yield one
+
+
+def _lookups(item: Item) -> Iterator[str]:
+    return (value.key for value in item.values.values() if isinstance(value, Lookup))
+
+
+def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
+    found = item.found
+    lines = []
+    if found.unread:
+        lines.append(f"# Not shown by the console: {', '.join(found.unread)}")
+    construct = _construct(item)
+    import_id = _quoted(found.import_id)
+    variable = variables.get(found.import_id)
+    if variable is None:
+        return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
+    return [
+        *lines,
+        _statement(f"{variable} = {construct[0]}", construct[1]),
+        f"{variable}.import_from({import_id})",
+    ]
+
+
+def _construct(item: Item) -> tuple[str, list[str]]:
+    """Return what is called, and its arguments."""
+    values = dict(item.values)
+    arguments = ["stack", _quoted(item.name)]
+    if item.found.type_name == HOST.type_name:
+        return "ManagedHost", [*arguments, *_keywords(values)]
+    host, specialty = values.get("host_id"), values.get("specialty_id")
+    complete = isinstance(host, Reference) and specialty is not None and values.get("name")
+    if item.found.type_name == AGENT.type_name and complete:
+        assert isinstance(host, Reference)
+        del values["host_id"], values["specialty_id"]
+        carried = _specialty_variable(specialty.key) if isinstance(specialty, Lookup) else None
+        own = [_quoted(item.name), f"specialty={carried or _value(specialty)}"]
+        credentials = values.pop("credential_config", None)
+        if credentials is not None:
+            own.append(f"credentials={_value(credentials)}")
+        return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
+    class_name = "".join(
+        part.capitalize() for part in RESOURCES[item.found.type_name].name.split("_")
+    )
+    return class_name, [*arguments, *_keywords(values)]
+
+
+def _keywords(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_value(value)}" for name, value in values.items()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Reference):
+        return f"{value.item.variable}.id"
+    if isinstance(value, Lookup):
+        return f"{_specialty_variable(value.key)}.id"
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        given = {name: item for name, item in value.items() if item is not None}
+        return (
+            f"{{{', '.join(f'{_quoted(name)}: {_value(item)}' for name, item in given.items())}}}"
+        )
+    return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _quoted(text: str) -> str:
+    """Return text as a literal; what Terraform would take for a template stays text."""
+    text = text.replace("${", "$${").replace("%{", "%%{")
+    literal = json.dumps(text, ensure_ascii=False)
+    if '\\"' in literal and "'" not in literal:
+        return "'" + literal[1:-1].replace('\\"', '"') + "'"
+    return literal
+
+
+def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
+    line = f"{head}({', '.join(arguments)}){tail}"
+    if len(line) <= WIDTH:
+        return line
+    inside = (f"{_INDENT}{argument}," for argument in arguments)
+    return "\n".join([f"{head}(", *inside, f"){tail}"])
+
+
+def _specialty_variable(key: str) -> str:
+    name = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in key.lower())
+    return f"specialty_{name}"
+
+
+def _remarks(findings: Findings) -> list[str]:
+    unread = [
+        f"# {_line(item.import_id)} could not be read: {_line(item.reason)}"
+        for item in findings.objects
+        if item.reason
+    ]
+    return [*unread, *(f"# {_line(remark)}" for remark in findings.remarks)]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _docstring(text: str) -> str:
+    return _line(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,165 @@
+"""`opsconsole adopt`: write a program that imports what the console has. Nothing is changed."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from opsconsole.adopt.found import Findings, listed_ids, look, type_of, without
+from opsconsole.adopt.hcl_program import hcl_program
+from opsconsole.adopt.plan import items
+from opsconsole.adopt.python_program import python_program
+from opsconsole.cli import arguments, opening, settings
+from opsconsole.cli.command_line import add_command
+from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.drift.stack import read_held
+from opsconsole.errors import UserError
+from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.resources import HOST, RESOURCES
+from opsconsole.state import read_state
+from opsconsole.v1.settings import Settings
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the parser of `opsconsole`."""
+    parser = add_command(
+        subparsers,
+        "adopt",
+        "Write a program that imports what the console has. Objects are read, and nothing is "
+        "changed. Without ids, what the list endpoints show that the provider settings name. What "
+        "the state here holds already is left out; what cannot be read becomes a comment.",
+        example="opsconsole adopt hst_0123456789 agt_0123456789\nopsconsole adopt --ids ids.csv",
+    )
+    parser.add_argument("ids", metavar="ID", nargs="*", help="import ids")
+    arguments.option(
+        parser, "ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
+    )
+    arguments.flag(parser, "hcl", "write Terraform's own language instead of Python")
+    arguments.option(
+        parser,
+        "framework",
+        choices=("cdktf", "cdktn"),
+        default="cdktf",
+        help="whose constructs the Python program uses (default cdktf)",
+    )
+    arguments.option(
+        parser,
+        "output",
+        metavar="FILE",
+        type=Path,
+        help="where to write (default adopted.py, with --hcl adopted.tf); - prints",
+    )
+    arguments.option(parser, "state", metavar="FILE", type=Path, help="the state, if not the usual")
+    settings.add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, and write the program; return the exit code."""
+    path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
+    if str(path) != "-" and path.exists():
+        raise UserError(
+            f"{path} exists already.", "Name another file with --output, or move it away."
+        )
+    ids = [*args.ids, *(_ids_of(args.file) if args.file else ())]
+    for import_id in ids:
+        type_of(import_id)
+    managed = _managed(args)
+    found, _ = settings.settings_of(args)
+    with make_runner() as runner:
+        findings = run_stoppable(runner, lambda interrupts: _look(found, ids, managed, interrupts))
+    declared = items(findings)
+    if args.hcl:
+        text = hcl_program(findings, declared, found.base_url)
+    else:
+        text = python_program(findings, declared, found.base_url, args.framework)
+    if str(path) == "-":
+        sys.stdout.write(text)
+    else:
+        _write(path, text)
+    unread = sum(bool(item.reason) for item in findings.objects)
+    where = "" if str(path) == "-" else f" {path} declares them: plan it to see the imports."
+    sys.stderr.write(
+        f"{_counts(item.found.type_name for item in declared)} to import."
+        f"{f' {unread} could not be read.' if unread else ''}{where}\n"
+    )
+    return 0
+
+
+async def _look(
+    found: Settings,
+    ids: list[str],
+    managed: set[tuple[str, str]],
+    interrupts: Interrupts,
+) -> Findings:
+    lifecycle = Lifecycle(found)
+    interrupts.on_stop(lifecycle.stop)
+    try:
+        remarks: list[str] = []
+        if not ids:
+            sys.stderr.write("Asking the named list endpoints what there is.\n")
+            ids, remarks = await listed_ids(lifecycle)
+        wanted = without(dict.fromkeys(ids), managed)
+        _announce(lifecycle, wanted)
+        findings = await look(lifecycle, wanted)
+        attached = {item.import_id for item in findings.objects}
+        free = set(without(attached, managed))
+        objects = [item for item in findings.objects if item.import_id in free]
+        return Findings(objects, findings.specialties, [*remarks, *findings.remarks])
+    finally:
+        await lifecycle.close()
+
+
+def _announce(lifecycle: Lifecycle, ids: Iterable[str]) -> None:
+    """Say what is about to be called."""
+    console = lifecycle.session.console
+    for type_name, count in Counter(map(type_of, ids)).items():
+        definition = RESOURCES[type_name]
+        endpoint = definition.lifted_by.get("read", "")
+        call = endpoint if endpoint and console.has(endpoint) else definition.operations["read"]
+        empty = ", with an empty body, which changes nothing" if type_name == HOST.type_name else ""
+        note = empty if call.startswith("POST") else ""
+        sys.stderr.write(f"Reading {_counts([type_name] * count)} by {call}{note}.\n")
+
+
+def _counts(types: Iterable[str]) -> str:
+    counted = Counter(types)
+    parts = [
+        f"{count:,} {RESOURCES[name].title if count == 1 else RESOURCES[name].plural}"
+        for name, count in counted.items()
+    ]
+    return ", ".join(parts) or "Nothing"
+
+
+def _ids_of(path: Path) -> list[str]:
+    try:
+        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines(), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise UserError(f"{path} cannot be read: {problem}", "It is to be a CSV file.") from None
+    if rows and "id" not in rows[0]:
+        raise UserError(f"{path} has no column `id`.", "Its first line names the columns.")
+    return [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]
+
+
+def _managed(args: argparse.Namespace) -> set[tuple[str, str]]:
+    """Return type and id of everything that the state here holds."""
+    place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
+    if not place:
+        return set()
+    held, _ = read_held("", read_state(opening.state_backend(args, "adopt")))
+    return {(item.known.type_name, str(item.known.before.get("id"))) for item in held}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as problem:
+        raise UserError(
+            f"{path} cannot be written: {problem.strerror}", "Name another file with --output."
+        ) from None

@@ -1,0 +1,139 @@
+"""Random consoles, adopted: the plan imports everything and changes nothing, in both engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opsconsole.cli.main import main
+from opsconsole.jsii_node import jsii_environment
+from opsconsole.testing.deployment import Deployment
+
+LISTS = {
+    "host_list": "GET /api/v1/hosts",
+    "agent_list": "GET /api/v1/agents",
+    "agent_get": "GET /api/v1/agents/{id}",
+    "blacklist_list": "GET /api/v1/blacklists",
+}
+ODD = ("web", "Web 1", "café", 'say "hi"', "class", "${var.x}", "%{ if }", "a\\b", "stack")
+
+
+def populate(console, seed: int, hosts: int = 8) -> None:
+    """Fill a console with hosts, chains of jump hosts, agents and plugins."""
+    rng = random.Random(seed)
+    made: list[str] = []
+    for number in range(hosts):
+        fields = {
+            "private_ip": f"10.0.0.{number}",
+            "target_type": rng.choice(["ssh", "winrm"]),
+            "target_port": rng.choice([22, 5986]),
+            "tags": rng.sample(["site:north", "role:web", "env:live", "a:${b}"], rng.randrange(3)),
+            "is_jump_host": rng.random() < 0.4,
+            "knowledge": rng.choice(["", "two\nlines", 'a "quoted" text', "100%"]),
+            "jump_host_ids": rng.sample(made, min(len(made), rng.choice([0, 0, 1, 2]))),
+            "external_id": f"cmdb-{number}",
+            "mac": None,
+        }
+        given = {name: value for name, value in fields.items() if rng.random() < 0.7}
+        name = f"{rng.choice(ODD)} {number}" if rng.random() < 0.8 else f"h{number}"
+        row = console.create("hosts", name=name, **given)
+        made.append(row["id"])
+    for number, host in enumerate(made):
+        for place in range(rng.choice([0, 1, 2])):
+            agent = console.create(
+                "agents",
+                host_id=host,
+                specialty_id=rng.choice(["spc_linux", "spc_database"]),
+                status="idle",
+                **({"name": f"agent {number} {place}"} if rng.random() < 0.8 else {}),
+                **({"main_engine": "engine-a"} if rng.random() < 0.5 else {}),
+            )
+            for plugin in rng.sample(["plg_disk", "plg_logs", "plg_metrics"], rng.randrange(3)):
+                console.create("attachments", agent_id=agent["id"], plugin_id=plugin)
+
+
+def adopt(console, folder, monkeypatch, *words: str) -> str:
+    """Run the command; return what it printed as the program."""
+    monkeypatch.chdir(folder)
+    for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
+        monkeypatch.delenv(name)
+    for name, value in console.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(LISTS))
+    assert main(["adopt", *words]) == 0
+    return ""
+
+
+def synthesise(program: Path) -> dict:
+    """Run a program; return what its one stack synthesises to."""
+    environment = {**os.environ, **jsii_environment(os.environ)}
+    environment["CDKTF_OUTDIR"] = str(program.parent / "cdktf.out")
+    subprocess.run([sys.executable, program], cwd=program.parent, env=environment, check=True)
+    file = program.parent / "cdktf.out" / "stacks" / "adopted" / "cdk.tf.json"
+    return json.loads(file.read_text("utf-8"))
+
+
+pytestmark = pytest.mark.opsconsole_profile("archiving")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_is_adopted_is_imported_and_not_changed(
+    seed, tmp_path, monkeypatch, opsconsole_emulator
+) -> None:
+    console = opsconsole_emulator
+    populate(console, seed)
+    adopt(console, tmp_path, monkeypatch)
+    before = {name: console.rows(name) for name in ("hosts", "agents", "blacklists")}
+    program = synthesise(tmp_path / "adopted.py")
+    deployment = Deployment(program, console, {"OPSCONSOLE_EXTRA_ENDPOINTS": json.dumps(LISTS)})
+    planned = deployment.plan()
+    assert {tuple(actions) for actions in planned.values()} == {("import",)}, planned
+    imports = {entry["id"] for entry in program["import"]}
+    assert {row["id"] for rows in before.values() for row in rows} <= imports
+    deployment.apply()
+    assert deployment.plan() == {}
+    assert {name: console.rows(name) for name in before} == before
+
+
+@pytest.mark.terraform
+@pytest.mark.parametrize("form", ["python", "hcl"])
+def test_terraform_imports_it_all_too(
+    form, tmp_path, monkeypatch, opsconsole_emulator, terraform
+) -> None:
+    console = opsconsole_emulator
+    populate(console, 7)
+    adopt(console, tmp_path, monkeypatch, *(["--hcl"] if form == "hcl" else []))
+    if form == "hcl":
+        engine = terraform({}, console, OPSCONSOLE_EXTRA_ENDPOINTS=json.dumps(LISTS))
+        (engine.folder / "main.tf.json").unlink()
+        (engine.folder / "main.tf").write_text((tmp_path / "adopted.tf").read_text("utf-8"))
+    else:
+        program = synthesise(tmp_path / "adopted.py")
+        program["terraform"].pop("backend")
+        engine = terraform(program, console, OPSCONSOLE_EXTRA_ENDPOINTS=json.dumps(LISTS))
+    plan = engine.plan()
+    changes = plan.json["resource_changes"]
+    assert {tuple(item["change"]["actions"]) for item in changes} == {("no-op",)}
+    assert all("importing" in item["change"] for item in changes)
+    engine.apply()
+    assert engine.plan().code == 0
+
+
+def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator) -> None:
+    from mypy import api
+
+    populate(opsconsole_emulator, 4)
+    adopt(opsconsole_emulator, tmp_path, monkeypatch)
+    file = str(tmp_path / "adopted.py")
+    ruff = [sys.executable, "-m", "ruff"]
+    for check in (["format", "--isolated", "--check", "--diff"], ["check", "--isolated"]):
+        done = subprocess.run([*ruff, *check, file], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    output, _, status = api.run(["--strict", "--config-file=", file])
+    assert status == 0, output
