@@ -52,3 +52,16 @@ def test_a_parameter_that_narrows_nothing_proves_absence(ground_on: Any) -> None
     ground.apply({"resource": {"opsconsole_specialty": SPECIALTIES}})
     ground.console.delete("specialties", "spc_network")
     assert ground.drift().bucket(NETWORK) == "missing"
+
+
+def test_what_the_console_does_not_keep_is_no_drift(ground_on: Any) -> None:
+    ground = ground_on("dropping")
+    ground.apply(
+        {"resource": {"opsconsole_host": {"web": {"name": "web", "mac": "02:00:00:00:00:01"}}}}
+    )
+    assert ground.drift().code == 0
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), mac="02:00:00:00:00:02")
+    found = ground.drift()
+    assert found.changed("opsconsole_host.web") == {
+        "mac": ("02:00:00:00:00:01", "02:00:00:00:00:02")
+    }

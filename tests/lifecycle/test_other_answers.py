@@ -302,3 +302,23 @@ async def test_where_hosts_cannot_be_read_the_verdict_ties_them(
     made = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b")))
     ids = {row["name"]: row["id"] for row in console.rows("hosts")}
     assert [item.state["id"] for item in made] == [ids["a"], ids["b"]]
+
+
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+@pytest.mark.parametrize("choice", ["remove", "error"])
+async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_be_read(
+    steps_of: Callable[..., Any], console: Emulator, choice: str
+) -> None:
+    specialties = steps_of("specialty", on_missing=choice)
+    made = await specialties.create(key="database")
+    console.switch(has_more="absent", total_count="never")
+    console.delete("specialties", "spc_database")
+    deleted = await specialties.delete(made)
+    [told] = deleted.diagnostics
+    assert "not visible to this key" in told.summary
+    if choice == "error":
+        assert deleted.state == made.state
+        assert 'on_missing is "error"' in told.detail
+    else:
+        assert deleted.state is None
+        assert not deleted.failed
