@@ -10,6 +10,7 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve
+from opsconsole.errors import Stopped
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
 from opsconsole.probe.running import Probed, planned_calls, probe
@@ -140,6 +141,18 @@ async def test_a_console_that_ignores_dry_run_gets_one_empty_import_and_no_more(
         assert len(imports) == 1
         assert rows(console) == {"looked-at"}
     assert "host_read" not in found.settings or found.settings["host_read"] == "empty_update"
+
+
+async def test_a_probe_that_is_stopped_begins_no_further_call() -> None:
+    with serve("default") as console:
+        settings = Settings.from_values(
+            {"base_url": console.base_url, "api_key": console.api_key}, {}
+        )
+        async with Client(settings) as client:
+            client.stop()
+            with pytest.raises(Stopped):
+                await probe(client, settings, "hst_1", None, only_get=False)
+        assert console.traffic()["total"] == 0
 
 
 async def test_only_get_sends_nothing_else_and_says_so() -> None:

@@ -55,7 +55,7 @@ def missing(
     said = f"{how} It is removed from state."
     if "create" in definition.operations:
         said += (
-            " If it is only hidden from this key, an apply makes a second one: "
+            " If it is only hidden from this key, the next apply creates it once more: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
     return Outcome(None, diagnostics=(warning(summary, said),), seen=Seen.GONE)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from opsconsole.errors import ConsoleError
+from opsconsole.errors import ConsoleError, Stopped
 from opsconsole.v1.client import Client
 from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.operations import IMPORT_HOSTS, Operation
@@ -134,6 +134,8 @@ class Calls:
         for tried in range(_TRIES):
             try:
                 reply = await self._client.ask(operation, ids, query=query, body=body)
+            except Stopped:
+                raise
             except ConsoleError as problem:
                 return Call(number, text, problem=str(problem))
             if reply.status != 429 or tried == _TRIES - 1:

@@ -77,7 +77,7 @@ class Coverage(_Part):
 
     percent: Percent = Field(description="Resources in state that were checked.")
     attributes_percent: Percent | None = Field(
-        default=None, description="Attributes of the resources in state that were seen."
+        default=None, description="Since 1.2: attributes of the resources in state that were seen."
     )
     required_types: list[Text]
     required_percent: Percent = Field(
