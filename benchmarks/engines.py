@@ -36,8 +36,8 @@ def section(terraform: Path | None, count: int, rounds: int) -> Section:
     return Section(
         f"Apply of the same {count:,} hosts by both engines (median of {rounds})",
         figures,
-        "The last two lines are Terraform's own work, which no provider can make less. CPU is that\n"
-        "of the command and the provider: it depends less than the time on what else runs.",
+        "The last two lines are Terraform's own work, which no provider can make less. CPU is\n"
+        "that of command and provider: it depends less than the time on what else runs.",
     )
 
 

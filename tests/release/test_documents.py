@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +40,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert lost == []
 
 
-def said(source: Path) -> Iterator[str]:
+@functools.cache
+def said(source: Path) -> tuple[str, ...]:
     """The strings of a module that are not documentation."""
+    return tuple(_strings(source))
+
+
+def _strings(source: Path) -> Iterator[str]:
     tree = ast.parse(source.read_text("utf-8"))
     documentation = {
         id(node.value)

@@ -134,20 +134,6 @@ def test_the_way_with_cdktn_ends_with_a_deployed_host(
     assert walk(chosen, tmp_path / "empty", wheel, tmp_path / "home", newer_node) == 1
 
 
-def test_the_program_needs_no_command_of_cdktf(
-    tmp_path: Path, cli_environment: Callable[..., dict[str, str]]
-) -> None:
-    for name, text in way("With cdktf or cdktn").files.items():
-        (tmp_path / name).write_text(text)
-    with serve() as console:
-        command = Path(sys.executable).with_name("opsconsole")
-        path = f"{command.parent}{os.pathsep}/usr/bin:/bin"
-        engine = Engine(command, tmp_path, cli_environment(console, PATH=path))
-        engine.run("apply", "-auto-approve")
-        (host,) = console.rows("hosts")
-        assert host["id"] in engine.run("output", "host_id").out
-
-
 @pytest.mark.terraform
 def test_the_program_in_hcl_is_deployed(terraform: Callable[..., Terraform]) -> None:
     with serve() as console:
@@ -163,7 +149,7 @@ def test_the_program_in_hcl_is_deployed(terraform: Callable[..., Terraform]) -> 
 def test_the_exit_to_hcl_keeps_the_state(
     cdktf_cli: Callable[..., Cdktf], installed_terraform: Callable[..., Terraform]
 ) -> None:
-    """The program is deployed, written as HCL, and planned by Terraform on the same state."""
+    """Deployed with the library alone, written as HCL, planned by Terraform on the same state."""
     with serve() as console:
         app = cdktf_cli(console)
         for name, text in way("With cdktf or cdktn").files.items():
