@@ -7,6 +7,7 @@ and the shortest decimal text are those of go-cty.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
@@ -40,6 +41,20 @@ def parse_number(text: str) -> Number | None:
         mantissa += "0"
     value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
     return rounded(value)
+
+
+class Double(int):
+    """A whole number that was computed in double precision: written, as in Terraform, with the
+    digits that tell it from every other such number. Arithmetic takes it for what it is."""
+
+    def __neg__(self) -> Double:
+        return Double(-int(self))
+
+    def __abs__(self) -> Double:
+        return Double(abs(int(self)))
+
+    def __str__(self) -> str:
+        return str(int(Decimal(repr(float(self)))))
 
 
 def from_float(value: float) -> Number:

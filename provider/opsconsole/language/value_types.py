@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from opsconsole.language.marks import Marked
+from opsconsole.language.numeric import Double
 from opsconsole.values import UNKNOWN
 
 STRING: Final = "string"
@@ -79,7 +80,13 @@ def type_of(value: Any) -> Type:
     raise TypeError(f"not a value of the expression language: {value!r}")
 
 
-_SIMPLE: Final[Mapping[type, Type]] = {str: STRING, int: NUMBER, Fraction: NUMBER, bool: BOOL}
+_SIMPLE: Final[Mapping[type, Type]] = {
+    str: STRING,
+    int: NUMBER,
+    Double: NUMBER,
+    Fraction: NUMBER,
+    bool: BOOL,
+}
 
 
 def kind_of(kind: Type) -> str:

@@ -84,6 +84,8 @@ def to_wire(value: Any) -> Value:
         return value
     if isinstance(value, Fraction):
         return Number(format_number(value))
+    if isinstance(value, int):
+        return int(format_number(value))
     if isinstance(value, list):
         return [to_wire(item) for item in value]
     return {key: to_wire(item) for key, item in value.items()}

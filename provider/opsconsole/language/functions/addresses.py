@@ -46,7 +46,7 @@ def _subnet(network: Network, bits: int, number: int) -> Network:
 @Signature("cidrhost", (STRING, NUMBER))
 def _cidrhost(prefix: str, number: Number) -> str:
     network = _network(prefix)
-    position = whole(number)
+    position = whole(number, large=True)
     size = network.num_addresses
     if not -size <= position < size:
         raise EvaluationError(f"the range has no host number {position}")
@@ -58,14 +58,15 @@ def _cidrhost(prefix: str, number: Number) -> str:
 @Signature("cidrnetmask", (STRING,))
 def _cidrnetmask(prefix: str) -> str:
     network = _network(prefix)
-    if network.version != 4:
+    # An address of IPv4 that is written as one of IPv6 counts as what it is.
+    if network.version != 4 and network.network_address.ipv4_mapped is None:
         raise EvaluationError("only IPv4 has netmasks")
     return str(network.netmask)
 
 
 @Signature("cidrsubnet", (STRING, NUMBER, NUMBER))
 def _cidrsubnet(prefix: str, bits: Number, number: Number) -> str:
-    return str(_subnet(_network(prefix), whole(bits), whole(number)))
+    return str(_subnet(_network(prefix), whole(bits), whole(number, large=True)))
 
 
 @Signature("cidrsubnets", (STRING,), rest=NUMBER)

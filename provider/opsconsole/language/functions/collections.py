@@ -30,10 +30,12 @@ LIST_OF_ANY = ("list", DYNAMIC)
 LIST_OF_TEXT = ("list", STRING)
 
 
-def whole(number: Number) -> int:
-    """Return a number that must be whole."""
+def whole(number: Number, *, large: bool = False) -> int:
+    """Return a number that must be whole, and of 64 bits unless it may be `large`."""
     if isinstance(number, Fraction):
         raise EvaluationError("a whole number is required")
+    if not large and not -(2**63) <= number < 2**63:
+        raise EvaluationError("a number of at most 64 bits is required")
     return number
 
 
@@ -85,10 +87,8 @@ def _concat(*parts: Any) -> Any:
     return [item for part in parts for item in require_sequence(part, sets=False)]
 
 
-@Signature("contains", (DYNAMIC, DYNAMIC), nulls=True)
+@Signature("contains", (DYNAMIC, DYNAMIC))
 def _contains(items: Any, wanted: Any) -> Any:
-    if items is None:
-        raise EvaluationError("null cannot be searched")
     unsettled = False
     for item in require_sequence(items):
         verdict = equal(wanted, item)

@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import uuid
 from collections.abc import Callable
 from fractions import Fraction
@@ -97,8 +98,14 @@ def _urlencode(text: str) -> str:
     return quote_plus(text, safe="~")
 
 
+_FIELD = r'(?:"(?:[^"]|"")*"|[^",\n]*)'
+_CSV = re.compile(rf"{_FIELD}(?:[,\n]{_FIELD})*")
+
+
 @Signature("csvdecode", (STRING,))
 def _csvdecode(text: str) -> ListValue:
+    if not _CSV.fullmatch(text.replace("\r\n", "\n")):
+        raise EvaluationError("a quote stands in a field without quotes, or is not closed")
     rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row]
     if not rows:
         raise EvaluationError("there is no header line")

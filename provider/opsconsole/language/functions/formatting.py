@@ -57,6 +57,8 @@ def _format(pattern: Any, *arguments: Any) -> Any:
 
 @Signature("formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
+    if pattern is None:
+        raise EvaluationError("an argument must not be null")
     if pattern is UNKNOWN or any(argument is UNKNOWN for argument in arguments):
         return UNKNOWN
     if not arguments:
@@ -79,7 +81,6 @@ def formatted(pattern: str, arguments: Any) -> str:
     """Return `pattern` with its verbs replaced by `arguments`."""
     pieces: list[str] = []
     position = following = highest = length = 0
-    indexed = False
     while (start := pattern.find("%", position)) >= 0:
         pieces.append(pattern[position:start])
         match = _VERB.match(pattern, start)
@@ -89,7 +90,6 @@ def formatted(pattern: str, arguments: Any) -> str:
         if match["percent"]:
             pieces.append("%")
             continue
-        indexed = indexed or match["index"] is not None
         following = int(match["index"][:9]) if match["index"] else following + 1
         highest = max(highest, following)
         if following > len(arguments):
@@ -97,7 +97,7 @@ def formatted(pattern: str, arguments: Any) -> str:
         pieces.append(_one(_verb(match), arguments[following - 1]))
         length += len(pieces[-1])
         check_length(length)
-    if highest < len(arguments) and not indexed:
+    if highest < len(arguments):
         raise EvaluationError(f"{len(arguments)} arguments are given, but {highest} are used")
     return "".join([*pieces, pattern[position:]])
 
@@ -132,7 +132,7 @@ def _one(verb: _Verb, value: Any) -> str:
             text = "".join(clusters(text)[: verb.precision])
         return verb.padded(to_json(text) if verb.mode == "q" else text)
     if verb.mode in "bdoxX":
-        return _integer(verb, whole(convert(value, NUMBER)))
+        return _integer(verb, whole(convert(value, NUMBER), large=True))
     if verb.mode in "eEfgG":
         return _floating(verb, convert(value, NUMBER))
     raise EvaluationError(f'there is no format verb "{verb.raw}"')

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
+from typing import Any
 
 from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.numeric import Number, from_float
-from opsconsole.language.value_types import NUMBER, STRING
+from opsconsole.language.numeric import Double, Number, from_float
+from opsconsole.language.value_types import DYNAMIC, NUMBER
 
 
 @Signature("abs", (NUMBER,))
@@ -21,12 +21,12 @@ def _abs(number: Number) -> Number:
 
 @Signature("ceil", (NUMBER,))
 def _ceil(number: Number) -> Number:
-    return -(-number // 1)
+    return number if isinstance(number, int) else -(-number // 1)
 
 
 @Signature("floor", (NUMBER,))
 def _floor(number: Number) -> Number:
-    return number // 1
+    return number if isinstance(number, int) else number // 1
 
 
 @Signature("signum", (NUMBER,))
@@ -61,12 +61,13 @@ def _float_result(compute: Callable[[], float]) -> Number:
         result = compute()
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise EvaluationError(f"there is no result: {error}") from error
-    exact = Fraction(result)
-    return exact.numerator if exact.denominator == 1 else from_float(result)
+    return Double(result) if result.is_integer() else from_float(result)
 
 
-@Signature("parseint", (STRING, NUMBER))
-def _parseint(text: str, base: Number) -> Number:
+@Signature("parseint", (DYNAMIC, NUMBER))
+def _parseint(text: Any, base: Number) -> Number:
+    if not isinstance(text, str):
+        raise EvaluationError("a string is required")
     radix = whole(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")

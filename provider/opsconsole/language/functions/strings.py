@@ -76,8 +76,10 @@ def _chomp(text: str) -> str:
 
 @Signature("indent", (NUMBER, STRING))
 def _indent(spaces: Number, text: str) -> str:
-    width = max(whole(spaces), 0)
-    check_length(len(text) + text.count("\n") * width)
+    width = whole(spaces)
+    if width < 0:
+        raise EvaluationError("the number of spaces must not be negative")
+    check_length(len(text) + max(text.count("\n"), 1) * width)
     return text.replace("\n", "\n" + " " * width)
 
 
