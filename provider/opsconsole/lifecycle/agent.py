@@ -63,7 +63,9 @@ class AgentLifecycle(BaseLifecycle):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         found = self._rules.creation(self.name(config, request.address), config, replacing)
-        found += doubtful_ids(self.session, config.get("plugin_ids") or (), "plugin_ids")
+        wanted = config.get("plugin_ids")
+        if isinstance(wanted, list):
+            found += doubtful_ids(self.session, wanted, "plugin_ids")
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
 
