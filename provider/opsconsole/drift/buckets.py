@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from opsconsole.compare import same
 from opsconsole.definition import ResourceDefinition
 from opsconsole.drift.report import Bucket, Difference, Finding
-from opsconsole.drift.stack import Held
+from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
@@ -22,7 +22,7 @@ _NEVER_READ = "it was not read"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Neighbours:
     """What a verdict on one resource needs of the others.
 
     Attributes:
@@ -34,7 +34,9 @@ class Surroundings:
     gone: Mapping[str, Container[str]] = field(default_factory=dict)
 
 
-def finding_of(held: Held, outcome: Outcome | None, around: Surroundings, why: str = "") -> Finding:
+def finding_of(
+    held: StateObject, outcome: Outcome | None, neighbours: Neighbours, why: str = ""
+) -> Finding:
     """Return the verdict on one resource in state.
 
     Args:
@@ -47,13 +49,13 @@ def finding_of(held: Held, outcome: Outcome | None, around: Surroundings, why: s
         reason = outcome.why_unchecked or _NEVER_READ
         return _made(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        return _made(held, Bucket.ARCHIVED, reason=_archived(held, around))
+        return _made(held, Bucket.ARCHIVED, reason=_archived(held, neighbours))
     if outcome.seen is Seen.GONE or outcome.state is None:
-        return _made(held, Bucket.MISSING, reason=_gone(held, around))
+        return _made(held, Bucket.MISSING, reason=_gone(held, neighbours))
     return _seen(held, outcome, outcome.shows or outcome.state)
 
 
-def _seen(held: Held, outcome: Outcome, state: Attributes) -> Finding:
+def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
     definition = RESOURCES[held.known.type_name]
     before = held.known.before
     differences, first = _compared(definition, held, outcome, state)
@@ -74,7 +76,7 @@ def _seen(held: Held, outcome: Outcome, state: Attributes) -> Finding:
 
 
 def _compared(
-    definition: ResourceDefinition, held: Held, outcome: Outcome, state: Attributes
+    definition: ResourceDefinition, held: StateObject, outcome: Outcome, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of what was seen for the first time.
 
@@ -121,26 +123,26 @@ def _unseen_reason(
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _archived(held: Held, around: Surroundings) -> str:
-    return _with_owner(held, around) or "the console says that it is archived"
+def _archived(held: StateObject, neighbours: Neighbours) -> str:
+    return _with_owner(held, neighbours) or "the console says that it is archived"
 
 
-def _gone(held: Held, around: Surroundings) -> str:
-    return _with_owner(held, around) or RESOURCES[held.known.type_name].gone
+def _gone(held: StateObject, neighbours: Neighbours) -> str:
+    return _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
 
 
-def _with_owner(held: Held, around: Surroundings) -> str:
+def _with_owner(held: StateObject, neighbours: Neighbours) -> str:
     """Say that a resource went with its owner, or nothing."""
     definition = RESOURCES[held.known.type_name]
     owner = owner_of(definition)
     owner_id = held.known.before.get(definition.owner) or ""
-    if owner is None or owner_id not in around.gone.get(owner.type_name, ()):
+    if owner is None or owner_id not in neighbours.gone.get(owner.type_name, ()):
         return ""
-    address = around.addresses.get((owner.type_name, owner_id), owner_id)
+    address = neighbours.addresses.get((owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
-def _made(held: Held, bucket: Bucket, **facts: object) -> Finding:
+def _made(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
     known = held.known
     shown = known.before
     if held.sensitive:

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Surroundings, finding_of
+from opsconsole.drift.buckets import Neighbours, finding_of
 from opsconsole.drift.consoles import Consoles, StackSettings, method_of, open_for, why_unread
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
-from opsconsole.drift.reading import Read, absent, has_no_state, read_stack, rewritten
+from opsconsole.drift.reading import StackState, absent, has_no_state, read_stack, rewritten
 from opsconsole.drift.report import DriftReport, Finding, Managed, Share
 from opsconsole.drift.shards import Shard
-from opsconsole.drift.stack import Held, Stack
+from opsconsole.drift.stack import Stack, StateObject
 from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
@@ -157,7 +157,7 @@ class _Check:
             share,
         )
 
-    def _managed(self, held: Sequence[Held]) -> tuple[Managed, ...]:
+    def _managed(self, held: Sequence[StateObject]) -> tuple[Managed, ...]:
         """Return what these states manage, for the merge with other shards."""
         return tuple(
             Managed(
@@ -176,8 +176,8 @@ class _Check:
         base_url = lifecycle.session.settings.base_url
         return hashlib.sha256(base_url.encode()).hexdigest()[:16]
 
-    def _read_states(self) -> list[Read]:
-        found: list[Read] = []
+    def _read_states(self) -> list[StackState]:
+        found: list[StackState] = []
         for stack in self._stacks:
             try:
                 read, diagnostics = read_stack(stack)
@@ -191,7 +191,7 @@ class _Check:
         self._diagnostics += absent(found, whole=self._options.shard is None)
         return found
 
-    async def _refreshed(self, read: Sequence[Read]) -> dict[str, Outcome | None]:
+    async def _refreshed(self, read: Sequence[StackState]) -> dict[str, Outcome | None]:
         """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
         known: list[PriorInstance] = []
         for found in read:
@@ -232,27 +232,29 @@ class _Check:
         return replace(read, reason=why, cause=None) if why else read
 
     def _findings(
-        self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]
+        self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]
     ) -> list[Finding]:
         found: list[Finding] = []
-        by_console: dict[str, list[Held]] = {}
+        by_console: dict[str, list[StateObject]] = {}
         for item in held:
             by_console.setdefault(self._console_of[item.known.address], []).append(item)
         for key, items in by_console.items():
             lifecycle = self.consoles.lifecycles.get(key)
-            around = Surroundings(
+            neighbours = Neighbours(
                 {(item.known.type_name, _id_of(item)): item.address for item in items},
                 lifecycle.session.gone if lifecycle else {},
             )
             for item in items:
                 address = item.known.address
                 why = self._why.get(address, "")
-                found.append(finding_of(item, outcomes[address], around, why))
+                found.append(finding_of(item, outcomes[address], neighbours, why))
             if lifecycle is not None:
                 found += self._unmanaged(items, held, key)
         return found
 
-    def _all_listed(self, held: Sequence[Held], outcomes: Mapping[str, Outcome | None]) -> bool:
+    def _all_listed(
+        self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]
+    ) -> bool:
         """Tell whether no list was left out or cut short that may show unmanaged objects."""
         lists = _read_by_lists()
         read = (outcomes[item.known.address] for item in held if item.known.type_name in lists)
@@ -260,7 +262,9 @@ class _Check:
             outcome is not None and outcome.seen is not Seen.UNCHECKED for outcome in read
         )
 
-    def _unmanaged(self, items: Sequence[Held], held: Sequence[Held], key: str) -> list[Finding]:
+    def _unmanaged(
+        self, items: Sequence[StateObject], held: Sequence[StateObject], key: str
+    ) -> list[Finding]:
         """Return what a console shows beside what this check found in any state of it."""
         session = self.consoles.lifecycles[key].session
         there = {
@@ -290,7 +294,7 @@ class _Check:
         self._shown.add(what)
         return not seen
 
-    def _pending(self, read: Sequence[Read]) -> list[Finding]:
+    def _pending(self, read: Sequence[StackState]) -> list[Finding]:
         found: list[Finding] = []
         for item in read:
             values = {held.address: held.known.before for held in item.held}
@@ -312,6 +316,6 @@ class _Check:
         ]
 
 
-def _id_of(item: Held) -> str:
+def _id_of(item: StateObject) -> str:
     """Return the console's id of an object, in the form in which unmanaged ones are reported."""
     return str(item.known.before["id"])

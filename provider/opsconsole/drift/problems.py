@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
-from opsconsole.drift.stack import Held
+from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES
@@ -24,7 +24,7 @@ class _Group:
 
 
 def problems(
-    read: Iterable[tuple[Held, Outcome | None, str]], *, tolerant: bool
+    read: Iterable[tuple[StateObject, Outcome | None, str]], *, tolerant: bool
 ) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked: one diagnostic a cause.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.drift.stack import Held, Stack, read_held
+from opsconsole.drift.stack import Stack, StateObject, read_held
 from opsconsole.errors import UserError
 from opsconsole.state import LocalBackend, LockInfo, State, info_file, read_state
 
@@ -20,7 +20,7 @@ _EMPTY_TRIES: Final = 10
 
 
 @dataclass(frozen=True)
-class Read:
+class StackState:
     """One stack whose state was read.
 
     Attributes:
@@ -31,11 +31,11 @@ class Read:
 
     stack: Stack
     digest: str
-    held: list[Held]
+    held: list[StateObject]
     absent: bool
 
 
-def read_stack(stack: Stack) -> tuple[Read, list[Diagnostic]]:
+def read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     """Return what a state holds, and what there is to say of it.
 
     Raises:
@@ -43,7 +43,7 @@ def read_stack(stack: Stack) -> tuple[Read, list[Diagnostic]]:
     """
     state = _state_of(stack)
     held, diagnostics = read_held(stack.name, state)
-    return Read(stack, state.digest(), held, _is_absent(state)), diagnostics
+    return StackState(stack, state.digest(), held, _is_absent(state)), diagnostics
 
 
 def _state_of(stack: Stack) -> State:
@@ -70,13 +70,13 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def has_no_state(found: Read) -> bool:
+def has_no_state(found: StackState) -> bool:
     """Tell whether a stack's program was never applied, and the check does not ask for that."""
     stack = found.stack
     return found.absent and stack.program is not None and not stack.pending
 
 
-def absent(read: Sequence[Read], *, whole: bool = True) -> Iterator[Diagnostic]:
+def absent(read: Sequence[StackState], *, whole: bool = True) -> Iterator[Diagnostic]:
     """Report states that do not exist; where a program has none at all, that is an error.
 
     For a part of a program's stacks (not `whole`) the merge of all parts reports that.
@@ -99,7 +99,7 @@ def absent(read: Sequence[Read], *, whole: bool = True) -> Iterator[Diagnostic]:
         )
 
 
-def rewritten(found: Read) -> list[Diagnostic]:
+def rewritten(found: StackState) -> list[Diagnostic]:
     """Report a state that was written during the check: its drift may come from an apply."""
     try:
         state = read_state(found.stack.backend)
@@ -115,7 +115,7 @@ def rewritten(found: Read) -> list[Diagnostic]:
     ]
 
 
-def _locked(found: Read) -> list[Diagnostic]:
+def _locked(found: StackState) -> list[Diagnostic]:
     """Report a run that has not written yet; it is no error, as a crash may have left the lock."""
     backend = found.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None

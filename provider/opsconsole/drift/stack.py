@@ -39,7 +39,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StateObject:
     """One object of one state.
 
     Attributes:
@@ -59,12 +59,12 @@ class Held:
     unreadable: str = ""
 
 
-def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
+def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
     """Return the objects of a state that this provider manages, and what was passed over.
 
     Deposed objects exist on the console too, so they are among them. Data sources are not.
     """
-    found: list[Held] = []
+    found: list[StateObject] = []
     diagnostics: list[Diagnostic] = []
     foreign = 0
     for address, deposed in state.objects():
@@ -87,7 +87,7 @@ def read_held(stack: str, state: State) -> tuple[list[Held], list[Diagnostic]]:
     return found, diagnostics
 
 
-def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> Held:
+def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> StateObject:
     definition = RESOURCES[address.type]
     text = f"{address} (deposed {deposed})" if deposed else str(address)
     newer = item.schema_version > 0
@@ -98,7 +98,7 @@ def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> H
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
     hidden = sensitive_names(item.sensitive_attributes)
-    return Held(stack, text, known, item.provider, hidden, _NEWER if newer else "")
+    return StateObject(stack, text, known, item.provider, hidden, _NEWER if newer else "")
 
 
 def _unknown(stack: str, address: Address) -> Diagnostic:

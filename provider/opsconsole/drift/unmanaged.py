@@ -13,7 +13,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.inventory import Inventory
 from opsconsole.drift.report import Bucket, Finding
-from opsconsole.drift.stack import Held
+from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
@@ -29,8 +29,8 @@ def unmanaged_kinds() -> dict[str, str]:
 
 
 def unmanaged(
-    held: Sequence[Held],
-    managed: Sequence[Held],
+    held: Sequence[StateObject],
+    managed: Sequence[StateObject],
     session: Session,
     counted: Collection[str] = COUNTED,
     listed: Inventory = MappingProxyType({}),
@@ -84,7 +84,10 @@ def cut_short(
 
 
 def _plugins(
-    held: Sequence[Held], attached: Collection[tuple[str, str]], session: Session, counted: bool
+    held: Sequence[StateObject],
+    attached: Collection[tuple[str, str]],
+    session: Session,
+    counted: bool,
 ) -> Iterator[Finding]:
     lists = dict(session.listed_plugins())
     for agent in _of_type(held, AGENT.type_name):
@@ -109,12 +112,12 @@ def _plugins(
                 )
 
 
-def _ids(managed: Sequence[Held], type_name: str) -> set[str]:
+def _ids(managed: Sequence[StateObject], type_name: str) -> set[str]:
     return {item.known.before["id"] for item in _of_type(managed, type_name)}
 
 
 def _beside(
-    held: Sequence[Held],
+    held: Sequence[StateObject],
     type_name: str,
     ids: Collection[str],
     entries: Iterable[Mapping[str, Any]],
@@ -137,7 +140,7 @@ def _beside(
         )
 
 
-def _of_type(held: Iterable[Held], type_name: str) -> Iterator[Held]:
+def _of_type(held: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
     return (item for item in held if item.known.type_name == type_name)
 
 

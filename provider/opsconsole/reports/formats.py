@@ -1,4 +1,4 @@
-"""The formats by name: what a command offers, and the one function behind each.
+"""The formats of a drift report by name, and the one function behind each.
 
 Renderers are imported when they are used: templates and metrics take time to load.
 """
@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from opsconsole.drift.report import DriftReport
-from opsconsole.reconcile.changes import Plan
 
 _HERE = "opsconsole.reports"
 
@@ -19,13 +18,6 @@ _HERE = "opsconsole.reports"
 def _drift(module: str) -> Callable[[DriftReport], str]:
     def render(report: DriftReport) -> str:
         return cast(str, import_module(f"{_HERE}.{module}").render(report))
-
-    return render
-
-
-def _plan(module: str) -> Callable[[Plan], str]:
-    def render(plan: Plan) -> str:
-        return cast(str, import_module(f"{_HERE}.{module}").render(plan))
 
     return render
 
@@ -42,13 +34,3 @@ FORMATS: Final[Mapping[str, Callable[[DriftReport], str]]] = MappingProxyType(
     }
 )
 """The formats of a drift report."""
-
-PLAN_FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
-    {
-        "terminal": _plan("plan_text"),
-        "json": _plan("plan_json"),
-        "markdown": _plan("plan_markdown"),
-        "html": _plan("html.plan_page"),
-    }
-)
-"""The formats of a plan."""

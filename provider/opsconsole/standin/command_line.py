@@ -98,7 +98,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Arguments:
     """The flags and operands of a call, in their order. What is on or off is `true` or `false`."""
 
     flags: tuple[tuple[str, str], ...] = ()
@@ -121,7 +121,7 @@ class Given:
         return tuple(value for key, value in self.flags if key == name)
 
 
-def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Given:
+def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
     """Return the flags and operands among the words after a verb.
 
     Raises:
@@ -151,7 +151,7 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Gi
             raise UserError(
                 f"-{name}: {flag.use}.", "Set OPSCONSOLE_ENGINE=terraform to let Terraform run it."
             )
-    return Given(tuple(found), tuple(operands))
+    return Arguments(tuple(found), tuple(operands))
 
 
 def _switch(name: str, value: str | None) -> str:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
-from opsconsole.standin.command_line import Given
+from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
 
 _OFF = frozenset(("0", "false", "FALSE", "False", "f", "F"))
 
 
-def run(verb: Verb, given: Given) -> int:
+def run(verb: Verb, given: Arguments) -> int:
     """Run the engine's command; return its exit code."""
     from opsconsole.cli.main import build_parser
 
@@ -35,7 +35,7 @@ def run(verb: Verb, given: Given) -> int:
     return _streamed(verb, here, args)
 
 
-def _passed(verb: Verb, given: Given) -> list[str]:
+def _passed(verb: Verb, given: Arguments) -> list[str]:
     return [f"-{name}={value}" for name, value in given.flags if verb.flags[name].use == "pass"]
 
 
@@ -43,7 +43,7 @@ def _check(verb: Verb, here: Path, args: argparse.Namespace) -> None:
     if not verb.needs_backend or args.dir is None or args.state is not None:
         return
     from opsconsole.language import load_directory
-    from opsconsole.standin.noted import check_initialised
+    from opsconsole.standin.recorded_backend import check_initialised
 
     check_initialised(load_directory(here, resources))
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from opsconsole import resources
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import load_directory, read_values
-from opsconsole.standin.command_line import Given
-from opsconsole.standin.migrating import migrate
-from opsconsole.standin.noted import (
+from opsconsole.standin.command_line import Arguments
+from opsconsole.standin.recorded_backend import (
     SETTINGS,
-    Noted,
+    RecordedBackend,
     declared,
-    read_noted,
+    read_record,
     same_backend,
-    write_noted,
+    write_record,
 )
+from opsconsole.standin.state_migration import migrate
 from opsconsole.standin.verbs import Verb
 
 _DONE = "Terraform has been successfully initialized!"
@@ -61,7 +61,7 @@ class Said:
         events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
 
 
-def run(verb: Verb, given: Given) -> int:
+def run(verb: Verb, given: Arguments) -> int:
     """Prepare the working directory; return the exit code."""
     said = Said(as_json=given.on("json"))
     try:
@@ -72,7 +72,7 @@ def run(verb: Verb, given: Given) -> int:
     return 0
 
 
-def _prepare(directory: Path, given: Given, said: Said) -> None:
+def _prepare(directory: Path, given: Arguments, said: Said) -> None:
     if not any(directory.glob("*.tf.json")):
         said.say("Terraform initialized in an empty directory!", "output_init_empty_message")
         return
@@ -86,7 +86,9 @@ def _prepare(directory: Path, given: Given, said: Said) -> None:
     said.say(f"\n{_DONE}", "output_init_success_message")
 
 
-def _with_options(wanted: Noted | None, options: tuple[str, ...]) -> Noted | None:
+def _with_options(
+    wanted: RecordedBackend | None, options: tuple[str, ...]
+) -> RecordedBackend | None:
     """Return a backend with the settings of `-backend-config`: `NAME=VALUE`, or a file of them."""
     if not options:
         return wanted
@@ -103,7 +105,7 @@ def _with_options(wanted: Noted | None, options: tuple[str, ...]) -> Noted | Non
                     f"It has: {', '.join(settings)}.",
                 )
             settings[name] = value
-    return Noted(wanted.kind, settings, wanted.literal)
+    return RecordedBackend(wanted.kind, settings, wanted.literal)
 
 
 def _settings_in(option: str) -> dict[str, object]:
@@ -113,28 +115,32 @@ def _settings_in(option: str) -> dict[str, object]:
     return read_values(Path(option))
 
 
-def _set_backend(directory: Path, wanted: Noted | None, given: Given, said: Said) -> None:
-    noted = read_noted(directory)
+def _set_backend(
+    directory: Path, wanted: RecordedBackend | None, given: Arguments, said: Said
+) -> None:
+    recorded = read_record(directory)
     overridden = bool(given.every("backend-config"))
-    unchanged = same_backend(wanted, noted)
-    if unchanged and overridden and wanted is not None and noted is not None:
-        unchanged = dict(wanted.settings) == dict(noted.settings)
+    unchanged = same_backend(wanted, recorded)
+    if unchanged and overridden and wanted is not None and recorded is not None:
+        unchanged = dict(wanted.settings) == dict(recorded.settings)
     if unchanged:
-        if wanted is not None and wanted != noted and noted is not None:
-            write_noted(directory, Noted(noted.kind, noted.settings, wanted.literal))
+        if wanted is not None and wanted != recorded and recorded is not None:
+            write_record(
+                directory, RecordedBackend(recorded.kind, recorded.settings, wanted.literal)
+            )
         return
     keep = given.on("force-copy")
-    if noted is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
+    if recorded is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     if not given.on("reconfigure"):
-        migrate(directory, noted, wanted, given, said.say)
-    write_noted(directory, wanted)
+        migrate(directory, recorded, wanted, given, said.say)
+    write_record(directory, wanted)
     if wanted is None:
-        kind = noted.kind if noted else "local"
+        kind = recorded.kind if recorded else "local"
         said.say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.')
         return
     said.say(f'\nSuccessfully configured the backend "{wanted.kind}"!')

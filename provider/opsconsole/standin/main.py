@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Call, Given, read_call, read_flags
+from opsconsole.standin.command_line import Arguments, Call, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
 
 
@@ -51,7 +51,7 @@ def _run(words: list[str]) -> int:
     directory = _directory(call)
     given, wrong = _given(call, verb)
     if verb is None or verb.reads_program:
-        from opsconsole.standin.deciding import reason_for_terraform
+        from opsconsole.standin.engine_choice import reason_for_terraform
 
         reason = reason_for_terraform(call, verb, given, os.environ, directory)
         if verb is None or reason:
@@ -67,14 +67,14 @@ def _run(words: list[str]) -> int:
     return code
 
 
-def _given(call: Call, verb: Verb | None) -> tuple[Given, UserError | None]:
+def _given(call: Call, verb: Verb | None) -> tuple[Arguments, UserError | None]:
     """Return flags and operands, or what is wrong with them: Terraform may know better."""
     if verb is None:
-        return Given(), None
+        return Arguments(), None
     try:
         return read_flags(call.verb, call.words, verb.flags), None
     except UserError as wrong:
-        return Given(), wrong
+        return Arguments(), wrong
 
 
 def _directory(call: Call) -> Path:
@@ -84,7 +84,7 @@ def _directory(call: Call) -> Path:
     return directory
 
 
-def _check_operands(name: str, verb: Verb, given: Given) -> None:
+def _check_operands(name: str, verb: Verb, given: Arguments) -> None:
     least, most = verb.operands
     count = len(given.operands)
     if count < least or (most >= 0 and count > most):

@@ -12,13 +12,13 @@ from opsconsole import resources
 from opsconsole.cli import arguments, opening
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory
-from opsconsole.standin.command_line import Given
-from opsconsole.standin.noted import check_initialised
+from opsconsole.standin.command_line import Arguments
+from opsconsole.standin.recorded_backend import check_initialised
 from opsconsole.standin.verbs import Verb
 from opsconsole.state import Address, Backend, State, open_state
 
 
-def backend_of(given: Given, operation: str) -> Backend:
+def backend_of(given: Arguments, operation: str) -> Backend:
     """Return the backend of the working directory, which must be initialised for it.
 
     Raises:
@@ -39,17 +39,17 @@ def backend_of(given: Given, operation: str) -> Backend:
     return opening.state_backend(args, operation)
 
 
-def taint(verb: Verb, given: Given) -> int:
+def taint(verb: Verb, given: Arguments) -> int:
     """Mark an instance: the next apply replaces it."""
     return _marked(given, "taint", tainted=True)
 
 
-def untaint(verb: Verb, given: Given) -> int:
+def untaint(verb: Verb, given: Arguments) -> int:
     """Take the mark away."""
     return _marked(given, "untaint", tainted=False)
 
 
-def _marked(given: Given, operation: str, *, tainted: bool) -> int:
+def _marked(given: Arguments, operation: str, *, tainted: bool) -> int:
     address = Address.parse(given.operands[0])
 
     def edit(state: State) -> str:
@@ -71,7 +71,7 @@ def _marked(given: Given, operation: str, *, tainted: bool) -> int:
     return _edited(given, operation, edit)
 
 
-def _edited(given: Given, operation: str, edit: Callable[[State], str]) -> int:
+def _edited(given: Arguments, operation: str, edit: Callable[[State], str]) -> int:
     with open_state(backend_of(given, operation)) as session:
         said = edit(session.state)
         session.record()

@@ -228,13 +228,13 @@ VERBS: Mapping[str, Verb] = {
     ),
     "get": Verb(
         "install modules: there are none",
-        "opsconsole.standin.nothing:get",
+        "opsconsole.standin.provider_verbs:get",
         flags={**_flags("ignore", on_off="update no-color"), **_TESTS},
         needs_backend=False,
     ),
     "providers lock": Verb(
         "note providers: there is nothing to note",
-        "opsconsole.standin.nothing:lock",
+        "opsconsole.standin.provider_verbs:lock",
         flags=_flags(
             "ignore", on_off="enable-plugin-cache no-color", valued="fs-mirror net-mirror platform"
         ),
@@ -243,13 +243,13 @@ VERBS: Mapping[str, Verb] = {
     ),
     "providers": Verb(
         "print the providers that the program requires",
-        "opsconsole.standin.nothing:providers",
+        "opsconsole.standin.provider_verbs:providers",
         flags={**_NO_COLOUR, **_TESTS},
         needs_backend=False,
     ),
     "providers schema": Verb(
         "print the provider's schema",
-        "opsconsole.standin.schema_json:run",
+        "opsconsole.standin.provider_verbs:schema",
         flags={**_flags("own", on_off="json"), **_NO_COLOUR},
         needs_backend=False,
     ),

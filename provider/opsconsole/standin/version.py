@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opsconsole import __version__
 from opsconsole.address import SOURCE, full_address
-from opsconsole.standin.command_line import Given
+from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
 
 TERRAFORM_VERSION = "1.11.4"
@@ -19,7 +19,7 @@ TERRAFORM_VERSION = "1.11.4"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def run(verb: Verb, given: Given) -> int:
+def run(verb: Verb, given: Arguments) -> int:
     """Print the version; return the exit code."""
     selections = dict.fromkeys(_selected(Path.cwd()), __version__)
     machine = platform.machine().lower()

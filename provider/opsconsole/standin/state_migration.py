@@ -8,9 +8,9 @@ from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.phrases import plural
-from opsconsole.standin.command_line import Given
-from opsconsole.standin.deciding import speaks_to
-from opsconsole.standin.noted import Noted
+from opsconsole.standin.command_line import Arguments
+from opsconsole.standin.engine_choice import supports_backend
+from opsconsole.standin.recorded_backend import RecordedBackend
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -34,9 +34,9 @@ Do you want to copy existing state to the new backend?
 
 def migrate(
     directory: Path,
-    source: Noted | None,
-    target: Noted | None,
-    given: Given,
+    source: RecordedBackend | None,
+    target: RecordedBackend | None,
+    given: Arguments,
     say: Callable[[str], None],
 ) -> None:
     """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
@@ -65,15 +65,15 @@ def migrate(
         _empty(old)
 
 
-def _check_kind(source: Noted | None) -> None:
-    if source is not None and not speaks_to(source.kind):
+def _check_kind(source: RecordedBackend | None) -> None:
+    if source is not None and not supports_backend(source.kind):
         raise UserError(
             f"The state is in the backend {source.kind}, which only Terraform supports.",
             "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy it.",
         )
 
 
-def _check_workspaces(directory: Path, source: Noted | None) -> None:
+def _check_workspaces(directory: Path, source: RecordedBackend | None) -> None:
     settings = source.settings if source is not None and source.kind == "local" else {}
     folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
@@ -89,12 +89,12 @@ def _seconds(text: str) -> float:
     return seconds(text)
 
 
-def _backend(directory: Path, noted: Noted | None, locking: Locking) -> Backend:
-    block = None if noted is None else {noted.kind: noted.settings}
+def _backend(directory: Path, recorded: RecordedBackend | None, locking: Locking) -> Backend:
+    block = None if recorded is None else {recorded.kind: recorded.settings}
     return backend_for(directory, block, "init", locking)
 
 
-def _agreed(given: Given, old: Backend, state: State, there: State) -> bool:
+def _agreed(given: Arguments, old: Backend, state: State, there: State) -> bool:
     if given.on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."

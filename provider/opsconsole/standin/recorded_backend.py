@@ -27,7 +27,7 @@ _CHANGED = "Backend initialization required: please run `init`"
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class RecordedBackend:
     """A backend and its settings, unset ones as None; `literal`: a number for what a program says.
 
     `literal` is the number that Terraform computes of the block; `-backend-config` is not in it.
@@ -38,7 +38,7 @@ class Noted:
     literal: int = 0
 
 
-def declared(program: Program) -> Noted | None:
+def declared(program: Program) -> RecordedBackend | None:
     """Return the backend that a program asks for; None: the default.
 
     Raises:
@@ -55,7 +55,7 @@ def declared(program: Program) -> Noted | None:
                 f"It has: {', '.join(known)}.",
             )
     settings = {name: block.settings.get(name) for name in known}
-    return Noted(block.type, settings, _number(block.type, settings))
+    return RecordedBackend(block.type, settings, _number(block.type, settings))
 
 
 def _number(kind: str, settings: Mapping[str, Any]) -> int:
@@ -72,27 +72,29 @@ def _spelt(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def read_noted(directory: Path) -> Noted | None:
+def read_record(directory: Path) -> RecordedBackend | None:
     """Return the backend that a directory was initialised with; None: none, or not initialised."""
     try:
         backend = json.loads(_file(directory).read_bytes())["backend"]
-        return Noted(str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0))
+        return RecordedBackend(
+            str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0)
+        )
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def write_noted(directory: Path, noted: Noted | None) -> None:
+def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
     """Note a backend, or that the default is used.
 
     Raises:
         UserError: The file cannot be written.
     """
     content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
-    if noted is not None:
+    if recorded is not None:
         content["backend"] = {
-            "type": noted.kind,
-            "config": dict(noted.settings),
-            "hash": noted.literal,
+            "type": recorded.kind,
+            "config": dict(recorded.settings),
+            "hash": recorded.literal,
         }
     elif not _file(directory).exists():
         return
@@ -109,13 +111,13 @@ def _file(directory: Path) -> Path:
     return data_directory(directory) / "terraform.tfstate"
 
 
-def same_backend(wanted: Noted | None, noted: Noted | None) -> bool:
+def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | None) -> bool:
     """Tell whether a directory was initialised for what a program asks for."""
-    if wanted is None or noted is None:
-        return wanted is noted
-    if wanted.kind != noted.kind:
+    if wanted is None or recorded is None:
+        return wanted is recorded
+    if wanted.kind != recorded.kind:
         return False
-    return wanted.literal == noted.literal or wanted.settings == noted.settings
+    return wanted.literal == recorded.literal or wanted.settings == recorded.settings
 
 
 def check_initialised(program: Program) -> None:
@@ -124,15 +126,15 @@ def check_initialised(program: Program) -> None:
     Raises:
         UserError: The directory is not initialised for the backend of the program.
     """
-    wanted, noted = declared(program), read_noted(program.root)
-    if same_backend(wanted, noted):
+    wanted, recorded = declared(program), read_record(program.root)
+    if same_backend(wanted, recorded):
         return
-    if noted is None:
+    if recorded is None:
         raise UserError(
             f"{_CHANGED}.\nReason: the program has a backend block, and nothing is noted yet.",
             "`init` notes it and offers to copy the state that there is.",
         )
-    what = "has changed" if wanted else f'"{noted.kind}" is no longer in the program'
+    what = "has changed" if wanted else f'"{recorded.kind}" is no longer in the program'
     raise UserError(
         f"{_CHANGED}.\nReason: the backend configuration {what}.",
         "`init -migrate-state` copies the state there, `init -reconfigure` leaves it where it is. "

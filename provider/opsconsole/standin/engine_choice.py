@@ -12,7 +12,7 @@ from pathlib import Path
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Call, Given
+from opsconsole.standin.command_line import Arguments, Call
 from opsconsole.standin.verbs import Verb
 
 ENGINE = "OPSCONSOLE_ENGINE"
@@ -24,7 +24,7 @@ _OWN_PLAN = b"opsconsole plan"
 
 
 def reason_for_terraform(
-    call: Call, verb: Verb | None, given: Given, environ: Mapping[str, str], directory: Path
+    call: Call, verb: Verb | None, given: Arguments, environ: Mapping[str, str], directory: Path
 ) -> str:
     """Return why the real Terraform is to carry a call out; empty: it is not.
 
@@ -58,7 +58,7 @@ def reason_for_terraform(
     return only_terraform(directory)
 
 
-def _maker_of_plan(verb: Verb | None, given: Given, directory: Path) -> str:
+def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
     if verb is None or not verb.plan_file or not given.operands:
         return ""
     try:
@@ -96,12 +96,12 @@ def only_terraform(directory: Path) -> str:
             "opsconsole"
         ):
             return f"the provider {key}"
-    if program.backend is not None and not speaks_to(program.backend.type):
+    if program.backend is not None and not supports_backend(program.backend.type):
         return f"the backend {program.backend.type}"
     return ""
 
 
-def speaks_to(kind: str) -> bool:
+def supports_backend(kind: str) -> bool:
     """Tell whether the engine reads and writes the state of a kind of backend itself."""
     from opsconsole.state import is_native
 

@@ -1,4 +1,7 @@
-"""`providers schema -json`: the definitions as Terraform prints a provider's schema."""
+"""Verbs about providers and modules: the schema as Terraform prints it, and what is left to do.
+
+The engine is the provider and reads no modules, so that is little.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from opsconsole.definition import (
 )
 from opsconsole.errors import UserError
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.standin.command_line import Given
+from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
 
 _TYPES: dict[Kind, Any] = {
@@ -32,8 +35,27 @@ _TYPES: dict[Kind, Any] = {
 _NESTING = {Kind.OBJECT: "single", Kind.OBJECT_LIST: "list"}
 
 
-def run(verb: Verb, given: Given) -> int:
-    """Print the schema; return the exit code."""
+def get(verb: Verb, given: Arguments) -> int:
+    """Install modules: a program that has some is one for Terraform."""
+    return 0
+
+
+def lock(verb: Verb, given: Arguments) -> int:
+    """Lock providers: the native engine starts none, and does not change the lock file."""
+    sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
+    return 0
+
+
+def providers(verb: Verb, given: Arguments) -> int:
+    """Print the providers of the program: it is this one."""
+    sys.stdout.write(
+        f"\nProviders required by configuration:\n.\n└── provider[{full_address()}]\n\n"
+    )
+    return 0
+
+
+def schema(verb: Verb, given: Arguments) -> int:
+    """Print the provider's schema; return the exit code."""
     if not given.on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     sys.stdout.write(json.dumps(document(), separators=(",", ":")) + "\n")
