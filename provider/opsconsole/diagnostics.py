@@ -29,6 +29,7 @@ class Diagnostic:
         path: The attribute at fault, or empty.
         cause: The error behind it, such as an answer of the console, where there is one.
         addresses: The resources that it is about, as far as the engine knows them.
+        place: `FILE:LINE` of the declaration at fault, or empty.
     """
 
     severity: Severity
@@ -37,6 +38,7 @@ class Diagnostic:
     path: Path = ()
     cause: Cause | None = None
     addresses: tuple[str, ...] = ()
+    place: str = ""
 
     @property
     def text(self) -> str:

@@ -81,3 +81,16 @@ def test_names_that_are_near_are_named(native: Any) -> None:
 def test_a_folder_without_a_program(native: Any) -> None:
     found = report(native, 1)["diagnostics"]
     assert found[0]["summary"].startswith("There is no program in")
+
+
+def test_a_mistake_is_shown_where_the_program_declares_the_resource(native: Any) -> None:
+    """Synthesis leaves a stack trace in the metadata, where the app asks for it."""
+    trace = [f"new Host ({native.folder / 'main.py'}:42:7)"]
+    note = {"metadata": {"path": "stack/web", "stackTrace": trace}}
+    native.write({"opsconsole_host": {"a": {"name": "a", "target_port": 70000, "//": note}}})
+    [found] = report(native, 1)["diagnostics"]
+    start = {"line": 42, "column": 1, "byte": 0}
+    assert found["address"] == "opsconsole_host.a"
+    assert found["range"]["start"] == found["range"]["end"] == start
+    assert found["range"]["filename"].endswith("main.py")
+    assert "main.py:42" in native.run("validate", expect=1).err

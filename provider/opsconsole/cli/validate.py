@@ -1,4 +1,4 @@
-"""`opsconsole validate`: what is wrong with a program, told without state and without a console."""
+"""`opsconsole validate`: what is wrong with a program, found without a state and a console."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
+from opsconsole.drift.declared import place_of
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.language import (
     Block,
@@ -23,6 +24,7 @@ from opsconsole.language import (
     example_values,
 )
 from opsconsole.lifecycle.validation import validate
+from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import UNKNOWN, holds_unknown
 
@@ -69,7 +71,7 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        yield _told(problem)
+        yield _diagnostic(problem)
         return
     for path, text in program.warnings:
         yield warning(text, f"construct {path}")
@@ -82,10 +84,11 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
         except OpsconsoleError as problem:
             # An unknown variable may be all that is wrong with a count.
             if not open_values:
-                yield _told(problem)
+                yield _located(_diagnostic(problem), block)
             continue
         for instance in instances[:1]:
-            yield from _of_block(block, evaluator, instance)
+            for item in _of_block(block, evaluator, instance):
+                yield _located(item, block)
     for key in program.providers:
         yield from _of_provider(key, evaluator)
 
@@ -102,36 +105,36 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
                 environ.setdefault(ENVIRONMENT[name], value)
         Settings.from_values(known, environ)
     except OpsconsoleError as problem:
-        told = _told(problem)
-        yield Diagnostic(told.severity, f"provider {key}: {told.summary}", told.detail)
+        item = _diagnostic(problem)
+        yield replace(item, summary=f"provider {key}: {item.summary}")
 
 
 def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Diagnostic]:
     try:
         values = evaluator.config(instance).values
     except OpsconsoleError as problem:
-        yield _told(problem)
+        yield _diagnostic(problem)
         return
     definition = block.definition
     if isinstance(definition, ResourceDefinition):
         for item in validate(definition, values):
-            yield replace(item.about(block.address), summary=f"{block.title}: {item.summary}")
+            yield replace(item, summary=f"{block.title}: {item.summary}")
 
 
-def _told(problem: OpsconsoleError) -> Diagnostic:
+def _diagnostic(problem: OpsconsoleError) -> Diagnostic:
     return error(problem.message.removesuffix("."), problem.remedy)
 
 
+def _located(item: Diagnostic, block: Block) -> Diagnostic:
+    return replace(item.about(block.address), place=place_of(block.origin, Path.cwd()))
+
+
 def _document(found: list[Diagnostic]) -> dict[str, Any]:
-    told = [
-        {"severity": item.severity.value, "summary": item.summary, "detail": item.detail}
-        for item in found
-    ]
     errors = sum(item.severity is Severity.ERROR for item in found)
     return {
         "format_version": _FORMAT,
         "valid": not errors,
         "error_count": errors,
         "warning_count": len(found) - errors,
-        "diagnostics": told,
+        "diagnostics": [diagnostic_json(item) for item in found],
     }

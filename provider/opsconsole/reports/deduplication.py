@@ -45,9 +45,11 @@ def _as_one(group: list[Diagnostic]) -> Diagnostic:
 
 
 def body_of(item: Diagnostic) -> str:
-    """Return what stands below the summary as text: detail, cause, and the first addresses."""
+    """Return the text below the summary: detail, cause, the first addresses, and the place."""
     lines = [item.text] if item.text else []
     lines += [f"  with {address}" for address in item.addresses[:_NAMED]]
     if len(item.addresses) > _NAMED:
         lines.append(f"  and {len(item.addresses) - _NAMED:,} more")
+    if item.place:
+        lines.append(f"  declared at {item.place}")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsconsole.definition import Kind
+from opsconsole.diagnostics import Diagnostic
 from opsconsole.errors import Cause
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
@@ -81,6 +82,27 @@ def cause_json(cause: Cause) -> dict[str, Any]:
         "details": answer and dict(answer.details),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
+    """Return a diagnostic as Terraform's JSON has it, and what Terraform has no member for."""
+    found: dict[str, Any] = {
+        "severity": item.severity.value,
+        "summary": item.summary,
+        "detail": item.text,
+    }
+    if item.addresses:
+        found["address"] = item.addresses[0]
+    file, _, line = item.place.rpartition(":")
+    if file and line.isdecimal():
+        # Synthesis notes lines, not columns.
+        start = {"line": int(line), "column": 1, "byte": 0}
+        found["range"] = {"filename": file, "start": start, "end": dict(start)}
+    if item.path:
+        found["path"] = list(item.path)
+    if item.cause:
+        found["cause"] = cause_json(item.cause)
+    return found
 
 
 def type_of(value: Value) -> Any:

@@ -16,7 +16,7 @@ from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.apply_text import apply_summary
-from opsconsole.reports.json_values import cause_json, type_of
+from opsconsole.reports.json_values import diagnostic_json, type_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.plan_json import TERRAFORM_VERSION
 from opsconsole.values import Value
@@ -82,17 +82,7 @@ def diagnostic(item: Diagnostic, at: datetime) -> Message:
     """Tell a diagnostic; what the console answered has a member of its own, `cause`."""
     word = "Error" if item.severity is Severity.ERROR else "Warning"
     level = "error" if item.severity is Severity.ERROR else "warn"
-    body: dict[str, Any] = {
-        "severity": item.severity.value,
-        "summary": item.summary,
-        "detail": item.text,
-    }
-    if item.addresses:
-        body["address"] = item.addresses[0]
-    if item.path:
-        body["path"] = list(item.path)
-    if item.cause:
-        body["cause"] = cause_json(item.cause)
+    body = diagnostic_json(item)
     return _message("diagnostic", f"{word}: {item.summary}", at, level=level, diagnostic=body)
 
 

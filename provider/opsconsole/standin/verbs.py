@@ -20,7 +20,7 @@ class Verb:
 
     Attributes:
         line: What it does, in a line.
-        run: `module:function`, which takes the Verb and the Given and returns the exit code.
+        run: `module:function`, which takes the Verb and the Arguments and returns the exit code.
         command: The words of `opsconsole` that an ENGINE verb becomes.
         operands: How many operands there may be, at least and at most; -1: any number.
         reads_program: Whether the program decides who carries it out.
