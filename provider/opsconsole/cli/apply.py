@@ -10,8 +10,7 @@ from typing import Any
 
 from opsconsole.cli import applying, arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, add_command
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import run_stoppable
+from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan
@@ -101,15 +100,15 @@ def _apply_program(args: argparse.Namespace) -> int:
         planning.tell_folded(session)
         session.begin()
         space = planning.workspace(args, program, variables, session)
-        talk = applying.Talk(args)
+        ui = applying.ApplyUI(args)
         plan = planning.planned(runner, args, space, session)
-        plan = talk.shown(plan, program.stack)
+        plan = ui.shown(plan, program.stack)
         if has_error(plan.diagnostics):
             return FAILED
         applying.demand(args, plan)
-        if not talk.approved(plan):
+        if not ui.approved(plan):
             return FAILED
-        return applying.carry_out(runner, talk, space, plan, session)
+        return applying.carry_out(runner, ui, space, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -130,18 +129,18 @@ def _apply_saved(args: argparse.Namespace) -> int:
         session.begin()
         applying.demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
-        talk = applying.Talk(args, operation=_operation(saved.plan))
+        ui = applying.ApplyUI(args, operation=_operation(saved.plan))
         objection = planning.guard_of(args).objection(saved.plan)
         told = [objection] if objection is not None else []
         told = told or run_stoppable(
             runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
         )
         if told:
-            talk.refuse(told)
+            ui.refuse(told)
             return FAILED
         plan = replace(saved.plan, diagnostics=())
-        talk.tell_begin(plan)
-        return applying.carry_out(runner, talk, space, plan, session)
+        ui.tell_begin(plan)
+        return applying.carry_out(runner, ui, space, plan, session)
 
 
 def _operation(plan: Plan) -> str:

@@ -42,7 +42,7 @@ def demand(args: argparse.Namespace, plan: Plan) -> None:
 
 
 @dataclass
-class Talk:
+class ApplyUI:
     """What an apply says to the user, as text or as JSON messages."""
 
     args: argparse.Namespace
@@ -162,16 +162,16 @@ def _left(applied: Applied) -> str:
 
 
 def carry_out(
-    runner: asyncio.Runner, talk: Talk, space: Workspace, plan: Plan, session: StateSession
+    runner: asyncio.Runner, ui: ApplyUI, space: Workspace, plan: Plan, session: StateSession
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.
 
     Raises:
         UserError: What was done cannot be made durable.
     """
-    colour = planning.coloured(talk.args, sys.stderr)
-    title = "Destroying" if talk.operation == "destroy" else "Applying"
-    shown = nullcontext(events.Events()) if talk.args.json else showing(title, colour=colour)
+    colour = planning.coloured(ui.args, sys.stderr)
+    title = "Destroying" if ui.operation == "destroy" else "Applying"
+    shown = nullcontext(events.Events()) if ui.args.json else showing(title, colour=colour)
     try:
         with shown as listener:
             applied = run_stoppable(
@@ -184,7 +184,7 @@ def carry_out(
             "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
         )
         return INTERRUPTED
-    talk.ended(applied, session)
+    ui.ended(applied, session)
     if applied.not_started:
         return INTERRUPTED
     failed = any(has_error((item,)) for _, item in applied.diagnostics)

@@ -75,7 +75,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         "journal-dir",
         metavar="DIR",
         type=Path,
-        help="where the journal of a remote state lies (OPSCONSOLE_JOURNAL_DIR)",
+        help="the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
     )
 
 

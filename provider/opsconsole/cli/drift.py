@@ -13,8 +13,7 @@ from opsconsole.cli.command_line import INTERRUPTED, add_command
 from opsconsole.cli.drift_check import accept, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
 from opsconsole.cli.drift_stacks import anchor
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import run_stoppable
+from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.drift.baseline import FILE_NAME
 from opsconsole.drift.unmanaged import COUNTED, unmanaged_kinds
 from opsconsole.errors import UserError

@@ -1,6 +1,6 @@
 """Which states `opsconsole drift` checks, and which program each belongs to.
 
-States are found anew for every check of a watch; an app is run once at most.
+Each check of a watch looks for the states again; an app is run once at most.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`opsconsole hosts import FILE`: the documented bulk import, with its verdict on every row.
 
-Rows are sent as they stand in the file, after a dry run of the same; nothing is kept in state.
+Rows are sent as they are in the file, after a dry run of the same; nothing is kept in state.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, USUAL, add_command, add_verbs
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
     CsvRows,
@@ -205,7 +204,7 @@ class _Lines:
         if args.dry_run:
             opening = "Dry run, nothing was imported"
             if done.imported_all_the_same:
-                opening = "The dry run was not heeded, rows were imported"
+                opening = "The console ignored the dry run and imported rows"
         if done.unknown:
             sys.stdout.write(
                 f"\nNobody knows whether {plural(done.unknown, 'row')} marked unknown were "

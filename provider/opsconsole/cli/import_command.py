@@ -8,8 +8,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import FAILED, add_command
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import run_stoppable
+from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
 from opsconsole.resources import RESOURCES

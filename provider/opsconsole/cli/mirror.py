@@ -2,7 +2,7 @@
 
 A package holds one launcher whose text depends on nothing but the version. Terraform records a hash
 of the package in .terraform.lock.hcl, which people commit: it must be the same on every machine.
-The path of this machine's Python therefore stands in a file beside the package.
+The path of this machine's Python is therefore in a file beside the package.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _MACHINES = {
 def install(folder: Path, python: str = sys.executable) -> list[Path]:
     """Write the launchers of this version into the mirror `folder`; return their paths.
 
-    What stands there already in the same words is left untouched. There is one launcher for each
+    A file that has the same text already is not written again. There is one launcher for each
     host that a source without a host may mean: Terraform's and OpenTofu's.
 
     Raises:

@@ -81,7 +81,7 @@ def open_backend(
     """Return the backend of a program's state.
 
     Args:
-        operation: What this process does, for whoever waits for the lock.
+        operation: What this process does, for another run that waits for the lock.
         workspace: Another workspace than the selected one.
 
     Raises:
@@ -91,7 +91,7 @@ def open_backend(
     block = program.backend
     settings: Mapping[str, Any] | None = None if block is None else {block.type: block.settings}
     if block is not None and stands_in(args):
-        # What `init -backend-config` says outranks the block, and stands in the note alone.
+        # What `init -backend-config` says outranks the block, and is in the note alone.
         noted = noted_backend(program.root)
         settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
     return _opened(args, program.root, settings, operation, workspace)

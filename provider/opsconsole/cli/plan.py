@@ -12,7 +12,7 @@ from typing import Any, Final
 from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
-from opsconsole.cli.event_loop import make_runner
+from opsconsole.cli.interrupts import make_runner
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of

@@ -173,5 +173,5 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
 
 
 def softened(objection: Diagnostic) -> Diagnostic:
-    """Return an objection as a plan tells it: applying is what it stands against."""
+    """Return an objection as a warning: it forbids to apply, not to plan."""
     return replace(objection, severity=Severity.WARNING)

@@ -10,8 +10,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.errors import UserError
 from opsconsole.probe.calls import Call, Finding
 from opsconsole.probe.questions import QUESTIONS

@@ -12,8 +12,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import add_command, add_verbs
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import run_stoppable
+from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.phrases import plural
