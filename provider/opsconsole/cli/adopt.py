@@ -16,8 +16,7 @@ from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import arguments, opening, settings
 from opsconsole.cli.command_line import add_command
-from opsconsole.cli.event_loop import make_runner
-from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import read_held
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.lifecycle import Lifecycle
