@@ -149,6 +149,7 @@ class Resource(cdktf.TerraformResource, Declared):
         jsii.create(
             cdktf.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, self._meta)]
         )
+        self._tree.add(self, scope)
 
     @jsii.member(jsii_name="synthesizeAttributes")
     def _synthesize_attributes(self) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class _Unseen:
 _UNSEEN = _Unseen()
 
 
-def _origin(tree: Tree, value: Any) -> Declared | _Unseen | None:
+def origin(tree: Tree, value: Any) -> Declared | _Unseen | None:
     """Return the construct whose `id` is `value`, or None where it is known to be none."""
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
@@ -135,8 +135,8 @@ class _Conclusions:
     def _pairs(self) -> dict[DestroyedBeforeSpecialties, set[Carried]]:
         pairs: dict[DestroyedBeforeSpecialties, set[Carried]] = defaultdict(set)
         for agent in self._tree.carriers:
-            host = _origin(self._tree, agent._values.get("host_id"))
-            specialty = _origin(self._tree, agent._values.get("specialty_id"))
+            host = origin(self._tree, agent._values.get("host_id"))
+            specialty = origin(self._tree, agent._values.get("specialty_id"))
             if (
                 isinstance(host, DestroyedBeforeSpecialties)
                 and isinstance(specialty, Carried)
@@ -154,7 +154,7 @@ class _Conclusions:
         }
         for agent in self._tree.carriers:
             origins = [
-                _origin(self._tree, agent._values.get(name)) for name in ("host_id", "specialty_id")
+                origin(self._tree, agent._values.get(name)) for name in ("host_id", "specialty_id")
             ]
             if _UNSEEN in origins and None not in origins:
                 stacks.add(_stack_of(agent))

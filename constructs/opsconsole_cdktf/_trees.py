@@ -5,13 +5,29 @@ Constructs hold their App's tree; the index from an App to its tree holds it wea
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
 
 import cdktf
+import constructs
+import jsii
 from constructs import Construct
 
 _HELD_BY_SCOPE: Final = "_opsconsole_tree"
+
+
+@jsii.implements(constructs.IValidation)
+class _Validation:
+    """Runs the checks of one stack when the framework validates it."""
+
+    def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
+        self._tree = tree
+        self._stack = stack
+
+    def validate(self) -> list[str]:
+        """Return what is wrong; called by the framework."""
+        return [text for check in Tree.CHECKS for text in check(self._tree, self._stack)]
 
 
 class Tree:
@@ -19,19 +35,33 @@ class Tree:
 
     Attributes:
         handed_out: The string tokens that were handed out: whose attribute each is.
+        declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
         revision: Counts what is declared, so that a conclusion drawn from it can age.
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """
 
+    CHECKS: ClassVar[list[Callable[[Tree, cdktf.TerraformStack], list[str]]]] = []
+    """What is checked of each stack; a module of checks adds itself."""
+
     def __init__(self) -> None:
+        self.declared: list[Any] = []
+        self._watched: set[cdktf.TerraformStack] = set()
         self.handed_out: dict[str, tuple[Any, str]] = {}
         self.carriers: list[Any] = []
         self.revision = 0
         self.conclusions: Any = None
         self.searching = False
         self._stacks: dict[Construct, cdktf.TerraformStack] = {}
+
+    def add(self, resource: Any, scope: Construct) -> None:
+        """Note a resource, so that its stack is checked."""
+        self.declared.append(resource)
+        stack = self.stack_around(scope)
+        if stack not in self._watched:
+            self._watched.add(stack)
+            stack.node.add_validation(_Validation(self, stack))
 
     def stack_around(self, scope: Construct) -> cdktf.TerraformStack:
         """Return the stack that `scope` is or belongs to."""

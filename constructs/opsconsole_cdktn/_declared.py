@@ -149,6 +149,7 @@ class Resource(cdktn.TerraformResource, Declared):
         jsii.create(
             cdktn.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, self._meta)]
         )
+        self._tree.add(self, scope)
 
     @jsii.member(jsii_name="synthesizeAttributes")
     def _synthesize_attributes(self) -> dict[str, Any]:

@@ -264,6 +264,7 @@ def _package(every: Mapping[str, Module]) -> str:
     lines = [
         '"""CDKTF constructs for the operations console. Generated from the definitions."""',
         "",
+        "from opsconsole_cdktf import _checks as _checks",
     ]
     for source in sorted(set(exported.values())):
         names = sorted(name for name, other in exported.items() if other == source)

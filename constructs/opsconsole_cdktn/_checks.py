@@ -1,0 +1,88 @@
+"""What can be known to be wrong with the constructs of a stack together, before any request.
+
+All problems are errors of one synthesis, each with the construct's path and source line. What only
+Terraform knows passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import cdktn
+
+from opsconsole_cdktn._declared import Declared, Resource
+from opsconsole_cdktn._ordering import origin
+from opsconsole_cdktn._references import AGENT, HOST, SPECIALTY
+from opsconsole_cdktn._rules import is_token
+from opsconsole_cdktn._trees import Tree
+
+_ATTACHMENT = f"{AGENT}_plugin"
+
+
+def problems(tree: Tree, stack: cdktn.TerraformStack) -> list[str]:
+    """Return what is wrong with the constructs of `stack`, a line each."""
+    here = [item for item in tree.declared if tree.stack_around(item._scope) is stack]
+    found = [*_specialties(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
+    return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
+
+
+def _specialties(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    seen: dict[tuple[Any, ...], Resource] = {}
+    for item in _of_type(here, SPECIALTY):
+        for name in ("key", "id"):
+            value = item._values.get(name)
+            if value is None or is_token(value):
+                continue
+            first = seen.setdefault((item._meta.get("provider"), name, value), item)
+            if first is not item and _is_there(first):
+                yield item, f"the specialty with {name} {value!r} is {_place(first)} already"
+
+
+def _attachments(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    seen: dict[tuple[Any, str], Resource] = {}
+    for item in _of_type(here, _ATTACHMENT):
+        plugin = item._values.get("plugin_id")
+        if not isinstance(plugin, str) or is_token(plugin):
+            continue
+        agent = origin(tree, item._values.get("agent_id"))
+        holder: Any = agent if isinstance(agent, Declared) else item._values.get("agent_id")
+        first = seen.setdefault((holder, plugin), item)
+        if first is not item and _is_there(first):
+            yield item, f"{plugin} is attached to this agent at {_place(first)} already"
+        if isinstance(agent, Resource) and plugin in _literals(agent._values.get("plugin_ids")):
+            yield item, f"{plugin} is among the plugin_ids of {_place(agent)} too"
+
+
+def _jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    for item in _of_type(here, HOST):
+        for value in _literals(item._values.get("jump_host_ids")):
+            jump = origin(tree, value)
+            if isinstance(jump, Resource) and jump._values.get("is_jump_host") is False:
+                yield item, f"jump_host_ids: {_place(jump)} declares is_jump_host false"
+
+
+def _of_type(here: Iterable[Resource], type_name: str) -> Iterator[Resource]:
+    return (
+        item
+        for item in here
+        if type_name == item.TF_RESOURCE_TYPE and not item._meta.keys() & {"count", "for_each"}
+    )
+
+
+def _literals(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _place(item: Resource) -> str:
+    line = f" ({item._place})" if item._place else ""
+    return f"{item.node.path}{line}"
+
+
+def _is_there(item: Resource) -> bool:
+    """Tell whether it was not taken out of its scope again."""
+    child = item._scope.node.try_find_child(item.node.id)
+    return child is not None and child is item
+
+
+Tree.CHECKS.append(problems)

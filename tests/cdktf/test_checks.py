@@ -1,0 +1,70 @@
+"""What is wrong with a stack as a whole: all problems in one error, each with path and line."""
+
+from __future__ import annotations
+
+import re
+
+import cdktf
+import pytest
+from constructs import Construct
+
+from opsconsole_cdktf import Agent, AgentPlugin, Host, OpsconsoleProvider, Specialty
+
+PLACE = re.compile(r" \(tests/cdktf/test_checks\.py:\d+\)")
+
+
+def _problems(stack):
+    with pytest.raises(RuntimeError) as failure:
+        cdktf.Testing.synth(stack, True)
+    return re.findall(r"\[stack\] (.*)", str(failure.value))
+
+
+def test_all_problems_are_told_at_once(stack) -> None:
+    north = Construct(stack, "north")
+    for name in ("one", "two"):
+        Specialty(north, name, key="linux-server")
+    host = Host(stack, "plain", name="plain", is_jump_host=False)
+    Host(stack, "behind", name="behind", jump_host_ids=[host.id])
+    agent = Agent(stack, "agent", host_id=host.id, plugin_ids=["plg_disk"])
+    for name, plugin in (("first", "plg_logs"), ("second", "plg_logs"), ("third", "plg_disk")):
+        AgentPlugin(stack, name, agent_id=agent.id, plugin_id=plugin)
+    assert [PLACE.sub("", line) for line in _problems(stack)] == [
+        "stack/north/two: the specialty with key 'linux-server' is stack/north/one already",
+        "stack/second: plg_logs is attached to this agent at stack/first already",
+        "stack/third: plg_disk is among the plugin_ids of stack/agent too",
+        "stack/behind: jump_host_ids: stack/plain declares is_jump_host false",
+    ]
+
+
+def test_a_problem_names_its_source_line(stack) -> None:
+    for name in ("one", "two"):
+        Specialty(stack, name, id="spc_linux")
+    (line,) = _problems(stack)
+    assert len(PLACE.findall(line)) == 2
+
+
+def test_what_only_terraform_knows_passes(stack, synth) -> None:
+    text = cdktf.TerraformVariable(stack, "text", type="string").string_value
+    OpsconsoleProvider(stack, "other", alias="other")
+    for name in ("one", "two"):
+        Specialty(stack, name, key=text)
+        AgentPlugin(stack, f"{name}-plugin", agent_id="agt_1", plugin_id=text)
+    many = cdktf.TerraformVariable(stack, "many", type="list(string)")
+    agent = Agent(stack, "agent", plugin_ids=many.list_value)
+    AgentPlugin(stack, "attached", agent_id=agent.id, plugin_id="plg_disk")
+    assert len(synth(stack)["resource"]["opsconsole_specialty"]) == 2
+
+
+def test_a_construct_that_was_taken_out_is_not_checked(stack, synth) -> None:
+    Specialty(stack, "one", key="linux-server")
+    stack.node.try_remove_child("one")
+    Specialty(stack, "two", key="linux-server")
+    assert list(synth(stack)["resource"]["opsconsole_specialty"]) == ["two"]
+
+
+def test_each_app_is_checked_by_itself(synth) -> None:
+    for _ in range(2):
+        stack = cdktf.TerraformStack(cdktf.Testing.app(), "stack")
+        OpsconsoleProvider(stack, "opsconsole")
+        Specialty(stack, "linux", key="linux-server")
+        assert list(synth(stack)["resource"]["opsconsole_specialty"]) == ["linux"]
