@@ -12,10 +12,10 @@ import pytest
 
 from backend_places import EVERYTHING, Place, on
 from opsconsole.errors import UserError
-from opsconsole.state.cadence import Cadence
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
+from opsconsole.state.pacer import Cadence
 from opsconsole.state.writer import StateSession
 from spoilt_places import cells, recording, spoilt
 

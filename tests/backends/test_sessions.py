@@ -11,10 +11,10 @@ import pytest
 from backend_places import Place, on
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
-from opsconsole.state.cadence import Cadence
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state, read_state
+from opsconsole.state.pacer import Cadence
 from opsconsole.state.writer import StateSession
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'

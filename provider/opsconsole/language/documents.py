@@ -11,10 +11,10 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.language.bounds import MAX_PROGRAM
+from opsconsole.language.characters import normalised
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Origin
 from opsconsole.language.numeric import parse_number
-from opsconsole.language.unicode_form import normalised
 
 COMMENT = "//"
 """The property that is no argument: comments, and the metadata of constructs."""

@@ -16,7 +16,7 @@ from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
 from opsconsole.language.explaining import evaluated, guarded
-from opsconsole.language.functions import Surroundings
+from opsconsole.language.functions import FunctionContext
 from opsconsole.language.instances import (
     Instance,
     counted_instances,
@@ -26,6 +26,7 @@ from opsconsole.language.instances import (
 )
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.language.model import Block, Import, Program
+from opsconsole.language.name_resolver import Lookup, NameResolver
 from opsconsole.language.null_types import (
     by_example,
     example_lookup,
@@ -46,7 +47,6 @@ from opsconsole.language.targets import (
 from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
-from opsconsole.language.world import Lookup, World
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
 from opsconsole.values import Attributes
@@ -79,7 +79,7 @@ class Evaluator:
             settled: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
-        surroundings = Surroundings(
+        context = FunctionContext(
             root=program.root,
             settled=settled,
             planned_at=planned_at or datetime.now(UTC),
@@ -98,13 +98,13 @@ class Evaluator:
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[Path, ...]] = {}
         self._sensitive_in_state = sensitive
-        self._world = World(
+        self._resolver = NameResolver(
             program=program,
             variables=variables,
             lookup=lookup,
             expand=self.instances,
             sensitive=self._sensitive_paths,
-            surroundings=surroundings,
+            context=context,
             workspace=workspace,
         )
 
@@ -125,7 +125,7 @@ class Evaluator:
         name = "count" if block.counted else "for_each"
         raw = block.count if block.counted else block.for_each
         expand = counted_instances if block.counted else repeated_instances
-        scope = ProgramScope(self._world)
+        scope = ProgramScope(self._resolver)
         found: Mapping[InstanceKey, Instance] = evaluated(
             block.title, name, raw, scope, partial(expand, block)
         )
@@ -141,7 +141,7 @@ class Evaluator:
         block = instance.block
         definition = block.definition
         configured = self._evaluated(
-            block.title, block.arguments, definition, ProgramScope(self._world, instance)
+            block.title, block.arguments, definition, ProgramScope(self._resolver, instance)
         )
         for attribute in definition.attributes:
             if attribute.required and configured.values[attribute.name] is None:
@@ -163,7 +163,11 @@ class Evaluator:
             return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
         return self._evaluated(
-            title, block.arguments, self.program.settings, ProgramScope(self._world), ephemeral=True
+            title,
+            block.arguments,
+            self.program.settings,
+            ProgramScope(self._resolver),
+            ephemeral=True,
         )
 
     def outputs(self) -> dict[str, OutputValue]:
@@ -174,14 +178,14 @@ class Evaluator:
         """
         for name, value in self.program.locals.items():
             title, reference = f"local.{name}", Reference(("local", name))
-            guarded(title, "", lambda _, item=reference: self._world.named(item), value)
+            guarded(title, "", lambda _, item=reference: self._resolver.named(item), value)
         return {name: self.output(name) for name in self.program.outputs}
 
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""
         output = self.program.outputs[name]
         title = f"{output.origin.path} (output.{name})" if output.origin.path else f"output.{name}"
-        scope = ProgramScope(self._world)
+        scope = ProgramScope(self._resolver)
         value, marks = unmark_deep(evaluated(title, "value", output.value, scope))
         if EPHEMERAL in marks:
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
@@ -209,11 +213,11 @@ class Evaluator:
         for block in self.program.imports:
             title = f"{block.origin.path or block.origin.file}: import of {block.to}"
             if not block.repeated:
-                found.append(self._import(title, block, ProgramScope(self._world)))
+                found.append(self._import(title, block, ProgramScope(self._resolver)))
                 continue
-            source = evaluated(title, "for_each", block.for_each, ProgramScope(self._world))
+            source = evaluated(title, "for_each", block.for_each, ProgramScope(self._resolver))
             for key, value in guarded(title, "for_each", each_entries, source).items():
-                found.append(self._import(title, block, EntryScope(self._world, key, value)))
+                found.append(self._import(title, block, EntryScope(self._resolver, key, value)))
         return found
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
@@ -235,7 +239,7 @@ class Evaluator:
         Raises:
             UserError: A reference cannot be evaluated, or names no resource.
         """
-        scope = ProgramScope(self._world, instance)
+        scope = ProgramScope(self._resolver, instance)
         return tuple(
             guarded(
                 instance.block.title,
@@ -283,11 +287,11 @@ class Evaluator:
         return known
 
     def _render(self, text: str, names: dict[str, Any]) -> Any:
-        return parse_template(text).evaluate(TemplateScope(names, self._world.surroundings))
+        return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
 
     def scope(self, instance: Instance | None = None) -> ProgramScope:
         """Return the scope of an instance, or of what stands outside of all resources."""
-        return ProgramScope(self._world, instance)
+        return ProgramScope(self._resolver, instance)
 
 
 def _no_argument(

@@ -10,10 +10,10 @@ import re
 from typing import Final
 
 from opsconsole.language.bounds import BeyondBounds
+from opsconsole.language.characters import normalised
 from opsconsole.language.scanning import Source, split_expression, split_template
 from opsconsole.language.syntax import Node, Quoted, Reference, Step
 from opsconsole.language.templates import assemble
-from opsconsole.language.unicode_form import normalised
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _PLAIN: Final = re.compile(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from opsconsole.language.access import attribute, element
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions import Surroundings, call
+from opsconsole.language.functions import FunctionContext, call
 from opsconsole.language.instances import Instance
 from opsconsole.language.syntax import Reference, Scope, Step
 
@@ -16,7 +16,7 @@ from opsconsole.language.syntax import Reference, Scope, Step
 class Names(Protocol):
     """What is the same in every scope of a program."""
 
-    surroundings: Surroundings
+    context: FunctionContext
 
     def named(self, reference: Reference) -> Any:
         """Return what a reference to a variable, local value, resource or setting stands for."""
@@ -55,7 +55,7 @@ class ProgramScope:
         return self._program.indexed(reference, key)
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        return call(name, arguments, self._program.surroundings)
+        return call(name, arguments, self._program.context)
 
     def _of_instance(self, reference: Reference) -> Any:
         instance = self._instance
@@ -92,14 +92,14 @@ class EntryScope(ProgramScope):
 class TemplateScope:
     """The scope of a template file: the names that the call gives, and functions."""
 
-    __slots__ = ("_surroundings", "names")
+    __slots__ = ("_context", "names")
 
-    def __init__(self, names: dict[str, Any], surroundings: Surroundings) -> None:
+    def __init__(self, names: dict[str, Any], context: FunctionContext) -> None:
         self.names = names
-        self._surroundings = surroundings
+        self._context = context
 
     def within(self, names: dict[str, Any]) -> Scope:
-        return TemplateScope({**self.names, **names}, self._surroundings)
+        return TemplateScope({**self.names, **names}, self._context)
 
     def resolve(self, reference: Reference) -> Any:
         root = str(reference.steps[0])
@@ -113,7 +113,7 @@ class TemplateScope:
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         if name in ("templatefile", "templatestring"):
             raise EvaluationError(f"a template cannot call {name}")
-        return call(name, arguments, self._surroundings)
+        return call(name, arguments, self._context)
 
 
 def follow(value: Any, steps: Sequence[Step]) -> Any:

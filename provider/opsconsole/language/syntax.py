@@ -19,7 +19,7 @@ class Quoted(str):
 
 
 class Scope(Protocol):
-    """What an expression may ask of its surroundings."""
+    """What an expression may ask of its context."""
 
     @property
     def names(self) -> dict[str, Any]:

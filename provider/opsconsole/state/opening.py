@@ -15,7 +15,6 @@ from opsconsole.state.backends.configured import configured, noted_backend
 from opsconsole.state.backends.kinds import is_native, storage_for
 from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.cadence import Cadence
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
 from opsconsole.state.journal import Journal
@@ -27,6 +26,7 @@ from opsconsole.state.local import (
 )
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
+from opsconsole.state.pacer import Cadence
 from opsconsole.state.records import (
     Ended,
     Intent,

@@ -19,12 +19,11 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.cadence import Cadence
 from opsconsole.state.journal import Journal
 from opsconsole.state.mirror import Mirror
 from opsconsole.state.model import Snapshot, State
 from opsconsole.state.objects import Change, object_id
-from opsconsole.state.pacer import Pacer
+from opsconsole.state.pacer import Cadence, Pacer
 from opsconsole.state.records import (
     Changed,
     Ended,

@@ -22,11 +22,11 @@ from opsconsole.language.functions import (
 )
 from opsconsole.language.functions.registry import (
     FUNCTIONS,
-    Surroundings,
+    FunctionContext,
     call_registered,
 )
 
-__all__ = ["FUNCTIONS", "MARKING", "Surroundings", "call"]
+__all__ = ["FUNCTIONS", "MARKING", "FunctionContext", "call"]
 
 MARKING = frozenset(("sensitive", "nonsensitive", "issensitive"))
 """Functions that see marks; they are not in the table of the others."""
@@ -48,7 +48,7 @@ LOADED = (
 """These modules enter their functions into the table when they are imported."""
 
 
-def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any:
+def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     """Return the result of the function `name`.
 
     Raises:
@@ -57,7 +57,7 @@ def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any
     """
     name = name.removeprefix("core::")
     if name not in MARKING:
-        return call_registered(name, arguments, surroundings)
+        return call_registered(name, arguments, context)
     if len(arguments) != 1:
         raise EvaluationError(f"{name} takes one argument, not {len(arguments)}")
     return conversions.marking(name, arguments[0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from opsconsole.language.characters import character_count
 from opsconsole.language.conversion import common_element, convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.functions.text import character_count
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
 from opsconsole.language.numeric import Number, rounded
 from opsconsole.language.set_order import equal, fingerprint

@@ -16,14 +16,14 @@ from opsconsole.language.functions.encoding import digest, digest64
 from opsconsole.language.functions.registry import (
     FUNCTIONS,
     Function,
+    FunctionContext,
     Signature,
-    Surroundings,
 )
 from opsconsole.language.value_types import DYNAMIC, STRING
 
 
-def _content(surroundings: Surroundings, name: str) -> bytes:
-    path = _path(surroundings, name)
+def _content(context: FunctionContext, name: str) -> bytes:
+    path = _path(context, name)
     try:
         # Opened without waiting, as a pipe that nobody writes to would hold the run for ever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
@@ -39,33 +39,33 @@ def _content(surroundings: Surroundings, name: str) -> bytes:
     return content
 
 
-def _path(surroundings: Surroundings, name: str) -> Path:
+def _path(context: FunctionContext, name: str) -> Path:
     try:
-        return surroundings.root / Path(name).expanduser()
+        return context.root / Path(name).expanduser()
     except RuntimeError as error:
         raise EvaluationError(f"{name}: {error}") from error
 
 
-def _text(surroundings: Surroundings, name: str) -> str:
+def _text(context: FunctionContext, name: str) -> str:
     try:
-        return _content(surroundings, name).decode()
+        return _content(context, name).decode()
     except UnicodeDecodeError as error:
         raise EvaluationError(f"{name} is no UTF-8 text: use filebase64") from error
 
 
-@Signature("file", (STRING,), surroundings=True)
-def _file(surroundings: Surroundings, name: str) -> str:
-    return _text(surroundings, name)
+@Signature("file", (STRING,), context=True)
+def _file(context: FunctionContext, name: str) -> str:
+    return _text(context, name)
 
 
-@Signature("filebase64", (STRING,), surroundings=True)
-def _filebase64(surroundings: Surroundings, name: str) -> str:
-    return base64.b64encode(_content(surroundings, name)).decode()
+@Signature("filebase64", (STRING,), context=True)
+def _filebase64(context: FunctionContext, name: str) -> str:
+    return base64.b64encode(_content(context, name)).decode()
 
 
-@Signature("fileexists", (STRING,), surroundings=True)
-def _fileexists(surroundings: Surroundings, name: str) -> bool:
-    path = _path(surroundings, name)
+@Signature("fileexists", (STRING,), context=True)
+def _fileexists(context: FunctionContext, name: str) -> bool:
+    path = _path(context, name)
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -77,11 +77,11 @@ def _fileexists(surroundings: Surroundings, name: str) -> bool:
     return True
 
 
-@Signature("templatefile", (STRING, DYNAMIC), surroundings=True)
-def _templatefile(surroundings: Surroundings, name: str, names: Any) -> Any:
+@Signature("templatefile", (STRING, DYNAMIC), context=True)
+def _templatefile(context: FunctionContext, name: str, names: Any) -> Any:
     if not isinstance(names, dict):
         raise EvaluationError("the second argument must be a map")
-    return surroundings.render(_text(surroundings, name), dict(names))
+    return context.render(_text(context, name), dict(names))
 
 
 @Signature("basename", (STRING,))
@@ -98,8 +98,8 @@ def _dirname(path: str) -> str:
 
 def _of_file(
     hashing: Callable[[str, bytes], str], algorithm: str
-) -> Callable[[Surroundings, str], str]:
-    return lambda surroundings, name: hashing(algorithm, _content(surroundings, name))
+) -> Callable[[FunctionContext, str], str]:
+    return lambda context, name: hashing(algorithm, _content(context, name))
 
 
 for _prefix, _hashing, _algorithms in (
@@ -112,5 +112,5 @@ for _prefix, _hashing, _algorithms in (
             _of_file(_hashing, _algorithm),
             (STRING,),
             1,
-            surroundings=True,
+            context=True,
         )

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.language.bounds import MAX_WIDTH, BeyondBounds, check_length, count_text
+from opsconsole.language.characters import character_count, clusters
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.functions.text import character_count, clusters
 from opsconsole.language.numeric import Number, format_number
 from opsconsole.language.value_types import (
     BOOL,

@@ -34,7 +34,7 @@ class Unknowns(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class FunctionContext:
     """What the impure functions may see.
 
     Attributes:
@@ -59,7 +59,7 @@ class Function:
         rest: The type of any further arguments; None: there may be none.
         nulls: Whether arguments may be null.
         opaque: Marks inside of arguments stay where they are.
-        surroundings: Whether the first argument of `call` is the Surroundings.
+        context: Whether the first argument of `call` is the FunctionContext.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Function:
     nulls: bool = False
     unknowns: Unknowns = Unknowns.OUTER
     opaque: bool = False
-    surroundings: bool = False
+    context: bool = False
 
 
 FUNCTIONS: Final[dict[str, Function]] = {}
@@ -108,7 +108,7 @@ class Signature:
     nulls: bool = False
     unknowns: Unknowns = Unknowns.OUTER
     opaque: bool = False
-    surroundings: bool = False
+    context: bool = False
     aliases: tuple[str, ...] = field(default=())
 
     def __call__(self, implementation: Implementation) -> Implementation:
@@ -123,12 +123,12 @@ class Signature:
                 nulls=self.nulls,
                 unknowns=self.unknowns,
                 opaque=self.opaque,
-                surroundings=self.surroundings,
+                context=self.context,
             )
         return implementation
 
 
-def call_registered(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any:
+def call_registered(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     """Return the result of the function `name`.
 
     Raises:
@@ -150,7 +150,7 @@ def call_registered(name: str, arguments: Sequence[Any], surroundings: Surroundi
         found.append(marks)
     marks = union(found) if any(found) else NO_MARKS
     try:
-        return mark(_called(function, plain, surroundings), marks)
+        return mark(_called(function, plain, context), marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
 
@@ -161,7 +161,7 @@ def _check_count(function: Function, count: int) -> None:
         raise EvaluationError(f"{function.name} cannot take {count} arguments")
 
 
-def _called(function: Function, arguments: list[Any], surroundings: Surroundings) -> Any:
+def _called(function: Function, arguments: list[Any], context: FunctionContext) -> Any:
     kinds = (*function.parameters, *(function.rest for _ in arguments))
     converted = []
     for kind, argument in zip(kinds, arguments, strict=False):
@@ -170,8 +170,8 @@ def _called(function: Function, arguments: list[Any], surroundings: Surroundings
         converted.append(convert(argument, kind))
     if _unsettled(function, converted):
         return UNKNOWN
-    if function.surroundings:
-        return function.call(surroundings, *converted)
+    if function.context:
+        return function.call(context, *converted)
     return function.call(*converted)
 
 

@@ -6,10 +6,10 @@ import unicodedata
 from typing import Any
 
 from opsconsole.language.bounds import check_length
+from opsconsole.language.characters import clusters
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.functions.text import clusters
 from opsconsole.language.numeric import Number
 from opsconsole.language.value_types import NUMBER, STRING, ListValue
 from opsconsole.values import UNKNOWN, holds_unknown

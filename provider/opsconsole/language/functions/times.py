@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import Signature, Surroundings
+from opsconsole.language.functions.registry import FunctionContext, Signature
 from opsconsole.language.value_types import STRING
 from opsconsole.values import UNKNOWN
 
@@ -68,19 +68,19 @@ def _timecmp(left: str, right: str) -> int:
     return (first > second) - (first < second)
 
 
-@Signature("plantimestamp", surroundings=True)
-def _plantimestamp(surroundings: Surroundings) -> str:
-    return stamp(surroundings.planned_at.astimezone(UTC))
+@Signature("plantimestamp", context=True)
+def _plantimestamp(context: FunctionContext) -> str:
+    return stamp(context.planned_at.astimezone(UTC))
 
 
-@Signature("timestamp", surroundings=True)
-def _timestamp(surroundings: Surroundings) -> Any:
-    return stamp(datetime.now(UTC)) if surroundings.settled else UNKNOWN
+@Signature("timestamp", context=True)
+def _timestamp(context: FunctionContext) -> Any:
+    return stamp(datetime.now(UTC)) if context.settled else UNKNOWN
 
 
-@Signature("uuid", surroundings=True)
-def _uuid(surroundings: Surroundings) -> Any:
-    return str(uuid.uuid4()) if surroundings.settled else UNKNOWN
+@Signature("uuid", context=True)
+def _uuid(context: FunctionContext) -> Any:
+    return str(uuid.uuid4()) if context.settled else UNKNOWN
 
 
 _DATE_PARTS = {

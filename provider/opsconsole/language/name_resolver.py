@@ -21,7 +21,7 @@ from opsconsole.language.failures import (
     ExpressionFailure,
     UnsupportedExpression,
 )
-from opsconsole.language.functions import Surroundings
+from opsconsole.language.functions import FunctionContext
 from opsconsole.language.instances import Instance
 from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
@@ -40,7 +40,7 @@ Lookup = Callable[[str], Any]
 _IS_SENSITIVE = frozenset((SENSITIVE,))
 
 
-class World:
+class NameResolver:
     """The names of one program in one phase."""
 
     def __init__(
@@ -51,10 +51,10 @@ class World:
         lookup: Lookup,
         expand: Callable[[Block], Mapping[InstanceKey, Instance]],
         sensitive: Callable[[str], Iterable[Path]],
-        surroundings: Surroundings,
+        context: FunctionContext,
         workspace: str,
     ) -> None:
-        self.surroundings = surroundings
+        self.context = context
         self._program = program
         self._variables = variables
         self._lookup = lookup

@@ -1,6 +1,8 @@
-"""Characters as users see them: grapheme clusters, counted and cut."""
+"""Characters: the form that all strings have, and grapheme clusters, as users see them."""
 
 from __future__ import annotations
+
+import unicodedata
 
 
 def clusters(text: str) -> list[str]:
@@ -16,3 +18,8 @@ def clusters(text: str) -> list[str]:
 def character_count(text: str) -> int:
     """Return how many grapheme clusters `text` has."""
     return len(clusters(text))
+
+
+def normalised(text: str) -> str:
+    """Return `text` in form C."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
