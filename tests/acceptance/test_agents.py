@@ -167,7 +167,7 @@ def test_a_failed_host_delete_lists_the_agents_it_leaves(
     run = engine.destroy(expect={1})
 
     told = " ".join(error["summary"] + error["detail"] for error in run.errors)
-    assert "agents of the host" in told and "still run" in told
+    assert "1 agent of the host" in told and "still run" in told
     assert f"terraform import {ADDRESS} {state[ADDRESS]['id']}" in told.replace(
         "opsconsole_agent.NAME", ADDRESS
     )
