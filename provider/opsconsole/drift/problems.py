@@ -46,7 +46,7 @@ def problems(
             refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
             failed = has_error(outcome.diagnostics) or refused
             group.grave = group.grave or (failed and not (refused and tolerant))
-            group.details.append((outcome.reason, cause))
+            group.details.append((_sentence(outcome.reason), cause))
             group.details += (
                 (item.detail, item.cause)
                 for item in outcome.diagnostics
@@ -77,6 +77,12 @@ def _diagnostic(group: _Group) -> Diagnostic:
         # One of the diagnostics explains the cause in full; the others only refer to it.
         key=lambda item: len(item.text),
     )
+
+
+def _sentence(reason: str) -> str:
+    """Return a reason, which findings show within a line, as a sentence."""
+    stop = "" if reason.endswith((".", "!", "?")) else "."
+    return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""
 
 
 def _counted(type_name: str, count: int) -> str:
