@@ -137,7 +137,8 @@ def _flow() -> Section:
 
 
 def _constructs() -> Section:
-    rows = constructs.rows()
+    with constructs.generated_bindings() as generated:
+        rows = constructs.rows(generated=generated)
     floor = rows[0].build_seconds + rows[0].synth_seconds
     return Section(
         f"Constructs: building {constructs.HOSTS:,} hosts, and synthesising them beside it",
