@@ -43,6 +43,9 @@ def chosen() -> list[Cell]:
     return [CELLS[place] for place in sorted(picked)]
 
 
+CHOSEN = chosen()
+
+
 @pytest.fixture(scope="session")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """The scenes, each made when it is first asked for."""
@@ -60,7 +63,7 @@ def played(ground: Ground, column: str, name: str, kind: str) -> Seen:
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize(("column", "name", "kind"), chosen(), ids="-".join)
+@pytest.mark.parametrize(("column", "name", "kind"), CHOSEN, ids=map("-".join, CHOSEN))
 def test_a_cell(ground: Ground, column: str, name: str, kind: str) -> None:
     seen = played(ground, column, name, kind)
     told = f"\n{seen.first.text}\n----- then:\n{seen.second.text}"

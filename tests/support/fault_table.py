@@ -300,13 +300,13 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
             "terraform": "host_import",
         },
         {
-            ("alone", "warned"): "refused",
+            ("alone", "warned"): "refused unauthorized",
             ("unknown", "unknown"): "NOT_DONE_UNHEARD",
             ("warned", "complete"): (
                 "DONE_UNHEARD THROTTLED MALFORMED SPOILT BAD_IDS too_large other_object "
                 "ids_crossed redirect_same"
             ),
-            ("alone", "complete"): ("DENIED unauthorized not_found conflict redirect_other"),
+            ("alone", "complete"): "DENIED not_found conflict redirect_other",
         },
     ),
     (
