@@ -59,10 +59,14 @@ def items(findings: Findings) -> list[Item]:
     """Return what the program declares, each after everything that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
     names = _names(readable.values())
+    jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
     made: dict[str, Item] = {}
     for import_id in _ordered(readable):
         found = readable[import_id]
         values = dict(_declared(found, made, findings.specialties))
+        if import_id in jumps and values.get("is_jump_host") is False:
+            # A console may hold this contradiction; the constructs refuse to declare it.
+            del values["is_jump_host"]
         made[import_id] = Item(found, names[import_id], values, _group(found, made))
     return list(made.values())
 
