@@ -36,9 +36,9 @@ def answered(engine, verb: str, *keys: str) -> str:
     session = Session([str(engine.program), verb], engine.folder, environment)
     session.wait_for("Approve")
     for key in keys:
-        session.send(key)
+        session.choose(key)
         session.wait_for("Dismiss")
-    session.send(ENTER)
+    session.choose(ENTER)
     assert session.finish() == 0, session.text
     return session.text
 

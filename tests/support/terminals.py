@@ -7,6 +7,8 @@ import pty
 import re
 import select
 import subprocess
+import termios
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -53,6 +55,17 @@ class Session:
     def send(self, keys: str) -> None:
         """Press keys."""
         os.write(self._terminal, keys.encode())
+
+    def choose(self, keys: str) -> None:
+        """Press keys once the program takes each key by itself, and no longer whole lines.
+
+        A program draws its question before it listens; a key that comes in between is lost.
+        """
+        deadline = time.monotonic() + SECONDS
+        while termios.tcgetattr(self._terminal)[3] & termios.ICANON:
+            assert time.monotonic() < deadline, f"it takes no single key:\n{self.text}"
+            time.sleep(0.02)
+        self.send(keys)
 
     def hang_up(self) -> None:
         """Take the terminal away."""
