@@ -37,7 +37,8 @@ def answered(engine, verb: str, *keys: str) -> str:
     session.wait_for("Approve")
     for key in keys:
         session.choose(key)
-        session.wait_for("Dismiss")
+        # The choice is described once it is marked; a key that comes before that is lost.
+        session.wait_for("Does not apply")
     session.choose(ENTER)
     assert session.finish() == 0, session.text
     return session.text
