@@ -157,7 +157,7 @@ class FileImport:
                 self.session, lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
-            pass
+            pass  # each row says that its outcome is unknown, and why the import was not answered
         else:
             for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
                 said = before.status if before.matched else None

@@ -84,15 +84,16 @@ async def _total_count(calls: Calls, search: Call) -> Finding:
         if _is_list(call) and "total_count" in call.body:
             # It is of use only where has_more does not tell whether a list is whole.
             useful = search.body.get("has_more") is None
-            settings = {"list_query": {f"specialties.{name}": "total_count"}} if useful else {}
-            if useful:
-                settings["list_query_narrows"] = False  # type: ignore[assignment]
+            settings: dict[str, Any] = {
+                "list_query": {f"specialties.{name}": "total_count"},
+                "list_query_narrows": False,
+            }
             return Finding(
                 "total_count",
                 f"shown where {name}=total_count asks for it",
                 calls=(search.number, call.number),
                 value=name,
-                settings=settings,
+                settings=settings if useful else {},
             )
     tried = ", ".join(TOTAL_PARAMETERS)
     return Finding("total_count", why=f"It is not shown, and none of {tried} asks for it.")

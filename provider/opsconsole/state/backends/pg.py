@@ -306,12 +306,14 @@ class PgStorage:
         """
         if self._prepared:
             return
-        for _ in range(_MAKING_TRIES):
+        for left in reversed(range(_MAKING_TRIES)):
             try:
                 self._make()
             except _MADE_MEANWHILE:
-                continue
-            break
+                if not left:
+                    raise
+            else:
+                break
         self._prepared = True
 
     def _make(self) -> None:
