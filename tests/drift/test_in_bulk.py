@@ -143,6 +143,17 @@ def test_a_dry_run_that_is_none_ends_it_with_an_error(ground_on: Any) -> None:
     assert found.document["calls"] == {"host_import": 1, "host_update": 6}
 
 
+def test_hosts_that_such_a_dry_run_created_are_named(ground_on: Any) -> None:
+    ground = ground_on("default", **IN_BULK, import_chunk_size=2)
+    settle(ground, 6)
+    before = {row["id"] for row in ground.console.rows("hosts")}
+    ground.console.switch(honours_dry_run=False, match_by=[])
+    found = ground.drift()
+    created = {row["id"] for row in ground.console.rows("hosts")} - before
+    assert len(created) == 2
+    assert all(host_id in found.told for host_id in created)
+
+
 def test_read_only_sends_no_dry_run(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK)
     settle(ground, 3)

@@ -155,6 +155,27 @@ async def test_a_delete_waits_for_the_host_whose_agents_were_released(
     assert console.row("specialties", "spc_identity") is None
 
 
+async def test_a_stop_ends_the_wait_of_a_delete(
+    steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
+) -> None:
+    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
+    web = await hosts.create(name="web")
+    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
+    specialty = await specialties.create(key="identity")
+    run = one_run()
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+
+    waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
+    await asyncio.sleep(0.2)
+    assert not waiting.done()
+    run.stop()
+    async with asyncio.timeout(60):  # the delete itself would wait for two minutes
+        refused = await waiting
+
+    assert refused.state == specialty.state
+    assert "still carries" in errors(refused)[0]
+
+
 async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
 ) -> None:

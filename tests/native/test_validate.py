@@ -94,3 +94,21 @@ def test_a_mistake_is_shown_where_the_program_declares_the_resource(native: Any)
     assert found["range"]["start"] == found["range"]["end"] == start
     assert found["range"]["filename"].endswith("main.py")
     assert "main.py:42" in native.run("validate", expect=1).err
+
+
+def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native: Any) -> None:
+    host = {"name": "a", "count": '${tonumber("abc")}'}
+    native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})
+    assert "tonumber" in native.run("validate", expect=1).err
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a", "count": "${var.open}"}}},
+        variable={"open": {"type": "number"}},
+    )
+    assert native.run("validate").code == 0
+
+
+def test_each_instance_is_checked(native: Any) -> None:
+    host = {"for_each": {"a": 22, "b": 99999}, "name": "n", "target_port": "${each.value}"}
+    native.write({"opsconsole_host": {"a": host}})
+    [said] = report(native, 1)["diagnostics"]
+    assert "target_port cannot be 99999" in said["summary"]

@@ -19,6 +19,7 @@ from opsconsole.drift.declared import place_of
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.language import (
     Block,
+    DependsOnUnknown,
     Evaluator,
     build_graph,
     example_values,
@@ -81,14 +82,18 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     for block in program.blocks.values():
         try:
             instances = list(evaluator.instances(block).values())
-        except OpsconsoleError as problem:
-            # An unknown variable may be all that is wrong with a count.
+        except DependsOnUnknown as problem:
+            # A variable without a value may be all that is wrong with it.
             if not open_values:
                 yield _located(_diagnostic(problem), block)
             continue
-        for instance in instances[:1]:
-            for item in _of_block(block, evaluator, instance):
-                yield _located(item, block)
+        except OpsconsoleError as problem:
+            yield _located(_diagnostic(problem), block)
+            continue
+        found = (item for one in instances for item in _of_block(block, evaluator, one))
+        # What is wrong with each instance alike is said once.
+        for item in dict.fromkeys(found):
+            yield _located(item, block)
     for key in program.providers:
         yield from _of_provider(key, evaluator)
 

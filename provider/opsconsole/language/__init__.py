@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from opsconsole.language.documents import says_twice
 from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.explaining import DependsOnUnknown
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
 from opsconsole.language.model import (
@@ -49,6 +50,7 @@ from opsconsole.language.variables import (
 
 __all__ = [
     "Block",
+    "DependsOnUnknown",
     "Evaluated",
     "Evaluator",
     "Graph",

@@ -8,13 +8,17 @@ from typing import Any, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.language.bounds import BeyondBounds, metered, size_of
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import EvaluationError, NotKnownYet, UnsupportedExpression
 from opsconsole.language.syntax import Scope
 from opsconsole.language.templated import evaluate_json
 from opsconsole.language.unsupported import OnlyTerraform
 
 T = TypeVar("T")
 _SHOWN = 200
+
+
+class DependsOnUnknown(UserError):
+    """`count` or `for_each` depends on a value that is not known yet."""
 
 
 def evaluated(
@@ -64,7 +68,8 @@ def explanation(
     written = shortened(error.expression or raw)
     if isinstance(error, EvaluationError):
         stop = "" if str(error).endswith("?") else "."
-        return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
+        kind = DependsOnUnknown if isinstance(error, NotKnownYet) else UserError
+        return kind(f"{where}: {written} cannot be evaluated: {error}{stop}")
     if isinstance(error, BeyondBounds):
         return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
     return OnlyTerraform(

@@ -21,5 +21,9 @@ class EvaluationError(ExpressionFailure):
     """The expression is wrong, or wrong for these values. `try` and `can` catch it."""
 
 
+class NotKnownYet(EvaluationError):
+    """The value must be known here, and depends on one that is not known yet."""
+
+
 class UnsupportedExpression(ExpressionFailure):
     """The expression uses something that Terraform has and this evaluator has not."""

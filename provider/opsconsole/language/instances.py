@@ -9,7 +9,7 @@ from typing import Any
 
 from opsconsole.language.bounds import MAX_INSTANCES, BeyondBounds
 from opsconsole.language.conversion import convert
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.failures import EvaluationError, NotKnownYet
 from opsconsole.language.marks import unmark
 from opsconsole.language.model import Block
 from opsconsole.language.value_types import (
@@ -54,7 +54,7 @@ def counted_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance
     if marks:
         raise EvaluationError("count must not be sensitive")
     if number is UNKNOWN:
-        raise EvaluationError(
+        raise NotKnownYet(
             "count depends on values that only apply settles; apply what it depends on first"
         )
     if number is None:
@@ -90,7 +90,7 @@ def each_entries(value: Any) -> dict[str, Any]:
     if marks:
         raise EvaluationError("for_each must not be sensitive: its keys would be shown")
     if source is UNKNOWN:
-        raise EvaluationError(
+        raise NotKnownYet(
             "for_each depends on values that only apply settles; apply what it depends on first"
         )
     if isinstance(source, list | dict):
@@ -101,7 +101,7 @@ def each_entries(value: Any) -> dict[str, Any]:
         kind = "null" if source is None else f"a {describe(type_of(source))}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
     if any(item is UNKNOWN for item in source):
-        raise EvaluationError("for_each holds a value that only apply settles")
+        raise NotKnownYet("for_each holds a value that only apply settles")
     if None in source:
         raise EvaluationError("for_each must not hold null")
     if source and source.element != STRING:

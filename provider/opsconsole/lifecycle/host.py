@@ -201,7 +201,7 @@ class HostLifecycle(BaseLifecycle):
             return await delete_host(self, request)
         self.session.held_hosts.pop(prior["id"], None)
         # Nobody need wait for its agents to go.
-        await self.session.end_host_delete(prior["id"], deleted=False)
+        self.session.end_host_delete(prior["id"], deleted=False)
         return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
 
 

@@ -104,7 +104,7 @@ class HostComparison:
             return await self._refused(chunk, problem)
         if not result.dry_run:
             self._session.comparing_ended = True
-            return {}, (_IMPORTED,)
+            return {}, (_imported(chunk, result),)
         return self._judged(chunk, result)
 
     async def _refused(
@@ -155,12 +155,24 @@ class HostComparison:
         return Outcome(request.prior, request.private, unobserved=unseen, in_bulk=True)
 
 
-_IMPORTED = error(
-    f"{IGNORED}: hosts were compared by it",
-    "Its rows count as imported: they hold what state held, so what had been changed on the "
-    'console may be overwritten. No further dry run is sent. Take host_read = "dry_run" out of the '
-    "settings, and ask the console's operator.",
-)
+def _imported(chunk: Sequence[_Compared], result: ImportResult) -> Diagnostic:
+    """Return the error for an import that should have been none, with every host it created."""
+    strange = [
+        f'\n  "{item.row["name"]}": {verdict.id}'
+        for item, verdict in zip(chunk, verdicts(result, len(chunk)), strict=True)
+        if verdict.id is not None and verdict.id != item.request.prior["id"]
+    ]
+    created = (
+        "\nThese hosts of the answer are in no state; import or delete them:" + "".join(strange)
+        if strange
+        else ""
+    )
+    return error(
+        f"{IGNORED}: hosts were compared by it",
+        "Its rows count as imported: they hold what state held, so what had been changed on the "
+        'console may be overwritten. No further dry run is sent. Take host_read = "dry_run" out '
+        f"of the settings, and ask the console's operator.{created}",
+    )
 
 
 def _unknown(verdict: Verdict) -> Diagnostic:

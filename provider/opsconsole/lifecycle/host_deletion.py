@@ -29,7 +29,7 @@ async def delete_host(steps: BaseLifecycle, request: DeleteRequest) -> Outcome:
         ended = await _tried(steps, request)
         there = ended.there
     finally:
-        await steps.session.end_host_delete(host_id, deleted=there is False)
+        steps.session.end_host_delete(host_id, deleted=there is False)
     if ended.outcome.state is None:
         return ended.outcome
     return ended.outcome.with_diagnostics(*_stranded(steps.session, host_id, there))

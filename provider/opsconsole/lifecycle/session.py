@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
@@ -155,7 +156,7 @@ class Session:
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)
     limit: int = field(init=False)
-    host_delete_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
     shown_plugins: set[str] = field(default_factory=set)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
     _plugins: SingleFlight = field(default_factory=SingleFlight)
@@ -225,19 +226,39 @@ class Session:
             if agent.host_id is not None:
                 self._on_host.setdefault(agent.host_id, set()).add(agent.id)
 
-    async def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
+    def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
         """Note that a host's deletion was tried, and wake who waits for its agents to go."""
-        async with self.host_delete_ended:
-            self.ended_host_deletes.add(host_id)
-            if deleted:
-                self.gone_hosts.add(host_id)
-                self.held_hosts.pop(host_id, None)
-                self.gone_agents.update(
-                    agent_id
-                    for agent_id in self._on_host.get(host_id, ())
-                    if self.agents[agent_id].host_id == host_id
-                )
-            self.host_delete_ended.notify_all()
+        self.ended_host_deletes.add(host_id)
+        if deleted:
+            self.gone_hosts.add(host_id)
+            self.held_hosts.pop(host_id, None)
+            self.gone_agents.update(
+                agent_id
+                for agent_id in self._on_host.get(host_id, ())
+                if self.agents[agent_id].host_id == host_id
+            )
+        self._wake()
+
+    async def wait_for_host_delete(self, known: Collection[str], deadline: float) -> bool:
+        """Wait until a host's deletion has ended that is not among `known`.
+
+        Returns:
+            False once `deadline`, in the event loop's time, has passed or the run is stopped.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while not self.stopped and self.ended_host_deletes == known:
+                    await self._host_delete_ended.wait()
+        return not self.stopped and self.ended_host_deletes != known
+
+    def tell_stop(self) -> None:
+        """Note that the run was told to stop, and wake who waits for something in it."""
+        self.stopped = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._host_delete_ended.set()
+        self._host_delete_ended = asyncio.Event()
 
 
 Item = TypeVar("Item")

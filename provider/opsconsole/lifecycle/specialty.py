@@ -205,7 +205,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             try:
                 answer = await self.session.console.delete_specialty(prior["id"])
             except Conflict as problem:
-                if awaited and await self._host_delete_ended(ended, deadline):
+                if awaited and await self.session.wait_for_host_delete(ended, deadline):
                     continue
                 return Outcome(prior, request.private, (self._carried(prior, problem),))
             except ConsoleError as problem:
@@ -238,21 +238,6 @@ class SpecialtyLifecycle(BaseLifecycle):
             if agent.specialty_id == specialty_id
             and agent.host_id not in self.session.ended_host_deletes
         ]
-
-    async def _host_delete_ended(self, ended: set[str], deadline: float) -> bool:
-        """Wait until another host's deletion has ended; false once time is up."""
-        session = self.session
-        remaining = deadline - asyncio.get_running_loop().time()
-        if remaining <= 0:
-            return False
-        try:
-            async with asyncio.timeout(remaining), session.host_delete_ended:
-                await session.host_delete_ended.wait_for(
-                    lambda: session.ended_host_deletes != ended
-                )
-        except TimeoutError:
-            return False
-        return True
 
     def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
