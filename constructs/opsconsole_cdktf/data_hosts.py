@@ -21,7 +21,7 @@ class DataHostsHostsOutputReference(objects.Fields):
     name = attributes.text_output("The host's name.")
     org_id = attributes.text_output(
         "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
-        "creation only: a changed declaration replaces the host."
+        "creation only."
     )
     public_ip = attributes.text_output("The address reached from outside.")
     private_ip = attributes.text_output("The address reached from inside.")
@@ -47,15 +47,14 @@ class DataHostsHostsOutputReference(objects.Fields):
     eligible_subnets = attributes.text_set_output("Subnets reached through the host.")
     external_id = attributes.text_output(
         "The console's `external_id`; the API document does not say what it means. Set at "
-        "creation only: a changed declaration replaces the host."
+        "creation only."
     )
     unique_id = attributes.text_output(
         "The console's `unique_id`; the API document does not say what it means. Set at creation "
-        "only: a changed declaration replaces the host."
+        "only."
     )
     mac = attributes.text_output(
-        "The console's `mac`; the API document does not say what it means. Set at creation only: "
-        "a changed declaration replaces the host."
+        "The console's `mac`; the API document does not say what it means. Set at creation only."
     )
     tenant_id = attributes.text_output("The tenant that the host belongs to.")
     enrichment_source = attributes.text_output(

@@ -64,7 +64,7 @@ class HostAttributes:
     name_input = attributes.Declaration[str]("name")
     org_id = attributes.text(
         "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
-        "creation only: a changed declaration replaces the host."
+        "creation only."
     )
     org_id_input = attributes.Declaration[str]("org_id")
     reset_org_id = attributes.Reset("org_id")
@@ -131,19 +131,18 @@ class HostAttributes:
     reset_eligible_subnets = attributes.Reset("eligible_subnets")
     external_id = attributes.text(
         "The console's `external_id`; the API document does not say what it means. Set at "
-        "creation only: a changed declaration replaces the host."
+        "creation only."
     )
     external_id_input = attributes.Declaration[str]("external_id")
     reset_external_id = attributes.Reset("external_id")
     unique_id = attributes.text(
         "The console's `unique_id`; the API document does not say what it means. Set at creation "
-        "only: a changed declaration replaces the host."
+        "only."
     )
     unique_id_input = attributes.Declaration[str]("unique_id")
     reset_unique_id = attributes.Reset("unique_id")
     mac = attributes.text(
-        "The console's `mac`; the API document does not say what it means. Set at creation only: "
-        "a changed declaration replaces the host."
+        "The console's `mac`; the API document does not say what it means. Set at creation only."
     )
     mac_input = attributes.Declaration[str]("mac")
     reset_mac = attributes.Reset("mac")
@@ -171,7 +170,7 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         id_: Its name within `scope`.
         name: The host's name.
         org_id: The org that the host belongs to; the provider's `org_id` where none is set. Set at
-            creation only: a changed declaration replaces the host.
+            creation only.
         public_ip: The address reached from outside.
         private_ip: The address reached from inside.
         ip_connect_mode: Which address the console connects to. One of `auto`, `public`, `private`.
@@ -187,11 +186,10 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         jump_host_secret_credential_id: Id of the credential that holds the jump host's secret.
         eligible_subnets: Subnets reached through the host.
         external_id: The console's `external_id`; the API document does not say what it means. Set
-            at creation only: a changed declaration replaces the host.
+            at creation only.
         unique_id: The console's `unique_id`; the API document does not say what it means. Set at
-            creation only: a changed declaration replaces the host.
-        mac: The console's `mac`; the API document does not say what it means. Set at creation only:
-            a changed declaration replaces the host.
+            creation only.
+        mac: The console's `mac`; the API document does not say what it means. Set at creation only.
         deletion_policy: What removal does: `delete` (the default) deletes the host and archives its
             agents; `abandon` leaves it on the console.
         connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every

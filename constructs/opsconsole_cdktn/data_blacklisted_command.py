@@ -16,7 +16,7 @@ from opsconsole_cdktn._types import Count, Lifecycle
 class DataBlacklistedCommandAttributes:
     """The attributes of `DataBlacklistedCommand`."""
 
-    id = attributes.text("The console's id of the row to adopt.")
+    id = attributes.text("The console's id of the row.")
     id_input = attributes.Declaration[str]("id")
     pattern = attributes.text_output("The command pattern that is refused, 1 to 200 characters.")
     description = attributes.text_output("Why the command is refused.")
@@ -42,7 +42,7 @@ class DataBlacklistedCommand(DataSource, DataBlacklistedCommandAttributes):
     Args:
         scope: The construct that it belongs to.
         id_: Its name within `scope`.
-        id: The console's id of the row to adopt.
+        id: The console's id of the row.
         count, depends_on, for_each, lifecycle, provider: as in every construct of cdktn.
 
     Raises:

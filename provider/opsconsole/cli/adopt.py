@@ -54,7 +54,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         type=Path,
         help="where to write (default adopted.py, with --hcl adopted.tf); - prints",
     )
-    arguments.option(parser, "state", metavar="FILE", type=Path, help="the state, if not the usual")
+    arguments.option(
+        parser, "state", metavar="PATH", type=Path, help="the state file, whatever the backend"
+    )
     settings.add_arguments(parser)
     parser.set_defaults(run=run)
 

@@ -1,6 +1,7 @@
 """`opsconsole hosts import FILE`: the documented bulk import, with its verdict on every row.
 
-Rows are sent as they are in the file, after a dry run of the same; nothing is kept in state.
+The values of rows are sent as they are in the file, after a dry run of the same rows; nothing is
+kept in state.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = add_command(
         verbs,
         "import",
-        "Import the rows of a file. A CSV file is sent as it is; a JSON file is a list of rows, or "
-        'an object with "rows". Nothing is kept in state.',
+        "Import the rows of a file. A CSV file whose first line names host fields is sent in "
+        "several requests, any other CSV file as one; a JSON file is a list of rows, or an object "
+        'with "rows". Nothing is kept in state.',
         codes={**USUAL, FAILED: "failed, or a row failed"},
         example=example,
     )

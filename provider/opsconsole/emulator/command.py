@@ -29,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the emulator to a parser."""
     parser.add_argument("--port", type=_port, default=0, metavar="P", help="0 takes a free port")
     parser.add_argument("--data", type=Path, metavar="FILE", help="SQLite file that keeps the rows")
-    parser.add_argument("--profile", default="default", metavar="NAME", choices=profiles())
+    parser.add_argument(
+        "--profile",
+        default="default",
+        metavar="NAME",
+        choices=profiles(),
+        help="the kind of console (default: default)",
+    )
     parser.add_argument("--profiles", action="store_true", help="list the profiles and stop")
     parser.add_argument(
         "--switch",
@@ -42,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed",
         default="starter",
-        metavar="FILE",
+        metavar="SEED",
         help="first rows: starter, empty, fleet, fleet:HOSTS, or a JSON file",
     )
-    parser.add_argument("--api-key", default=API_KEY, metavar="KEY")
+    parser.add_argument("--api-key", default=API_KEY, metavar="KEY", help="the key that it accepts")
     parser.add_argument(
         "--latency", type=float, default=0.0, metavar="MS", help="milliseconds that answers wait"
     )

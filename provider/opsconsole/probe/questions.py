@@ -184,7 +184,8 @@ UNASKED: Final = (
     Question(
         "csv",
         "The column layout of a CSV import, and its query parameters.",
-        "The file is sent as it is; the parameter is named on the command line.",
+        "A file whose first line names host fields is sent in several requests, any other as "
+        "one; the parameter is named on the command line.",
         probed=False,
     ),
     Question(

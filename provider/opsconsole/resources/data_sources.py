@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from opsconsole.definition import Attribute, DataSourceDefinition, Kind, text
+from opsconsole.definition import Attribute, Change, DataSourceDefinition, Kind, text
 from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
@@ -105,9 +105,16 @@ _ROW_FIELDS = tuple(
 )
 
 
-def _by_id(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     return tuple(
-        replace(attribute, required=True, optional=False, computed=False)
+        replace(
+            attribute,
+            description=f"The console's id of the {what}.",
+            required=True,
+            optional=False,
+            computed=False,
+            change=Change.UPDATE,
+        )
         if attribute.name == "id"
         else _shown(attribute)
         for attribute in attributes
@@ -120,7 +127,7 @@ BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
     description="One blacklisted command.",
     resource="blacklisted_command",
     operation="GET /api/v1/blacklists/{id}",
-    attributes=_by_id(_ROW_FIELDS),
+    attributes=_by_id("row", _ROW_FIELDS),
 )
 
 
@@ -156,7 +163,7 @@ HOST_DATA = DataSourceDefinition(
     resource="host",
     operation="POST /api/v1/hosts/{id}",
     endpoint="host_get",
-    attributes=_by_id(HOST.answered),
+    attributes=_by_id("host", HOST.answered),
 )
 
 AGENT_DATA = DataSourceDefinition(
@@ -167,7 +174,7 @@ AGENT_DATA = DataSourceDefinition(
     resource="agent",
     operation="",
     endpoint="agent_get",
-    attributes=_by_id(_AGENT_FIELDS),
+    attributes=_by_id("agent", _AGENT_FIELDS),
 )
 
 HOSTS_DATA = _listed("hosts", "host", "hosts", "host_list", HOST.answered)

@@ -15,7 +15,7 @@ from opsconsole.definition import (
 
 _HOST = "Resources and their fields: Host"
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
-_AT_CREATION = " Set at creation only: a changed declaration replaces the host."
+_AT_CREATION = " Set at creation only."
 
 
 def _settable(name: str, kind: Kind, description: str, **facts: object) -> Attribute:
