@@ -27,7 +27,7 @@ imports: setup ## Check that imports point downward
 pytest: setup ## Run the tests in parallel, with branch coverage
 	@$(BIN)/python scripts/tests.py $(TESTS)
 
-format: setup ## Format the code and mend what can be mended
+format: setup ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
@@ -52,7 +52,7 @@ parity: setup ## Compare thousands of random programs with Terraform
 fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=60 each
 	@$(BIN)/python scripts/fuzz.py
 
-generate: setup ## Write the generated constructs and reference pages anew
+generate: setup ## Write the generated constructs and reference pages again
 	@$(BIN)/python -m opsconsole.generate
 
 lock: setup ## Choose the newest dependencies that the bounds allow

@@ -142,7 +142,9 @@ def _ids_of(path: Path) -> list[str]:
     try:
         rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines(), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise UserError(f"{path} cannot be read: {problem}", "It is to be a CSV file.") from None
+        raise UserError(
+            f"{path} cannot be read: {problem}", "FILE must be a CSV file in UTF-8."
+        ) from None
     if rows and "id" not in rows[0]:
         raise UserError(f"{path} has no column `id`.", "Its first line names the columns.")
     return [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]

@@ -40,7 +40,7 @@ class Interrupts:
         self.count = 0
         self.stopped = False
         self._promise = promise
-        # One that is gone does not say any more that it was a terminal.
+        # `isatty` is False once the terminal is closed, so it is asked now.
         self._terminals = [item.fileno() for item in (sys.stdout, sys.stderr) if item.isatty()]
         self._stops: list[Callable[[], None]] = []
         self._abandons: list[Callable[[], None]] = []

@@ -25,7 +25,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     verbs = add_verbs(
         subparsers,
         "state",
-        "Look at the state, and mend it by hand. The console is never touched.",
+        "Look at the state, and edit it. No request is sent to the console.",
         example="opsconsole state mv opsconsole_host.web opsconsole_host.gate",
     )
     for name, run, meaning, example in _VERBS:

@@ -2,8 +2,8 @@
 
 It promises the values that Terraform would come to, and refuses, with one `UserError`, what
 Terraform refuses for its form, what only Terraform can run (`OnlyTerraform`), and what asks for
-more than its bounds allow. It reads files and states, and never asks a console. Which types a
-program may declare it is told (`Schemas`).
+more than its bounds allow. It reads files and states, and never asks a console. The
+caller passes the types that a program may declare (`Schemas`).
 
 The way in: `load_program`, `build_graph`, `resolve_variables`, `Evaluator`. Other packages import
 these names and no module below.

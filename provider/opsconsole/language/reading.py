@@ -141,7 +141,8 @@ class _Reader:
     def _unknown_kind(self, kind: str, content: Json, file: str) -> None:
         if kind not in _UNSUPPORTED:
             raise UserError(
-                f'{file}: there is no block type "{kind}".', "Synthesise it again, or mend it."
+                f'{file}: there is no block type "{kind}".',
+                "Run the synthesis again, or correct it.",
             )
         raise refused(f"{kind} blocks", Origin(file))
 

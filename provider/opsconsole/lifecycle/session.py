@@ -36,7 +36,7 @@ class KnownAgent:
 
 
 class BeforeWrite(Protocol):
-    """Is told of writes right before they are sent."""
+    """Called right before each write is sent."""
 
     async def __call__(
         self,

@@ -70,7 +70,7 @@ class _Judging:
         await self._new_rows()
         if same is not None:
             row, same, call = await self._without_sets(row, same, call)
-        self.why = "The verdict on a row that equals the host cannot be told."
+        self.why = "The answer gives no verdict for a row that equals the host."
         if same is not None:
             await self._compare(row, same, call)
         await self._size()

@@ -99,8 +99,6 @@ def document(
         checks = _checks(program)
         if checks:
             found["checks"] = checks
-    else:
-        found["configuration"] = _configuration(changes, provider_name)
     if timestamp:
         found["timestamp"] = timestamp
     errored = has_error(plan.diagnostics)
@@ -311,25 +309,3 @@ def _prior_state(
         "terraform_version": TERRAFORM_VERSION,
         "values": values | {"root_module": module_tree(resources)},
     }
-
-
-def _configuration(changes: Iterable[Change], provider_name: str) -> dict[str, Any]:
-    declared: dict[str, dict[str, Any]] = {}
-    for change in changes:
-        place = parsed(change.address, change.type_name)
-        if change.config is None or place.module:
-            continue
-        declared[place.config] = {
-            "address": place.config,
-            "mode": place.mode,
-            "type": place.type,
-            "name": place.name,
-            "provider_config_key": change.provider or "opsconsole",
-            "schema_version": SCHEMA_VERSION,
-        }
-    keys = sorted({resource["provider_config_key"] for resource in declared.values()})
-    root = {"resources": list(declared.values())} if declared else {}
-    if not keys:
-        return {"root_module": root}
-    providers = {key: {"name": "opsconsole", "full_name": provider_name} for key in keys}
-    return {"provider_config": providers, "root_module": root}

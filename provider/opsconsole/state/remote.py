@@ -29,7 +29,7 @@ from opsconsole.state.lock import LockInfo, StateLock
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import real_terraform
 
-_KEPT = "The changes are kept in the journal: run again once that is mended."
+_KEPT = "The changes are kept in the journal: run again once the cause is fixed."
 
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
