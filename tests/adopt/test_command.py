@@ -70,6 +70,20 @@ def test_ids_from_a_file(adopt, tmp_path, opsconsole_emulator) -> None:
     assert adopt("--ids", "nowhere.csv")[0] == 1
 
 
+@pytest.mark.parametrize("text", ["id\n", "name,id\nweb,\n"])
+def test_a_file_without_ids_adopts_nothing(
+    adopt, tmp_path, monkeypatch, opsconsole_emulator, text
+) -> None:
+    opsconsole_emulator.create("hosts", name="web")
+    lists = {"host_list": "GET /api/v1/hosts"}
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
+    (tmp_path / "ids.csv").write_text(text)
+    code, program, told = adopt("--ids", "ids.csv")
+    assert (code, program) == (1, "")
+    assert "ids.csv names no ids." in told
+    assert not any(opsconsole_emulator.request_counts().values())
+
+
 def test_what_the_state_holds_is_left_out(adopt, tmp_path, opsconsole_emulator) -> None:
     hosts = [opsconsole_emulator.create("hosts", name=name)["id"] for name in ("old", "new")]
     instance = {"schema_version": 0, "attributes": {"id": hosts[0], "name": "old"}}

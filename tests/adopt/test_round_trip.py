@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,43 @@ def test_what_is_adopted_is_imported_and_not_changed(
     deployment.apply()
     assert deployment.plan() == {}
     assert {name: console.rows(name) for name in before} == before
+
+
+def populate_alike(console) -> set[tuple[str, str]]:
+    """Make names that become one once made valid; return each host with its specialty's id."""
+    keys = ("linux-ops", "linux_ops", "Linux-Ops", "linux.ops", "café", "cafè", "linux-")
+    carried = set()
+    for name, key in zip(
+        ("opsconsole", "Backend", "specialty-linux-ops", "app", "annotations", "app-", "class"),
+        keys,
+        strict=True,
+    ):
+        specialty = console.create("specialties", key=key, name=key)["id"]
+        host = console.create("hosts", name=name)["id"]
+        fields = {"host_id": host, "specialty_id": specialty, "status": "idle"}
+        console.create("agents", **fields, **({} if name == "app" else {"name": f"on {name}"}))
+        carried.add((host, specialty))
+    return carried
+
+
+@pytest.mark.parametrize("form", ["python", "hcl"])
+def test_names_that_become_one_stay_apart(form, tmp_path, monkeypatch, opsconsole_emulator) -> None:
+    carried = populate_alike(opsconsole_emulator)
+    adopt(opsconsole_emulator, tmp_path, monkeypatch, *(["--hcl"] if form == "hcl" else []))
+    if form == "hcl":
+        text = (tmp_path / "adopted.tf").read_text("utf-8")
+        addresses = re.findall(r'^(?:data|resource) "(\w+)" "([^"]+)"', text, re.MULTILINE)
+        assert len(set(addresses)) == len(addresses)
+        assert sum(name == "opsconsole_specialty" for name, _ in addresses) == len(carried)
+        return
+    program = synthesise(tmp_path / "adopted.py")
+    deployment = Deployment(
+        program, opsconsole_emulator, {"OPSCONSOLE_EXTRA_ENDPOINTS": json.dumps(LISTS)}
+    )
+    planned = deployment.plan()
+    assert {tuple(actions) for actions in planned.values()} == {("import",)}, planned
+    output, _, status = check_types("--strict", "--config-file=", str(tmp_path / "adopted.py"))
+    assert status == 0, output
 
 
 @pytest.mark.terraform

@@ -8,18 +8,15 @@ from typing import Any
 
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.plan import Item, Lookup, Reference
+from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
 
 
 def hcl_program(findings: Findings, items: Sequence[Item], origin: str) -> str:
     """Return the program; its arguments are those of `python_program`."""
     blocks = [f"# Adopted from {_line(origin)}: each resource imports one object.", _REQUIREMENTS]
-    keys = {
-        value.key for item in items for value in item.values.values() if isinstance(value, Lookup)
-    }
     blocks += [
-        _block("data", "opsconsole_specialty", _specialty_name(key), [("key", key)])
-        for key in sorted(keys)
+        _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])
+        for lookup in lookups_of(items)
     ]
     group = ""
     for item in items:
@@ -74,7 +71,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Reference):
         return f"{value.item.found.type_name}.{value.item.name}.id"
     if isinstance(value, Lookup):
-        return f"data.opsconsole_specialty.{_specialty_name(value.key)}.id"
+        return f"data.opsconsole_specialty.{value.variable}.id"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, dict):
@@ -84,12 +81,6 @@ def _value(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
         return text.replace("${", "$${").replace("%{", "%%{")
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def _specialty_name(key: str) -> str:
-    return "specialty_" + "".join(
-        sign if sign.isascii() and sign.isalnum() else "_" for sign in key.lower()
-    )
 
 
 def _line(text: str) -> str:

@@ -23,9 +23,19 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The id of a specialty that is looked up by its key."""
+    """The id of a specialty that is looked up by its key.
+
+    Attributes:
+        name: Its name in the program, which no object and no other lookup has.
+    """
 
     key: str
+    name: str
+
+    @property
+    def variable(self) -> str:
+        """The name of a variable for it, and of its data block in Terraform's language."""
+        return _variable(self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,29 +56,41 @@ class Item:
     @property
     def variable(self) -> str:
         """The name of a variable for it."""
-        name = self.name.replace("-", "_").lower()
-        taken = keyword.iskeyword(name) or name in _TAKEN or name.startswith(_PREFIX_TAKEN)
-        return f"{name}_" if taken else name
+        name = _variable(self.name)
+        return f"{name}_" if keyword.iskeyword(name) or name in _VARIABLES else name
 
 
-_TAKEN: Final = ("app", "stack")
-_PREFIX_TAKEN: Final = "specialty_"
+_VARIABLES: Final = ("annotations", "app", "stack")
+"""Variables of the Python program itself."""
+
+_CONSTRUCTS: Final = ("backend", "opsconsole")
+"""Ids of what the Python program itself declares in its stack, and of what cdktf adds to it."""
 
 
 def items(findings: Findings) -> list[Item]:
     """Return what the program declares, each after everything that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
-    names = _names(readable.values())
+    variables = set(_CONSTRUCTS)
+    names = _names(readable.values(), variables)
+    lookups = _lookups(readable, findings.specialties, variables)
     jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
     made: dict[str, Item] = {}
     for import_id in _ordered(readable):
         found = readable[import_id]
-        values = dict(_declared(found, made, findings.specialties))
+        values = dict(_declared(found, made, lookups))
         if import_id in jumps and values.get("is_jump_host") is False:
             # A console may hold this contradiction; the constructs refuse to declare it.
             del values["is_jump_host"]
         made[import_id] = Item(found, names[import_id], values, _group(found, made))
     return list(made.values())
+
+
+def lookups_of(declared: Iterable[Item]) -> list[Lookup]:
+    """Return the lookups that items use, each once, by key."""
+    found = {
+        value for item in declared for value in item.values.values() if isinstance(value, Lookup)
+    }
+    return sorted(found, key=lambda lookup: lookup.key)
 
 
 def _ordered(readable: Mapping[str, Found]) -> Iterator[str]:
@@ -107,7 +129,7 @@ def _jumps_first(readable: Mapping[str, Found], hosts: Sequence[str]) -> Iterato
 
 
 def _declared(
-    found: Found, made: Mapping[str, Item], specialties: Mapping[str, str]
+    found: Found, made: Mapping[str, Item], lookups: Mapping[str, Lookup]
 ) -> Iterator[tuple[str, Any]]:
     definition = RESOURCES[found.type_name]
     by_key = found.type_name == SPECIALTY.type_name and found.values.get("key")
@@ -119,7 +141,7 @@ def _declared(
             continue
         if attribute.refers_to:
             many = isinstance(value, list)
-            ids = [_id(one, made, specialties) for one in (value if many else [value])]
+            ids = [_id(one, made, lookups) for one in (value if many else [value])]
             value = ids if many else ids[0]
         yield name, value
 
@@ -128,10 +150,10 @@ _LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)
 """Attachments are objects of their own."""
 
 
-def _id(value: str, made: Mapping[str, Item], specialties: Mapping[str, str]) -> Any:
+def _id(value: str, made: Mapping[str, Item], lookups: Mapping[str, Lookup]) -> Any:
     if value in made:
         return Reference(made[value])
-    return Lookup(specialties[value]) if value in specialties else value
+    return lookups.get(value, value)
 
 
 def _group(found: Found, made: Mapping[str, Item]) -> str:
@@ -145,18 +167,38 @@ def _group(found: Found, made: Mapping[str, Item]) -> str:
     return f"hosts with the tag {tags[0]}" if tags else "hosts"
 
 
-def _names(readable: Iterable[Found]) -> dict[str, str]:
-    """Return a name for each object: from its label, and told apart by a number."""
-    variables: set[str] = set()
+def _names(readable: Iterable[Found], variables: set[str]) -> dict[str, str]:
+    """Return a name for each object, from its label; its variable is added to `variables`."""
     names: dict[str, str] = {}
     for found in readable:
         label = found.values.get(RESOURCES[found.type_name].label) or found.import_id
-        base = re.sub(r"[^A-Za-z0-9_-]+", "-", str(label)).strip("-_")[:LONGEST_NAME] or "object"
-        base = base if base[0].isalpha() else f"n-{base}"
-        name, number = base, 1
-        while name.replace("-", "_").lower() in variables:
-            number += 1
-            name = f"{base}-{number}"
-        variables.add(name.replace("-", "_").lower())
-        names[found.import_id] = name
+        names[found.import_id] = _free_name(str(label), variables)
     return names
+
+
+def _lookups(
+    readable: Mapping[str, Found], specialties: Mapping[str, str], variables: set[str]
+) -> dict[str, Lookup]:
+    """Return a lookup, by its id, of each specialty that is used and is no object here."""
+    used = {found.values.get("specialty_id") for found in readable.values()} - readable.keys()
+    keys = {key: one for one, key in specialties.items() if one in used}
+    return {
+        keys[key]: Lookup(key, _free_name(f"specialty-{key}", variables)) for key in sorted(keys)
+    }
+
+
+def _free_name(label: str, variables: set[str]) -> str:
+    """Return a name after `label`, told apart by a number; its variable joins `variables`."""
+    base = re.sub(r"[^A-Za-z0-9_-]+", "-", label).strip("-_")[:LONGEST_NAME].rstrip("-_")
+    base = base or "object"
+    base = base if base[0].isalpha() else f"n-{base}"
+    name, number = base, 1
+    while _variable(name) in variables:
+        number += 1
+        name = f"{base}-{number}"
+    variables.add(_variable(name))
+    return name
+
+
+def _variable(name: str) -> str:
+    return name.replace("-", "_").lower()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.plan import Item, Lookup, Reference
+from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
 WIDTH: Final = 88
@@ -28,9 +28,9 @@ def python_program(
     """
     variables = _variables(items)
     body: list[str] = []
-    for key in sorted({key for item in items for key in _lookups(item)}):
-        call = ["stack", _quoted(f"specialty-{key}"), f"key={_quoted(key)}"]
-        body.append(_statement(f"{_specialty_variable(key)} = DataSpecialty", call))
+    for lookup in lookups_of(items):
+        call = ["stack", _quoted(lookup.name), f"key={_quoted(lookup.key)}"]
+        body.append(_statement(f"{lookup.variable} = DataSpecialty", call))
     group = ""
     for item in items:
         if item.group != group:
@@ -94,10 +94,6 @@ def _references(item: Item) -> Iterator[Reference]:
                 yield one
 
 
-def _lookups(item: Item) -> Iterator[str]:
-    return (value.key for value in item.values.values() if isinstance(value, Lookup))
-
-
 def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
     found = item.found
     lines = []
@@ -126,7 +122,7 @@ def _construct(item: Item) -> tuple[str, list[str]]:
     if item.found.type_name == AGENT.type_name and complete:
         assert isinstance(host, Reference)
         del values["host_id"], values["specialty_id"]
-        carried = _specialty_variable(specialty.key) if isinstance(specialty, Lookup) else None
+        carried = specialty.variable if isinstance(specialty, Lookup) else None
         own = [_quoted(item.name), f"specialty={carried or _value(specialty)}"]
         credentials = values.pop("credential_config", None)
         if credentials is not None:
@@ -146,7 +142,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Reference):
         return f"{value.item.variable}.id"
     if isinstance(value, Lookup):
-        return f"{_specialty_variable(value.key)}.id"
+        return f"{value.variable}.id"
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, list):
@@ -174,11 +170,6 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
         return line
     inside = (f"{_INDENT}{argument}," for argument in arguments)
     return "\n".join([f"{head}(", *inside, f"){tail}"])
-
-
-def _specialty_variable(key: str) -> str:
-    name = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in key.lower())
-    return f"specialty_{name}"
 
 
 def _remarks(findings: Findings) -> list[str]:

@@ -140,14 +140,22 @@ def _counts(types: Iterable[str]) -> str:
 
 def _ids_of(path: Path) -> list[str]:
     try:
-        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines(), strict=True))
+        table = csv.DictReader(path.read_text("utf-8-sig").splitlines(), strict=True)
+        rows, columns = list(table), table.fieldnames
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise UserError(
             f"{path} cannot be read: {problem}", "FILE must be a CSV file in UTF-8."
         ) from None
-    if rows and "id" not in rows[0]:
+    if "id" not in (columns or ()):
         raise UserError(f"{path} has no column `id`.", "Its first line names the columns.")
-    return [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]
+    ids = [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]
+    if not ids:
+        # No ids at all mean everything that the lists show, which this file does not ask for.
+        raise UserError(
+            f"{path} names no ids.",
+            "Fill its column `id`, or leave --ids out to adopt what the lists show.",
+        )
+    return ids
 
 
 def _managed(args: argparse.Namespace) -> set[tuple[str, str]]:
