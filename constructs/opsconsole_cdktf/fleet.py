@@ -191,7 +191,7 @@ class Fleet(Construct):
         groups: Mapping[str, HostArguments],
         other_groups: bool = False,
     ) -> None:
-        from opsconsole_cdktf._fleet_rows import checked_rows, host_values
+        from opsconsole_cdktf._fleet_rows import agent_names, checked_rows, host_values
 
         checked = checked_rows(rows, None if other_groups else groups.keys())
         for key, row in checked.items():
@@ -201,10 +201,13 @@ class Fleet(Construct):
             self._hosts[key] = ManagedHost(self, key, **{**values, **host_values(row)})
         for key, row in checked.items():
             self._connect(self._hosts[key], row)
-            for agent in row.agents:
-                self._staff(self._hosts[key], agent)
+            for name, agent in zip(agent_names(row), row.agents, strict=True):
+                self._staff(self._hosts[key], name, agent)
 
     def _connect(self, host: ManagedHost, row: HostRow) -> None:
+        if is_token(row.jump_hosts):
+            host.jump_host_ids = row.jump_hosts
+            return
         jumps = [self._hosts[name] for name in row.jump_hosts if name in self._hosts]
         if jumps:
             host.behind(*jumps)
@@ -213,12 +216,9 @@ class Fleet(Construct):
                 self._hosts[name].id if name in self._hosts else name for name in row.jump_hosts
             ]
 
-    def _staff(self, host: ManagedHost, row: AgentRow) -> None:
+    def _staff(self, host: ManagedHost, name: str, row: AgentRow) -> None:
         from opsconsole_cdktf._fleet_rows import agent_values
 
-        taken = set(host.agents)
-        wanted = row.specialty if not is_token(row.specialty) else "agent"
-        name = wanted if wanted not in taken else f"{wanted}-{len(taken) + 1}"
         host.add_agent(
             name,
             specialty=self._specialty(row.specialty),

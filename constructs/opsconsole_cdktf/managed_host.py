@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import cdktf
 from constructs import Construct
 
+from opsconsole_cdktf._rules import is_token
 from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig
 from opsconsole_cdktf.data_specialty import DataSpecialty
 from opsconsole_cdktf.host import Host, HostArguments
@@ -79,8 +80,8 @@ class ManagedHost(Host):
         self,
         id_: str | None = None,
         *,
-        specialty: Specialty | DataSpecialty | str,
-        plugins: Iterable[str] | None = None,
+        specialty: Specialty | DataSpecialty | str | cdktf.IResolvable,
+        plugins: Iterable[str] | cdktf.IResolvable | None = None,
         credentials: Sequence[AgentCredentialConfig | Mapping[str, Any]] | None = None,
         **arguments: Unpack[AgentArguments],
     ) -> Agent:
@@ -100,15 +101,17 @@ class ManagedHost(Host):
         given: dict[str, Any] = {key: item for key, item in arguments.items() if item is not None}
         own: dict[str, Any] = {
             "host_id": self.id,
-            "specialty_id": specialty if isinstance(specialty, str) else specialty.id,
-            "plugin_ids": None if plugins is None else sorted(set(plugins)),
+            "specialty_id": specialty.id
+            if isinstance(specialty, Specialty | DataSpecialty)
+            else specialty,
+            "plugin_ids": _plugin_ids(plugins),
             "credential_config": credentials,
         }
         twice = [key for key, item in own.items() if item is not None and key in given]
         if twice:
             raise ValueError(f"{self.node.path}: add_agent: {', '.join(twice)} is given twice")
         name = id_ or self._free_name()
-        given.setdefault("name", f"{self.name_input}-{name}")
+        given.setdefault("name", f"{cdktf.Token.as_string(self.name_input)}-{name}")
         agent = Agent(self, name, **given, **own)
         self._agents[name] = agent
         return agent
@@ -118,6 +121,13 @@ class ManagedHost(Host):
         while (name := "agent" if number == 1 else f"agent-{number}") in self._agents:
             number += 1
         return name
+
+
+def _plugin_ids(plugins: Iterable[str] | cdktf.IResolvable | None) -> Any:
+    if plugins is None or is_token(plugins) or isinstance(plugins, str):
+        return plugins
+    assert isinstance(plugins, Iterable)
+    return sorted(set(plugins))
 
 
 def _path_below_the_stack(scope: Construct, id_: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field, field_validator
 
 from opsconsole_cdktf._row import items_of
@@ -13,10 +15,15 @@ class AgentRow(AgentValues):
 
     Attributes:
         specialty: Key of the specialty that it carries, or its id, `spc_…`.
+        key: Its name inside its host, which makes up its address; the specialty where there is
+            none. Agents of one host that are alike in everything need none: they are counted.
         plugins: Ids of all its plugins; None leaves them alone.
     """
 
+    LITERAL: ClassVar[frozenset[str]] = frozenset({"key"})
+
     specialty: str
+    key: str | None = None
     plugins: list[str] | None = None
 
 
@@ -29,6 +36,8 @@ class HostRow(HostValues):
         jump_hosts: The keys of rows that it is reached through, or ids, `hst_…`.
         agents: Its agents; a text is the key of a specialty.
     """
+
+    LITERAL: ClassVar[frozenset[str]] = frozenset({"key", "groups", "agents"})
 
     name: str
     key: str | None = None

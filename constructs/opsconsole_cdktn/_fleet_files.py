@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,20 @@ import yaml
 from opsconsole_cdktn._placed import BadRows, Placed
 
 _BLANK = " \t\r\n"
+_MERGE = "tag:yaml.org,2002:merge"
+_NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
+"""What the YAML reader raises for a text that has the form of a type and is no value of it."""
 
 
 def csv_rows(path: str | PathLike[str]) -> list[Placed]:
     """Return the rows of a CSV file, whose first line names the columns."""
-    lines = _text(path).splitlines(keepends=True)
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     found: list[Placed] = []
     try:
         columns = [name.strip() for name in next(reader, [])]
+        twice = next((name for name in columns if columns.count(name) > 1), None)
+        if twice is not None:
+            raise BadRows(f"{path}:1: the column {twice!r} stands twice")
         before = reader.line_num
         for cells in reader:
             place, before = f"{path}:{before + 1}", reader.line_num
@@ -47,6 +53,8 @@ def yaml_rows(path: str | PathLike[str]) -> list[Placed]:
         mark = getattr(failure, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         raise BadRows(f"{path}{line}: {getattr(failure, 'problem', failure)}") from None
+    except RecursionError:
+        raise BadRows(f"{path}: it is nested too deeply") from None
     finally:
         loader.dispose()
 
@@ -55,6 +63,7 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
     if isinstance(document, yaml.SequenceNode):
         yield from ((None, node) for node in document.value)
     elif isinstance(document, yaml.MappingNode):
+        _refuse_twice(path, document.value)
         yield from document.value
     elif document is not None:
         raise BadRows(f"{path}: a list of rows is wanted, or a mapping of keys to rows")
@@ -62,36 +71,101 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
 
 def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Placed:
     place = f"{path}:{(key or node).start_mark.line + 1}"
+    for part in _parts(node):
+        if isinstance(part, yaml.MappingNode):
+            _refuse_twice(path, part.value)
+        elif isinstance(part, yaml.ScalarNode):
+            _refuse_no_value(loader, path, part)
     values = loader.construct_object(node, deep=True)
     named = None if key is None else loader.construct_object(key, deep=True)
     return _placed(place, named, values)
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    """Yield a node and all that it holds, each once."""
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, yaml.SequenceNode):
+            waiting += part.value
+        elif isinstance(part, yaml.MappingNode):
+            waiting += [one for pair in part.value for one in pair]
+
+
+def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -> None:
+    lines: dict[tuple[str, str], int] = {}
+    for key, _ in pairs:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+            continue
+        line, name = key.start_mark.line + 1, (key.tag, key.value)
+        if name in lines:
+            raise BadRows(f"{path}:{line}: {key.value!r} stands twice, first in line {lines[name]}")
+        lines[name] = line
+
+
+def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
+    if node.tag == _MERGE:
+        return
+    try:
+        loader.construct_object(node)
+    except _NOT_A_VALUE as failure:
+        place = f"{path}:{node.start_mark.line + 1}"
+        raise BadRows(f"{place}: {node.value!r}: {failure}: quote it, if it is text") from None
 
 
 def json_rows(path: str | PathLike[str]) -> list[Placed]:
     """Return the rows of a JSON file: a list of rows, or an object of keys to rows."""
     text = _text(path)
     try:
-        return list(_json_rows(path, text))
+        whole = json.loads(text)
+        if not isinstance(whole, list | dict):
+            raise BadRows(f"{path}: a list of rows is wanted, or an object of keys to rows")
+        return list(_json_rows(path, text, keyed=isinstance(whole, dict)))
     except json.JSONDecodeError as failure:
         raise BadRows(f"{path}:{failure.lineno}: {failure.msg}") from None
+    except RecursionError:
+        raise BadRows(f"{path}: it is nested too deeply") from None
 
 
-def _json_rows(path: str | PathLike[str], text: str) -> Iterator[Placed]:
-    decoder = json.JSONDecoder()
-    whole = json.loads(text)
-    if not isinstance(whole, list | dict):
-        raise BadRows(f"{path}: a list of rows is wanted, or an object of keys to rows")
-    position, line, counted = _skip(text, 0) + 1, 1, 0
-    for _ in whole:
-        position = _skip(text, position)
+def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator[Placed]:
+    """Yield the rows of a text that is known to be a list or an object in JSON."""
+    decoder = json.JSONDecoder(object_pairs_hook=_each_once)
+    position, line, counted = _skip(text, _skip(text, 0) + 1), 1, 0
+    named: Any = None
+    names: set[str] = set()
+    while text[position] not in "]}":
         line, counted = line + text.count("\n", counted, position), position
-        named = None
-        if isinstance(whole, dict):
-            named, position = decoder.raw_decode(text, position)
-            position = _skip(text, _skip(text, position) + 1)
-        values, position = decoder.raw_decode(text, position)
-        position = _skip(text, position) + 1
+        try:
+            if keyed:
+                named, position = decoder.raw_decode(text, position)
+                if named in names:
+                    raise _Twice(repr(named))
+                names.add(named)
+                position = _skip(text, _skip(text, position) + 1)
+            values, position = decoder.raw_decode(text, position)
+        except _Twice as failure:
+            raise BadRows(f"{path}:{line}: {failure} stands twice") from None
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
         yield _placed(f"{path}:{line}", named, values)
+
+
+class _Twice(ValueError):
+    """A name stands twice in one object."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(repr(next(name for name in names if names.count(name) > 1)))
+    return found
 
 
 def _skip(text: str, position: int) -> int:

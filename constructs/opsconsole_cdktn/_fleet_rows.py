@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,16 +20,22 @@ def numbered(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
 
 
 def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
-    """Return rows whose columns are named as the fields, with the key beside them."""
+    """Return rows whose columns are named as the fields, with the key beside them.
+
+    Raises:
+        BadRows: Two columns of a row give one field.
+    """
     known = set(HostRow.model_fields)
     found = []
     for row in rows:
         assert isinstance(row.values, Mapping)
-        values = {
-            columns.get(name, name): item
-            for name, item in row.values.items()
-            if columns.get(name, name) is not None
-        }
+        sources: dict[str, str] = {}
+        for name in row.values:
+            field = columns.get(name, name)
+            other = sources.setdefault(field, name) if field is not None else name
+            if other != name:
+                raise BadRows(f"{row.place}: the columns {other!r} and {name!r} both give {field}")
+        values = {field: row.values[name] for field, name in sources.items()}
         values.setdefault("key", row.values.get(key))
         if key not in columns and key not in known:
             values.pop(key, None)
@@ -62,7 +69,11 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict
             continue
         found[key], places[key] = read, row.place
     for key, read in found.items():
-        wrong_names = [*_unknown_groups(read, groups), *_wrong_jumps(key, read, found)]
+        wrong_names = [
+            *_unknown_groups(read, groups),
+            *_wrong_jumps(key, read, found),
+            *_wrong_agents(read),
+        ]
         if wrong_names:
             problems[places[key]] = wrong_names
     if problems:
@@ -78,6 +89,25 @@ def host_values(row: HostRow) -> dict[str, Any]:
 def agent_values(row: AgentRow) -> dict[str, Any]:
     """Return the arguments of `Agent` that a row gives."""
     return _given(row, AgentValues)
+
+
+def agent_names(row: HostRow) -> list[str]:
+    """Return the names of a row's agents inside their host, in the order of the agents.
+
+    Agents without a key that are alike in everything are counted: `linux`, `linux-2`. So no name
+    depends on an agent that differs.
+    """
+    found = []
+    for number, agent in enumerate(row.agents):
+        name = agent.key or ("agent" if is_token(agent.specialty) else agent.specialty)
+        before = 0 if agent.key else row.agents[:number].count(agent)
+        found.append(f"{name}-{before + 1}" if before else name)
+    return found
+
+
+def named_jumps(row: HostRow) -> Sequence[str]:
+    """Return the jump hosts that a row names; none where a token stands for all of them."""
+    return () if is_token(row.jump_hosts) else row.jump_hosts
 
 
 def _given(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
@@ -98,8 +128,10 @@ def _explained(problem: Any) -> str:
 
 
 def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
-    if is_token(key) or any(sign.isspace() for sign in key):
-        return f"key: {key!r} holds white space or a reference; a key is part of an address"
+    if is_token(key):
+        return "key: a key is part of an address, and this name is a reference: give the row a key"
+    if any(sign.isspace() for sign in key):
+        return f"key: {key!r} holds white space; a key is part of an address"
     if key in places:
         return f"key: {key!r} stands at {places[key]} too"
     return None
@@ -111,9 +143,22 @@ def _unknown_groups(row: HostRow, groups: Collection[str] | None) -> list[str]:
     return [f"groups: there is no group {name!r}" for name in row.groups if name not in groups]
 
 
+def _wrong_agents(row: HostRow) -> list[str]:
+    counted = Counter(agent_names(row))
+    return [
+        f"agents: {count} agents are called {name!r}: give each that differs a key"
+        for name, count in counted.items()
+        if count > 1
+    ] + [
+        f"agents: {name!r} holds white space; a key is part of an address"
+        for name in counted
+        if any(sign.isspace() for sign in name)
+    ]
+
+
 def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow]) -> list[str]:
     problems = []
-    for name in row.jump_hosts:
+    for name in named_jumps(row):
         if name == key:
             problems.append("jump_hosts: a host cannot be its own jump host")
         elif name not in rows:
@@ -135,5 +180,5 @@ def _leads_to(start: str, target: str, rows: Mapping[str, HostRow]) -> bool:
             return True
         if name in rows and name not in seen:
             seen.add(name)
-            waiting.extend(rows[name].jump_hosts)
+            waiting.extend(named_jumps(rows[name]))
     return False

@@ -1,16 +1,29 @@
-"""What rows of data have in common: empty cells, lists in one cell, bounds. No field here."""
+"""What rows of data have in common: empty cells, lists in one cell, bounds, tokens. No field here.
+
+A token passes every rule: what it stands for is known to Terraform only.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+import cdktn
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole_cdktn._rules import is_token
 
 _SEPARATOR = ";"
 """Between the items of a list in one cell of a table."""
+_ONE_REFERENCE = re.compile(r"\$\{[^{}]*\}|#\{TfToken\[[^]]*\]\}")
 
 
 def items_of(cell: str) -> list[str]:
@@ -19,29 +32,55 @@ def items_of(cell: str) -> list[str]:
 
 
 class Row(BaseModel):
-    """A row, checked by the bounds that the constructs and the provider check."""
+    """A row, checked by the bounds that the constructs and the provider check.
+
+    Attributes:
+        BOUNDS: The bounds by field.
+        LITERAL: Fields that are needed while the program runs, so that no token can stand there.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
     BOUNDS: ClassVar[Mapping[str, Bounds]] = {}
+    LITERAL: ClassVar[frozenset[str]] = frozenset()
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _read_cell(cls, value: Any, info: ValidationInfo) -> Any:
+    def _read_cell(
+        cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        name = info.field_name or ""
+        several = _holds_list(cls, name)
         if isinstance(value, str) and not value.strip():
-            return None
-        if isinstance(value, str) and _holds_list(cls, info.field_name or ""):
-            return items_of(value)
-        return value
+            value = None
+        if name not in cls.LITERAL and _stands_for_all(value, several):
+            return value.strip() if isinstance(value, str) else value
+        if several and isinstance(value, str):
+            value = items_of(value)
+        elif several and isinstance(value, list):
+            value = [_as_text(item) for item in value]
+        return handler(value)
 
     @field_validator("*", mode="after")
     @classmethod
     def _keep_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         bounds = cls.BOUNDS.get(info.field_name or "", UNBOUNDED)
         for item in value if isinstance(value, list) else [value]:
-            broken = bounds.broken(item)
+            broken = None if is_token(item) else bounds.broken(item)
             if broken is not None:
                 raise ValueError(f"{broken.found}: {broken.wanted}")
         return value
+
+
+def _stands_for_all(value: Any, several: bool) -> bool:
+    """Tell whether a token stands for the whole value, and not for an item of a list in a cell."""
+    if several and isinstance(value, str):
+        return _ONE_REFERENCE.fullmatch(value.strip()) is not None
+    return is_token(value)
+
+
+def _as_text(item: Any) -> Any:
+    """Return an item of a list; a token that is an object becomes the text that stands for it."""
+    return cdktn.Token.as_string(item) if is_token(item) and not isinstance(item, str) else item
 
 
 def _holds_list(row: type[Row], name: str) -> bool:

@@ -8,6 +8,7 @@ import runpy
 from pathlib import Path
 
 import cdktf
+import jsii
 import pytest
 from constructs import Construct
 
@@ -62,6 +63,31 @@ def test_what_is_given_twice_to_an_agent(stack) -> None:
     host = ManagedHost(stack, "web")
     with pytest.raises(ValueError, match="stack/web: add_agent: plugin_ids is given twice"):
         host.add_agent(specialty="spc_linux", plugins=["plg_disk"], plugin_ids=["plg_logs"])
+
+
+def test_an_agent_of_what_only_terraform_knows(stack, synth) -> None:
+    fields = {"name": "any", "one": "any", "plugins": "any"}
+    known = {
+        name: cdktf.Token.as_any(cdktf.TerraformVariable(stack, name, type=kind).fqn)
+        for name, kind in fields.items()
+    }
+    late = cdktf.Lazy.any_value(_Late("${var.plugins}"))
+    host = ManagedHost(stack, "web", name=known["name"])
+    host.add_agent(specialty=known["one"], plugins=late)
+    host.add_agent(specialty="${var.one}", plugins="${var.plugins}")
+    for agent in synth(stack)["resource"]["opsconsole_agent"].values():
+        assert agent["specialty_id"] == "${var.one}"
+        assert agent["plugin_ids"] == "${var.plugins}"
+        assert agent["name"].startswith("${var.name}-agent")
+
+
+@jsii.implements(cdktf.IAnyProducer)
+class _Late:
+    def __init__(self, value) -> None:
+        self._value = value
+
+    def produce(self, _context):
+        return self._value
 
 
 def test_a_policy_names_what_is_declared_twice(stack) -> None:

@@ -40,7 +40,7 @@ def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
         "object": (Fleet.from_json, json.dumps(keyed)),
         "yaml": (Fleet.from_yaml, "".join(f"- {json.dumps(row)}\n" for row in ROWS)),
         "mapping": (Fleet.from_yaml, "web: {jump_hosts: [jump], tags: ['a:1', 'b:2'], "
-                    "groups: [linux]}\njump: {is_jump_host: true, groups: [linux]}\n"),
+                    "groups: &g [linux]}\njump: {<<: {groups: *g}, is_jump_host: true}\n"),
     }  # fmt: skip
     fleets = {"rows": Fleet(stack, "rows", [HostRow(**row) for row in ROWS], groups=GROUPS)}
     for kind, (read, text) in files.items():
@@ -80,7 +80,7 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
     [
         ([{"nam": "x"}], ["row 1: name: missing; nam: no such column or field"]),
         ([{"name": "a"}, {"name": "a"}], ["row 2: key: 'a' stands at row 1 too"]),
-        ([{"name": "a b"}], ["row 1: key: 'a b' holds white space or a reference;"]),
+        ([{"name": "a b"}], ["row 1: key: 'a b' holds white space;"]),
         ([{"name": "a", "target_port": "x"}], ["row 1: target_port: must be a valid integer"]),
         ([{"name": "a", "tags": ["x"]}], ["row 1: tags: cannot be 'x': a tag is shaped"]),
         ([{"name": "a", "target_type": "rdp"}], ["row 1: target_type: must be 'ssh' or 'winrm'"]),
@@ -96,6 +96,14 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
             ["row 1: jump_hosts: 'b' declares is_jump_host false"],
         ),
         ([{"name": "a", "agents": [{"plugins": []}]}], ["row 1: agents.0.specialty: missing"]),
+        (
+            [{"name": "a", "agents": ["linux", {"specialty": "linux", "plugins": ["plg_disk"]}]}],
+            ["row 1: agents: 2 agents are called 'linux': give each that differs a key"],
+        ),
+        (
+            [{"name": "a", "agents": ["b", "b", {"specialty": "c", "key": "b-2"}]}],
+            ["row 1: agents: 2 agents are called 'b-2': give each that differs a key"],
+        ),
     ],
 )
 def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
@@ -112,6 +120,21 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
         (Fleet.from_csv, "name,port\na\n", ":2: 1 cells under 2 columns"),
         (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
         (Fleet.from_csv, "name,port\na,1\n", ":2: port: no such column or field"),
+        (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: the column 'tags' stands twice"),
+        (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: 'a' stands twice, first in line 1"),
+        (
+            Fleet.from_yaml,
+            "- name: a\n  agents:\n    - specialty: b\n      specialty: c\n",
+            ":4: 'specialty' stands twice, first in line 3",
+        ),
+        (Fleet.from_yaml, "- name: a\n  knowledge: 2024-13-45\n", ":2: '2024-13-45': month must"),
+        (Fleet.from_yaml, "- name: a\n  target_port: !!int x\n", ":2: 'x': invalid literal"),
+        (Fleet.from_json, '{"a": {},\n "a": {}}', ":2: 'a' stands twice"),
+        (
+            Fleet.from_json,
+            '[{"name": "a"},\n {"name": "b", "name": "c"}]',
+            ":2: 'name' stands twice",
+        ),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
         (Fleet.from_yaml, "text\n", ": a list of rows is wanted"),
@@ -173,3 +196,71 @@ def test_an_ansible_inventory_with_faults(stack, tmp_path) -> None:
         Fleet.from_ansible(stack, "other", _write(tmp_path / "bad.yml", "[web\n: - x"))
     with pytest.raises(BadRows, match="there is no such file"):
         Fleet.from_ansible(stack, "none", tmp_path / "nowhere.ini")
+
+
+def test_two_columns_for_one_field(stack, tmp_path) -> None:
+    path = _write(tmp_path / "hosts.csv", "name,Title\na,b\n")
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_csv(stack, "fleet", path, columns={"Title": "name"})
+    assert _problems(failure) == [f"{path}:2: the columns 'name' and 'Title' both give name"]
+
+
+def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path) -> None:
+    path = _write(tmp_path / "hosts.csv", "name,knowledge\na,one\u2028two\x0cthree\nb,\n")
+    assert Fleet.from_csv(stack, "fleet", path).hosts["a"].knowledge_input == (
+        "one\u2028two\x0cthree"
+    )
+
+
+def test_an_agent_keeps_its_address_when_others_go(stack) -> None:
+    agents = ["db", "linux", "linux", {"specialty": "linux", "key": "logs", "name": "logs"}]
+    for name, left in (("all", agents), ("one", agents[1:])):
+        fleet = Fleet(stack, name, [{"name": "a", "agents": left}])
+        assert [one for one in fleet.hosts["a"].agents if one != "db"] == [
+            "linux",
+            "linux-2",
+            "logs",
+        ]
+
+
+def test_what_only_terraform_knows_stands_in_rows(stack, synth) -> None:
+    def variable(name, type_name):
+        return cdktf.TerraformVariable(stack, name, type=type_name)
+
+    row = {
+        "key": "web",
+        "name": variable("name", "string").string_value,
+        "target_port": variable("port", "number").number_value,
+        "is_jump_host": variable("jump", "bool").boolean_value,
+        "target_type": "${var.kind}",
+        "tags": variable("tags", "list(string)").list_value,
+        "additional_names": "${var.names}",
+        "eligible_subnets": ["${var.subnet}"],
+        "jump_hosts": variable("jumps", "list(string)").list_value,
+        "agents": [
+            {
+                "specialty": variable("specialty", "string").string_value,
+                "plugins": variable("plugins", "list(string)").list_value,
+            }
+        ],
+    }
+    Fleet(stack, "fleet", [row])
+    made = synth(stack)["resource"]
+    (host,), (agent,) = made["opsconsole_host"].values(), made["opsconsole_agent"].values()
+    assert host == {
+        "name": "${var.name}",
+        "target_port": "${var.port}",
+        "is_jump_host": "${var.jump}",
+        "target_type": "${var.kind}",
+        "tags": "${var.tags}",
+        "additional_names": "${var.names}",
+        "eligible_subnets": ["${var.subnet}"],
+        "jump_host_ids": "${var.jumps}",
+    }
+    assert agent["specialty_id"] == "${var.specialty}"
+    assert (agent["name"], agent["plugin_ids"]) == ("${var.name}-agent", "${var.plugins}")
+
+
+def test_a_name_that_only_terraform_knows_wants_a_key(stack) -> None:
+    with pytest.raises(BadRows, match="row 1: key: a key is part of an address, and this name is"):
+        Fleet(stack, "fleet", [{"name": "${var.name}"}])
