@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -141,6 +142,47 @@ async def test_a_console_that_ignores_dry_run_gets_one_empty_import_and_no_more(
         assert len(imports) == 1
         assert rows(console) == {"looked-at"}
     assert "host_read" not in found.settings or found.settings["host_read"] == "empty_update"
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        ({"kind": "unavailable"}, "503 UNAVAILABLE"),
+        ({"kind": "request_timeout_after"}, "408 TIMEOUT"),
+        ({"kind": "reset_after"}, "closed the connection"),
+        ({"text": "<html>Log in</html>", "content_type": "text/html"}, "no usable JSON object"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("heeded", [0, 1, 5])
+async def test_a_dry_run_whose_outcome_is_not_known_says_nothing_of_dry_run(
+    fault: dict[str, Any], outcome: str, heeded: int
+) -> None:
+    with serve("default") as console:
+        console.fault(operation="host_import", skip=heeded, **fault)
+        found = await probed(console)
+        imports = [item for item in console.requests() if item["operation"] == "host_import"]
+        assert len(imports) == heeded + 1
+    by_name = {finding.question: finding for finding in found.findings}
+    assert by_name["dry_run"].value is (True if heeded else None)
+    assert by_name["dry_run"].learned == bool(heeded)
+    for name in ("import_size", "comparing") if heeded else ("dry_run", "import_size"):
+        assert not by_name[name].learned
+        assert outcome in by_name[name].why
+    assert found.settings == {"host_read": "empty_update"}
+
+
+async def test_a_dry_run_that_is_not_heeded_at_last_takes_back_what_relies_on_dry_runs() -> None:
+    real = {"object": "import_result", "dry_run": False, "counts": {}, "results": []}
+    with serve("default") as console:
+        # The import of the most rows comes last, after all that is compared.
+        console.fault(
+            operation="host_import", holds="no-such-host-499", text=json.dumps(real), times=None
+        )
+        found = await probed(console)
+    by_name = {finding.question: finding for finding in found.findings}
+    assert by_name["dry_run"].value is False
+    assert found.settings == {"host_read": "empty_update"}
 
 
 async def test_a_probe_that_is_stopped_begins_no_further_call() -> None:

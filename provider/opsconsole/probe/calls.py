@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from opsconsole.errors import ConsoleError, Stopped
+from opsconsole.errors import ConsoleError, Stopped, had_no_effect
 from opsconsole.v1.client import Client
 from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.operations import IMPORT_HOSTS, Operation
@@ -55,6 +55,8 @@ class Call:
         """What came of it, as a finding tells it."""
         if not self.status:
             return self.problem
+        if 200 <= self.status < 300 and not self.body:
+            return f"{self.status} with no usable JSON object"
         code = self.body.get("code") if self.status >= 400 else None
         return f"{self.status} {code}" if isinstance(code, str) else str(self.status)
 
@@ -65,6 +67,18 @@ class NotAllowed(Exception):
 
 class DryRunNotHeeded(Exception):
     """An answer to a dry run did not say `dry_run: true`: the probe sends nothing more."""
+
+
+class DryRunUnanswered(Exception):
+    """A dry run was sent and no answer tells what became of it: the probe sends nothing more.
+
+    Attributes:
+        outcome: What came instead of an answer to it.
+    """
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
 
 
 class Calls:
@@ -81,7 +95,7 @@ class Calls:
         self.settings = settings
         self._client = client
         self._only_get = only_get
-        self._ended = False
+        self._ending: Exception | None = None
 
     async def ask(
         self,
@@ -95,11 +109,12 @@ class Calls:
         Raises:
             NotAllowed: it is no GET, and only GET is allowed.
             DryRunNotHeeded: an earlier dry run was not heeded.
+            DryRunUnanswered: what became of an earlier dry run is not known.
         """
         if operation.method != "GET" and self._only_get:
             raise NotAllowed
-        if self._ended:
-            raise DryRunNotHeeded
+        if self._ending is not None:
+            raise self._ending
         text = f"{operation.method} {operation.path_of(ids)}"
         if query:
             text += "?" + "&".join(f"{name}={value}" for name, value in query.items())
@@ -113,13 +128,18 @@ class Calls:
         Raises:
             NotAllowed: only GET is allowed.
             DryRunNotHeeded: the answer does not say `dry_run: true`.
+            DryRunUnanswered: no answer came, or one that may not be the console's to this import:
+                a 5xx, a 408, a success without a usable JSON object.
         """
         body = {"rows": list(rows), "on_error": "continue", "dry_run": True}
         call = await self.ask(IMPORT_HOSTS, query={"dry_run": "true"}, body=body)
-        unclear = call.status == 0 or 200 <= call.status < 300 or call.status >= 500
-        if unclear and call.body.get("dry_run") is not True:
-            self._ended = True
-            raise DryRunNotHeeded
+        if call.succeeded:
+            if call.body.get("dry_run") is not True:
+                self._ending = DryRunNotHeeded()
+        elif not had_no_effect(call.status, documented=True):
+            self._ending = DryRunUnanswered(call.outcome)
+        if self._ending is not None:
+            raise self._ending
         return call
 
     async def _sent(

@@ -8,7 +8,15 @@ from typing import Any, Final
 from opsconsole.definition import Attribute, Kind
 from opsconsole.lifecycle.answers import normalise
 from opsconsole.lifecycle.verdicts import Verdict, verdicts
-from opsconsole.probe.calls import Call, Calls, DryRunNotHeeded, Finding, NotAllowed, quoted
+from opsconsole.probe.calls import (
+    Call,
+    Calls,
+    DryRunNotHeeded,
+    DryRunUnanswered,
+    Finding,
+    NotAllowed,
+    quoted,
+)
 from opsconsole.resources import HOST
 from opsconsole.v1.shapes import ImportResult, WrongShape, import_result
 
@@ -32,6 +40,8 @@ async def judge_rows(calls: Calls, host: Mapping[str, Any]) -> list[Finding]:
         why = ""
     except NotAllowed:
         why = "It takes a call other than GET, which was not allowed."
+    except DryRunUnanswered as problem:
+        why = f"Nothing more was sent after a dry run whose outcome is not known: {problem.outcome}"
     except DryRunNotHeeded:
         why = "An answer to a dry run did not say dry_run: true, so nothing more was sent."
         judging.found["dry_run"] = Finding(
@@ -40,6 +50,8 @@ async def judge_rows(calls: Calls, host: Mapping[str, Any]) -> list[Finding]:
             calls=(calls.made[-1].number,),
             value=False,
         )
+        # What dry runs showed before is of no use where one of them may be real.
+        judging.found.pop("comparing", None)
     return [judging.found.get(name) or Finding(name, why=why or judging.why) for name in _QUESTIONS]
 
 
@@ -56,6 +68,8 @@ class _Judging:
         """Ask all; what cannot be asked is left out of `found`."""
         # An import of nothing shows whether dry_run is heeded, and imports nothing if it is not.
         empty = await self._calls.judge([])
+        if empty.succeeded:
+            self.found["dry_run"] = _heeded(empty)
         if not self._host:
             await self._new_rows()
             await self._size()
@@ -65,8 +79,7 @@ class _Judging:
         if call is None:
             self.why = f"A dry run was refused: {self._calls.made[-1].outcome}."
             return
-        numbers = tuple(item.number for item in (empty, call) if item.succeeded)
-        self.found["dry_run"] = Finding("dry_run", "yes", calls=numbers, value=True)
+        self.found.setdefault("dry_run", _heeded(call))
         await self._new_rows()
         if same is not None:
             row, same, call = await self._without_sets(row, same, call)
@@ -105,9 +118,7 @@ class _Judging:
         result = _result(call)
         if result is None:
             return
-        self.found.setdefault(
-            "dry_run", Finding("dry_run", "yes", calls=(call.number,), value=True)
-        )
+        self.found.setdefault("dry_run", _heeded(call))
         indexes = [entry.index for entry in result.results]
         base = min((index for index in indexes if index is not None), default=None)
         if base in (0, 1) and sorted(map(str, indexes)) == [str(base), str(base + 1)]:
@@ -264,6 +275,10 @@ class _Judging:
     async def _takes(self, rows: int) -> tuple[bool, int]:
         call = await self._calls.judge([{"name": f"{NEW}-{number}"} for number in range(rows)])
         return call.succeeded, call.number
+
+
+def _heeded(call: Call) -> Finding:
+    return Finding("dry_run", "yes", calls=(call.number,), value=True)
 
 
 def _result(call: Call) -> ImportResult | None:
