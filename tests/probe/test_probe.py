@@ -185,6 +185,49 @@ async def test_a_dry_run_that_is_not_heeded_at_last_takes_back_what_relies_on_dr
     assert found.settings == {"host_read": "empty_update"}
 
 
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ({"kind": "forbidden"}, "403 FORBIDDEN"),
+        ({"kind": "license_cap"}, "403 LICENSE_CAP_REACHED"),
+        ({"kind": "not_found"}, "404 NOT_FOUND"),
+        ({"kind": "conflict"}, "409 CONFLICT"),
+        # A row is refused, whatever their number.
+        ({"kind": "bad_request"}, "one row was refused too: 400 BAD_REQUEST"),
+    ],
+    ids=str,
+)
+async def test_only_a_size_that_is_taken_is_the_size_of_an_import(
+    fault: dict[str, Any], why: str
+) -> None:
+    with serve("default") as console:
+        # Rows of the imports that ask for the size, and no other, begin with this number.
+        console.fault(operation="host_import", holds="no-such-host-0", times=None, **fault)
+        found = await probed(console)
+    [size] = [item for item in found.findings if item.question == "import_size"]
+    assert not size.learned
+    assert why in size.why
+    assert "import_chunk_size" not in found.settings
+
+
+async def test_a_size_is_not_learned_where_an_import_fails_for_another_reason_on_the_way() -> None:
+    with serve("stingy") as console:
+        console.fault(operation="host_import", holds="no-such-host-0", skip=3, kind="forbidden")
+        found = await probed(console)
+    [size] = [item for item in found.findings if item.question == "import_size"]
+    assert not size.learned
+    assert "import_chunk_size" not in found.settings
+
+
+async def test_the_smallest_size_of_an_import_is_seen_to_be_taken() -> None:
+    with serve("default") as console:
+        console.switch(max_rows=1)
+        found = await probed(console)
+    [size] = [item for item in found.findings if item.question == "import_size"]
+    assert size.value == found.settings["import_chunk_size"] == 1
+    assert any(found.calls[number - 1].succeeded for number in size.calls)
+
+
 async def test_a_probe_that_is_stopped_begins_no_further_call() -> None:
     with serve("default") as console:
         settings = Settings.from_values(

@@ -28,6 +28,8 @@ _QUESTIONS: Final = (
     "dry_run", "index_base", "verdict_created", "verdict_same", "verdict_ids",
     "matching", "comparing", "tags", "import_size",
 )  # fmt: skip
+_TOO_LARGE: Final = (400, 413)
+"""What a console may answer to more rows than it takes; no other status tells of the size."""
 _LEFT_OUT: Final = ("org_id", "jump_host_ids", "is_jump_host")
 """Not compared: another value must name something that exists, or would change who may write."""
 
@@ -251,34 +253,41 @@ class _Judging:
 
     async def _size(self) -> None:
         """Find the largest import, up to the size that is sent by default."""
-        whole, number = await self._takes(MOST_ROWS)
-        if whole:
-            self.found["import_size"] = Finding(
-                "import_size", f"at least {MOST_ROWS} rows", calls=(number,), value=MOST_ROWS
-            )
-            return
-        low, high = 1, MOST_ROWS
-        numbers = [number]
+        low, high = 0, MOST_ROWS + 1
+        numbers: list[int] = []
+        asked = MOST_ROWS
         while high - low > 1:
-            middle = (low + high) // 2
-            taken, number = await self._takes(middle)
-            numbers.append(number)
-            low, high = (middle, high) if taken else (low, middle)
-        self.found["import_size"] = Finding(
-            "import_size",
-            f"{low} rows",
-            calls=tuple(numbers),
-            value=low,
-            settings={"import_chunk_size": low},
-        )
-
-    async def _takes(self, rows: int) -> tuple[bool, int]:
-        call = await self._calls.judge([{"name": f"{NEW}-{number}"} for number in range(rows)])
-        return call.succeeded, call.number
+            call = await self._calls.judge([{"name": f"{NEW}-{row}"} for row in range(asked)])
+            numbers.append(call.number)
+            if call.succeeded:
+                low = asked
+            elif call.status in _TOO_LARGE:
+                high = asked
+            else:
+                why = f"An import of {asked} rows was not judged by its size: {call.outcome}."
+                self.found["import_size"] = Finding("import_size", why=why)
+                return
+            asked = (low + high) // 2
+        self.found["import_size"] = _size_found(low, tuple(numbers), call.outcome)
 
 
 def _heeded(call: Call) -> Finding:
     return Finding("dry_run", "yes", calls=(call.number,), value=True)
+
+
+def _size_found(rows: int, calls: tuple[int, ...], last: str) -> Finding:
+    if rows == 0:
+        # Not even one row is taken, so it is not the size that is refused.
+        return Finding("import_size", why=f"An import of one row was refused too: {last}.")
+    if rows == MOST_ROWS:
+        return Finding("import_size", f"at least {rows} rows", calls=calls, value=rows)
+    return Finding(
+        "import_size",
+        f"{rows} rows",
+        calls=calls,
+        value=rows,
+        settings={"import_chunk_size": rows},
+    )
 
 
 def _result(call: Call) -> ImportResult | None:
