@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,8 @@ def test_a_key_that_is_refused(native: Any, monkeypatch: pytest.MonkeyPatch) -> 
     found = checks(native, expect=1)
     assert found["console"]["status"] == "ok"
     assert found["key"]["status"] == "wrong"
-    assert "revoked or expired" in found["key"]["found"]
+    assert "(status 401, code UNAUTHORIZED, request id " in found["key"]["found"]
+    assert "revoked or expired" in found["key"]["remedy"]
     assert "1 of 8 checks found something wrong." in native.run("doctor", expect=1).out
 
 
@@ -55,14 +57,19 @@ def test_settings_that_are_wrong(native: Any) -> None:
     assert found["console"]["status"] == "note"
 
 
+LIST = json.dumps({"object": "list", "data": [], "has_more": False})
+REFUSED = json.dumps({"code": "LICENSE_EXPIRED", "message": "pay first", "request_id": "req_7"})
+
+
 @contextmanager
-def answering(status: int, headers: dict[str, str]) -> Iterator[str]:
+def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response_only(status)
-            for name, value in {**headers, "Content-Length": "0"}.items():
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
+            self.wfile.write(body.encode())
 
         def log_message(self, format: str, *args: object) -> None: ...
 
@@ -77,28 +84,40 @@ def answering(status: int, headers: dict[str, str]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "check", "text", "code"),
+    ("status", "headers", "body", "check", "text", "code"),
     [
-        (200, {"Date": "Mon, 01 Jan 2024 00:00:00 GMT"}, "clock", "ahead of the console's", 1),
-        (200, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, "clock", "behind the console's", 1),
-        (200, {"Date": "soon"}, "clock", "no date to compare", 0),
-        (403, {}, "key", "it may not search", 0),
-        (404, {}, "key", "no v1 API at this address", 1),
-        (500, {}, "key", "not judged: status 500", 1),
+        (200, {"Date": "Mon, 01 Jan 2024 00:00:00 GMT"}, LIST, "clock", "ahead of", 1),
+        (200, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, LIST, "clock", "behind the", 1),
+        (200, {"Date": "soon"}, LIST, "clock", "no date to compare", 0),
+        (200, {}, LIST, "key", "accepted", 0),
+        # What answers here need not be the console, nor has it looked at the key.
+        (200, {}, "", "key", "not judged", 1),
+        (200, {"Content-Type": "text/html"}, "<html>Log in</html>", "key", "Log in", 1),
+        (200, {}, '{"ok": true}', "key", "without a data list", 1),
+        (403, {}, REFUSED, "key", "pay first (status 403, code LICENSE_EXPIRED", 0),
+        (403, {}, "<html>Blocked</html>", "key", "Blocked", 1),
+        (404, {}, "", "key", "no v1 API at this address", 1),
+        (500, {}, "", "key", "status 500", 1),
     ],
 )
 def test_what_an_answer_says(
     status: int,
     headers: dict[str, str],
+    body: str,
     check: str,
     text: str,
     code: int,
     native: Any,
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    with answering(status, headers) as address:
+    # Without programs to ask for their version it takes a third of the time.
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with answering(status, headers, body) as address:
         monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
-        assert text in checks(native, expect=code)[check]["found"]
+        found = checks(native, expect=code)
+    assert text in found[check]["found"]
+    assert (found["key"]["found"] == "accepted") == (body == LIST)
 
 
 def test_what_is_not_installed(native: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

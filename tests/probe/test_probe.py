@@ -11,7 +11,7 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve
-from opsconsole.errors import Stopped
+from opsconsole.errors import Stopped, Unauthorized
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
 from opsconsole.probe.running import Probed, planned_calls, probe
@@ -226,6 +226,41 @@ async def test_the_smallest_size_of_an_import_is_seen_to_be_taken() -> None:
     [size] = [item for item in found.findings if item.question == "import_size"]
     assert size.value == found.settings["import_chunk_size"] == 1
     assert any(found.calls[number - 1].succeeded for number in size.calls)
+
+
+@pytest.mark.parametrize(
+    ("operation", "let_through"),
+    [
+        ("specialty_search", 0),
+        ("plugin_list", 1),
+        ("host_update", 0),
+        ("host_import", 0),
+        ("host_import", 5),
+    ],
+)
+async def test_no_call_is_made_after_the_credentials_were_refused(
+    operation: str, let_through: int
+) -> None:
+    with serve("default") as console:
+        console.fault(operation=operation, skip=let_through, kind="unauthorized", times=None)
+        with pytest.raises(Unauthorized) as raised:
+            await probed(console)
+        sent = console.requests()
+        assert [item["status"] for item in sent].count(401) == 1
+        assert sent[-1]["status"] == 401
+    assert "Check the API key" in str(raised.value)
+    assert not raised.value.explained
+
+
+@pytest.mark.parametrize("kind", ["unavailable", "rate_limited", "request_timeout"])
+async def test_an_answer_of_no_meaning_says_nothing_of_what_is_missing(kind: str) -> None:
+    with serve("default") as console:
+        console.fault(path="opsconsole_probe_none", kind=kind, times=None)
+        found = await probed(console)
+    for name in ("missing_host", "missing_agent"):
+        [finding] = [item for item in found.findings if item.question == name]
+        assert not finding.learned
+        assert finding.why
 
 
 async def test_a_probe_that_is_stopped_begins_no_further_call() -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from opsconsole import __version__
 from opsconsole.cli import arguments, mirror, planning, provider_install, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
-from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
+from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable
@@ -28,6 +28,7 @@ from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.operations import SEARCH_SPECIALTIES
 from opsconsole.v1.settings import Settings
+from opsconsole.v1.shapes import page
 
 OK: Final = "ok"
 NOTE: Final = "note"
@@ -175,44 +176,52 @@ def _mirror(*, needed: bool) -> Finding:
 
 def _console(found: Settings) -> Iterator[Finding]:
     try:
-        reply = asyncio.run(_asked(found))
-    except ConsoleError as problem:
-        yield Finding("console", WRONG, problem.message, problem.remedy)
+        reply, problem = asyncio.run(_asked(found))
+    except ConsoleError as failed:
+        yield Finding("console", WRONG, failed.message, failed.remedy)
         return
     yield Finding("console", OK, f"answers with status {reply.status}")
-    yield _key(reply)
+    yield _key(reply.status, problem)
     yield _clock(reply)
 
 
-async def _asked(found: Settings) -> Reply:
-    """Search once, as a key without any right to write may do, and return the answer."""
+async def _asked(found: Settings) -> tuple[Reply, ConsoleError | None]:
+    """Search once, as a key without any right to write may do.
+
+    Returns:
+        The answer, and the error that it is; None: it is a list.
+    """
     from opsconsole.v1.client import Client
 
     client = Client(found, read_only=True)
     try:
-        return await client.ask(SEARCH_SPECIALTIES)
+        reply = await client.ask(SEARCH_SPECIALTIES)
+        try:
+            client.shaped(SEARCH_SPECIALTIES, reply, lambda answer: page(answer, None))
+        except ConsoleError as problem:
+            return reply, problem
+        return reply, None
     finally:
         await client.aclose()
 
 
-def _key(reply: Reply) -> Finding:
+def _key(status: int, problem: ConsoleError | None) -> Finding:
     name = "key"
-    if 200 <= reply.status < 300:
+    if problem is None:
         return Finding(name, OK, "accepted")
-    if reply.status == 401:
-        return Finding(
-            name,
-            WRONG,
-            "refused: it is not valid, revoked or expired",
-            "Keys are minted in the console's API Keys settings.",
-        )
-    if reply.status == 403:
-        return Finding(name, NOTE, "accepted, but it may not search specialties")
-    if reply.status == 404:
-        return Finding(
-            name, WRONG, "not judged: there is no v1 API at this address", "Check base_url."
-        )
-    return Finding(name, WRONG, f"not judged: status {reply.status}", "Try again later.")
+    if status == 404:
+        found = f"not judged: there is no v1 API at this address: {problem.message}"
+        return Finding(name, WRONG, found, "Check base_url.")
+    if not isinstance(problem, ApiError):
+        # A proxy, a login page or another service, or an answer that the document does not show.
+        return Finding(name, WRONG, f"not judged: {problem.message}", problem.remedy)
+    said = problem.problem
+    if status == 401:
+        return Finding(name, WRONG, f"refused: {said}", problem.remedy)
+    if status == 403:
+        text = f"accepted, but it may not search specialties: {said}"
+        return Finding(name, NOTE, text, problem.remedy)
+    return Finding(name, WRONG, f"not judged: {said}", problem.remedy or "Try again later.")
 
 
 def _clock(reply: Reply) -> Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +11,11 @@ from opsconsole.errors import ConsoleError, Stopped, had_no_effect
 from opsconsole.v1.client import Client
 from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.operations import IMPORT_HOSTS, Operation
-from opsconsole.v1.retry import retry_after
 from opsconsole.v1.settings import Settings
 
 _TRIES: Final = 5
-_LONGEST_WAIT: Final = 10.0
+"""Of one call that is answered with 429. The client's limiter waits between them."""
+_NO_WORD: Final = frozenset({0, 408, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,11 @@ class Call:
     def succeeded(self) -> bool:
         """Whether the console answered with success and an object."""
         return 200 <= self.status < 300 and bool(self.body)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the answer says what the console makes of the request: not so a 429 or a 5xx."""
+        return self.status not in _NO_WORD and self.status < 500
 
     @property
     def request_id(self) -> str:
@@ -108,6 +112,7 @@ class Calls:
 
         Raises:
             NotAllowed: it is no GET, and only GET is allowed.
+            Unauthorized: the console refuses the credentials; no further call is made.
             DryRunNotHeeded: an earlier dry run was not heeded.
             DryRunUnanswered: what became of an earlier dry run is not known.
         """
@@ -158,9 +163,10 @@ class Calls:
                 raise
             except ConsoleError as problem:
                 return Call(number, text, problem=str(problem))
+            if reply.status == 401:
+                self._client.shaped(operation, reply, dict)
             if reply.status != 429 or tried == _TRIES - 1:
                 break
-            await asyncio.sleep(min(retry_after(reply.headers) or 1.0, _LONGEST_WAIT))
         try:
             answer: Mapping[str, Any] = json_object(reply.content)
         except NotJson:

@@ -48,8 +48,8 @@ def _ids(call: Call) -> list[Any]:
 
 async def _missing_agent(calls: Calls) -> Finding:
     call = await calls.ask(LIST_PLUGINS, MISSING_AGENT)
-    if not call.status:
-        return Finding("missing_agent", why=call.problem)
+    if not call.is_judged:
+        return Finding("missing_agent", why=f"No answer tells: {call.outcome}.")
     answer = "an empty list" if _is_list(call) else call.outcome
     return Finding("missing_agent", answer, calls=(call.number,), value=call.status)
 

@@ -61,8 +61,8 @@ async def _read(calls: Calls, operation: Operation, host_id: str) -> Call:
 
 
 def _missing(call: Call) -> Finding:
-    if not call.status:
-        return Finding("missing_host", why=call.problem)
+    if not call.is_judged:
+        return Finding("missing_host", why=f"No answer tells: {call.outcome}.")
     return Finding("missing_host", call.outcome, calls=(call.number,), value=call.status)
 
 

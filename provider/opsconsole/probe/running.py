@@ -44,12 +44,13 @@ async def probe(
         only_get: Whether nothing but GET may be sent.
 
     Raises:
-        ConsoleError: The console refuses the credentials, or cannot be reached.
+        Unauthorized: The console refuses the credentials; no call is made after that.
+        ConsoleError: It cannot be reached.
     """
     calls = Calls(client, settings, only_get=only_get)
     found = await ask_lists(calls, agent_id)
     first = calls.made[0]
-    if first.status in (0, 401):
+    if not first.status:
         raise ConsoleError(
             f"The console does not answer a search: {first.outcome}",
             "opsconsole doctor says what is wrong.",

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -171,7 +172,7 @@ class Client:
                 reply = await self._exchange(operation, url, content_type, content, turn)
                 was_answered = True
                 asked = retry_after(reply.headers) if reply.status >= 400 else None
-                return self._shaped(operation, reply, shape)
+                return self.shaped(operation, reply, shape)
             except ConsoleError as problem:
                 # Its traceback, and this frame, would keep a large answer in memory.
                 failed = problem.with_traceback(None)
@@ -179,8 +180,6 @@ class Client:
                 reply = None
                 turn.end()
             if isinstance(failed, Unauthorized):
-                self._breaker.refused(failed)
-                self._wake()
                 raise failed
             if not isinstance(failed, TooManyRequests):
                 tried += 1
@@ -196,7 +195,9 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Send one request, once, and return its answer as it is, an error too.
+        """Send one request, once, and return its answer, an error too, without known secrets.
+
+        `shaped` tells what the answer means.
 
         Raises:
             ConsoleError: no whole answer came.
@@ -207,7 +208,8 @@ class Client:
             if query:
                 url += "?" + urlencode(query)
             content_type, content = _encoded(body, None)
-            return await self._exchange(operation, url, content_type, content, turn)
+            reply = await self._exchange(operation, url, content_type, content, turn)
+            return replace(reply, content=self._redact(reply.content))
         finally:
             turn.end()
 
@@ -252,10 +254,22 @@ class Client:
         self._wake()
         return False
 
-    def _shaped(
+    def shaped(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
     ) -> Shaped:
-        answer = decoded(reply, operation, self._redact)
+        """Return what `shape` makes of the JSON object in an answer.
+
+        Raises:
+            Unauthorized: it is a 401; no further call is made.
+            ApiError: it is another error (Errors).
+            UnexpectedAnswer: it is no JSON object, or of another shape.
+        """
+        try:
+            answer = decoded(reply, operation, self._redact)
+        except Unauthorized as problem:
+            self._breaker.refused(problem)
+            self._wake()
+            raise
         try:
             return shape(answer)
         except WrongShape as problem:
