@@ -41,8 +41,16 @@ def run(args: argparse.Namespace) -> int:
         if action.type is Path:
             folder = "DIR" in str(action.metavar)
             vars(action)["complete"] = shtab.DIRECTORY if folder else shtab.FILE
+        if isinstance(action, argparse._SubParsersAction):
+            _shorten(action)
     sys.stdout.write(shtab.complete(parser, shell=args.shell) + "\n")
     return 0
+
+
+def _shorten(verbs: argparse._SubParsersAction[Any]) -> None:
+    """Keep the first sentence of what describes each verb: a shell shows one line of it."""
+    for verb in verbs.choices.values():
+        verb.description = (verb.description or "").partition(". ")[0].removesuffix(".")
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
