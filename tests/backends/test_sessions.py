@@ -92,6 +92,85 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         gone.close()
 
 
+def unknown(number: int) -> InstanceObject:
+    return InstanceObject(PROVIDER, {"id": f"outcome-unknown/{number}"}, tainted=True)
+
+
+def ids(state: State) -> dict[str, str]:
+    """Return the ids in a state, by address and whether the object was put aside."""
+    found = {}
+    for address, deposed in state.objects():
+        item = state.get(address, deposed)
+        assert item is not None
+        found[f"{address}{' aside' if deposed else ''}"] = item.attributes["id"]
+    return found
+
+
+async def gone_while_it_created(place: Place, folder: Path) -> StateSession:
+    """Leave a run that sent four creates: one answered, one refused, two of unknown outcome."""
+    with opened(place, folder) as session:
+        session.state.put("opsconsole_host.replaced", host(7))
+    gone = opened(place, folder)
+    intents = {
+        name: gone.intend(f"opsconsole_host.{name}", "POST", {}, unknown(number))
+        for number, name in enumerate(("answered", "refused", "lost", "replaced"))
+    }
+    await gone.flush()
+    assert ids(stored(place)) == {
+        "opsconsole_host.answered": "outcome-unknown/0",
+        "opsconsole_host.refused": "outcome-unknown/1",
+        "opsconsole_host.lost": "outcome-unknown/2",
+        "opsconsole_host.replaced": "outcome-unknown/3",
+        "opsconsole_host.replaced aside": "hst_7",
+    }
+    gone.state.put("opsconsole_host.answered", host(1))
+    gone.record([intents["answered"]])
+    gone.settle(intents["refused"], "refused")
+    await gone.flush()
+    return gone
+
+
+@on("http")
+async def test_what_stores_one_object_shows_each_create_before_it_is_sent(
+    place: Place, tmp_path: Path
+) -> None:
+    if place.keeps_companions:
+        return
+    gone = await gone_while_it_created(place, tmp_path / "gone")
+    before = len(place.server.requests)  # type: ignore[attr-defined]
+    await gone.flush()
+    assert len(place.server.requests) == before  # type: ignore[attr-defined]
+    gone.close()
+    left = {
+        "opsconsole_host.answered": "hst_1",
+        "opsconsole_host.lost": "outcome-unknown/2",
+        "opsconsole_host.replaced": "outcome-unknown/3",
+        "opsconsole_host.replaced aside": "hst_7",
+    }
+    assert ids(stored(place)) == left
+
+
+@on("http")
+async def test_a_journal_that_is_still_there_knows_more_than_what_is_shown(
+    place: Place, tmp_path: Path
+) -> None:
+    if place.keeps_companions:
+        return
+    gone = await gone_while_it_created(place, tmp_path / "gone")
+    place.steal()
+    with pytest.raises(LockLost):
+        gone.close()
+    with opened(place, tmp_path / "gone") as session:
+        assert ids(session.state) == {
+            "opsconsole_host.answered": "hst_1",
+            "opsconsole_host.replaced": "hst_7",
+        }
+        assert {call.address for call in session.unresolved} == {
+            "opsconsole_host.lost",
+            "opsconsole_host.replaced",
+        }
+
+
 @on("http", "pg")
 async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
     place: Place, tmp_path: Path

@@ -58,14 +58,18 @@ def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length)
+            if len(body) < length:
+                return  # The client was killed while it sent this.
             with guard:
                 state.requests.append((self.command, self.path))
                 status, told = self._handled(body)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(told)))
-            self.end_headers()
-            self.wfile.write(told)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(told)))
+                self.end_headers()
+                self.wfile.write(told)
 
         do_GET = do_POST = do_DELETE = do_LOCK = do_UNLOCK = _answer
 

@@ -44,6 +44,7 @@ from opsconsole.lifecycle.sentinel import (
     new_sentinel,
     outcome_lost,
     replacement_refused,
+    sent_by_a_run_that_ended,
     sent_now,
     still_unsettled,
 )
@@ -220,9 +221,17 @@ class BaseLifecycle(ABC):
             request.address,
             self.session.command,
         )
+        return self._uncertain(request, sent_now(said), told)
+
+    def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
+        """Return what stands for a create whose run ended before it knew the outcome."""
+        return self._uncertain(request, sent_by_a_run_that_ended(said))
+
+    def _uncertain(
+        self, request: CreateRequest, remembered: Mapping[str, Any], *told: Diagnostic
+    ) -> Outcome:
         state = settle(self.definition, request.planned, {"id": new_sentinel()})
-        private = PrivateState(extra=sent_now(said)).encode()
-        return Outcome(state, private, (told,), uncertain=True)
+        return Outcome(state, PrivateState(extra=remembered).encode(), told, uncertain=True)
 
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""

@@ -297,6 +297,12 @@ class ResourceLifecycle(Protocol):
             Exception: What `report` raised.
         """
 
+    def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
+        """Return what stands for a create whose run ended before it knew the outcome.
+
+        None: it may be asked for again. `said` is what a dry run called it before it was sent.
+        """
+
     async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
 

@@ -39,6 +39,15 @@ def sent_now(said: str) -> dict[str, Any]:
     return {_SAID: said, _SENT: int(time.time())}
 
 
+def sent_by_a_run_that_ended(said: str) -> dict[str, Any]:
+    """Return what is remembered of a create that nobody hears of unless its run ends before it.
+
+    Args:
+        said: As for `sent_now`.
+    """
+    return {_SAID: said, _SENT: 0}
+
+
 def said_of(remembered: Mapping[str, Any]) -> str:
     """Return what a dry run called such a create before it was sent, or nothing."""
     said = remembered.get(_SAID)

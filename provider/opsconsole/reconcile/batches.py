@@ -167,8 +167,23 @@ class Worker:
                 "provider": self.provider_in_state(step.change.provider),
             }
             call = RESOURCES[step.change.type_name].operations.get(verb, verb)
-            self.intents[request.address] = self.session.intend(request.address, call, details)
+            shown = (
+                self._placeholder(step, request, said.get(request.address, ""))
+                if isinstance(request, CreateRequest) and verb == "create"
+                else None
+            )
+            intent = self.session.intend(request.address, call, details, shown)
+            self.intents[request.address] = intent
         await self.session.flush()
+
+    def _placeholder(self, step: Step, request: CreateRequest, said: str) -> InstanceObject | None:
+        """Return what the stored state shows of a create that is about to be sent, if anything."""
+        if not self.session.shows_creates:
+            return None
+        change = step.change
+        lifecycle = self.lifecycles[change.provider].resources[change.type_name]
+        outcome = lifecycle.placeholder(request, said)
+        return None if outcome is None else self._object(step, outcome, tainted=True)
 
     async def _read(self, step: Step) -> Outcome:
         """Read a data source that planning put off."""
@@ -216,17 +231,20 @@ class Worker:
         if step.leg is Leg.CREATE and change.create_first and change.address not in self.deposed:
             self.deposed[change.address] = state.depose(change.address)
         self.values[change.address] = outcome.state
-        state.put(
-            change.address,
-            InstanceObject(
-                provider=self.provider_in_state(change.provider),
-                attributes=outcome.state,
-                private=outcome.private,
-                dependencies=() if step.leg is Leg.READ else change.depends_on,
-                tainted=outcome.failed and step.leg is Leg.CREATE,
-                sensitive_attributes=paths_to_state(change.sensitive_paths),
-                create_before_destroy=change.create_before_destroy,
-            ),
+        tainted = outcome.failed and step.leg is Leg.CREATE
+        state.put(change.address, self._object(step, outcome, tainted=tainted))
+
+    def _object(self, step: Step, outcome: Outcome, *, tainted: bool) -> InstanceObject:
+        """Return an outcome as state holds it."""
+        change = step.change
+        return InstanceObject(
+            provider=self.provider_in_state(change.provider),
+            attributes=outcome.state or {},
+            private=outcome.private,
+            dependencies=() if step.leg is Leg.READ else change.depends_on,
+            tainted=tainted,
+            sensitive_attributes=paths_to_state(change.sensitive_paths),
+            create_before_destroy=change.create_before_destroy,
         )
 
 

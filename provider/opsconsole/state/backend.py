@@ -26,6 +26,8 @@ class Backend(Protocol):
         backup: Where `back_up` copies it; None where a write replaces it whole or not at all.
         name: What to call it in messages.
         keeps_companions: Whether the journal and the unresolved calls are stored beside it too.
+        shows_creates: Whether the stored state shows each create before it is sent, because nothing
+            can be stored beside it.
     """
 
     journal: Path
@@ -33,6 +35,7 @@ class Backend(Protocol):
     backup: Path | None
     name: str
     keeps_companions: bool
+    shows_creates: bool
 
     def open(self) -> None:
         """Exclude others."""
@@ -69,6 +72,7 @@ class NoCompanions:
     """For a backend whose journal lies on this machine only."""
 
     keeps_companions = False
+    shows_creates = False
 
     def check(self) -> None:
         """Do nothing: nobody takes this lock away."""

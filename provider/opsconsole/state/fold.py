@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import Change, mark, object_id
+from opsconsole.state.placeholders import take_out
 from opsconsole.state.records import (
     Changed,
     Ended,
@@ -82,10 +83,12 @@ def fold(records: Sequence[Record], data: bytes, backup: bytes | None, source: s
         state = _beginning(started, backup or b"", source)
         state.serial = last
         state.changed = True
-    elif state.digest() not in known:
-        base = Started(state.lineage, state.serial, state.digest(), state.empty, started.at)
+    elif (digest := state.digest()) not in known:
+        base = Started(state.lineage, state.serial, digest, state.empty, started.at)
+        take_out(state, records)
         merged = _merge(state, changes_of(records))
         return Folded(state, [base, Changed(tuple(merged))])
+    take_out(state, records)
     if started.empty and not data.strip():
         state.lineage = started.lineage
     for change in changes_of(records):

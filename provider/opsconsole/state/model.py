@@ -136,18 +136,28 @@ class State:
         text, provider = self._known(address)
         self._set(address, "", provider, with_field(text, "status", "tainted" if tainted else None))
 
-    def depose(self, address: Address | str) -> str:
-        """Put the current object aside under a fresh deposed key, which is returned.
+    def depose(self, address: Address | str, deposed: str = "") -> str:
+        """Put the current object aside under `deposed`, or a fresh key, which is returned.
 
         Raises:
             UserError: There is no such object.
         """
         address = _address(address)
         text, provider = self._known(address)
-        deposed = secrets.token_hex(4)
+        deposed = deposed or new_deposed_key()
         self._set(address, deposed, provider, with_field(text, "deposed", deposed))
         self.remove(address)
         return deposed
+
+    def restore(self, address: Address | str, deposed: str) -> None:
+        """Make a deposed object the current one again; there must be no current one."""
+        address = _address(address)
+        provider = self._objects.provider(address)
+        text = self._objects.text(address, deposed)
+        assert text is not None
+        assert address not in self
+        self._set(address, "", provider, with_field(text, "deposed", None))
+        self.remove(address, deposed)
 
     def move(self, source: Address | str, target: Address | str) -> None:
         """Give an instance, with its deposed objects, another address.
@@ -243,6 +253,11 @@ class State:
         if self.on_change is not None:
             known = object_id(old), mark(old)
             self.on_change(Change("instance", str(address), text, provider, deposed, *known))
+
+
+def new_deposed_key() -> str:
+    """Return a key under which an object may be put aside."""
+    return secrets.token_hex(4)
 
 
 @dataclass(frozen=True, slots=True)

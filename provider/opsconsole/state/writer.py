@@ -21,9 +21,10 @@ from opsconsole.held_signals import held_signals
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.journal import Journal
 from opsconsole.state.mirror import Mirror
-from opsconsole.state.model import Snapshot, State
-from opsconsole.state.objects import Change, object_id
+from opsconsole.state.model import Snapshot, State, new_deposed_key
+from opsconsole.state.objects import Change, InstanceObject, object_id
 from opsconsole.state.pacer import Cadence, Pacer
+from opsconsole.state.placeholders import DETAIL, Placeholder, Placeholders
 from opsconsole.state.records import (
     Changed,
     Ended,
@@ -58,6 +59,7 @@ class StateSession:
         self._pending: list[Change] = []
         self._intents: dict[str, Intent] = {}
         self._unsent: set[str] = set()
+        self._placeholders = Placeholders()
         self._since_write = 0
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
@@ -89,20 +91,42 @@ class StateSession:
         with held_signals():
             self._started().flush_now()
 
-    def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
+    @property
+    def shows_creates(self) -> bool:
+        """Whether `intend` wants to know what the stored state shows of a create."""
+        return self._backend.shows_creates
+
+    def intend(
+        self,
+        address: str,
+        call: str,
+        details: Mapping[str, Any],
+        shown: InstanceObject | None = None,
+    ) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
 
         It must be flushed before the call. Nothing secret belongs in `details`.
+
+        Args:
+            shown: What the stored state shows at `address` until the outcome is known, where
+                `shows_creates`. What stands there now is shown as put aside.
         """
+        placeholder = None
+        if shown is not None and self.shows_creates:
+            aside = new_deposed_key() if address in self.state else ""
+            placeholder = Placeholder(address, shown, aside)
+            details = {**details, DETAIL: placeholder.detail}
         intent = Intent(uuid.uuid4().hex[:12], address, call, dict(details), now())
         self._intents[intent.id] = intent
+        if placeholder is not None:
+            self._placeholders.add(intent.id, placeholder)
         self._unsent.add(intent.id)
         self._started().append(intent)
         return intent.id
 
     def settle(self, intent: str, outcome: str) -> None:
         """Note that the outcome of an intent is known and changed nothing: a refusal, say."""
-        if self._intents.pop(intent, None) is not None:
+        if self._is_open(intent):
             self._started().append(Settled(intent, outcome))
 
     def record(self, settles: Iterable[str] = ()) -> None:
@@ -111,18 +135,24 @@ class StateSession:
         Args:
             settles: The intents whose outcome these changes are.
         """
-        known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
+        known = [intent for intent in settles if self._is_open(intent)]
         if self._pending or known:
             self._pacer.wake()
             self._started().append(Changed(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             self._pending.clear()
 
+    def _is_open(self, intent: str) -> bool:
+        """Tell whether the outcome of an intent was not known, and note that it is now."""
+        self._placeholders.drop(intent)
+        return self._intents.pop(intent, None) is not None
+
     async def flush(self) -> None:
         """Return once all that was noted and recorded is durable. Callers share one write.
 
         Raises:
-            UserError: The journal cannot be written: make no further call.
+            UserError: The journal cannot be written, or the state that is to show what may be
+                created: make no further call.
         """
         self.record()
         noted = set(self._unsent)
@@ -130,6 +160,7 @@ class StateSession:
             self._pacer.check()
             if self._journal is not None:
                 await self._journal.flush()
+            await self._show_creates()
         except UserError:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
             for intent in list(self._unsent):
@@ -137,6 +168,14 @@ class StateSession:
             self._unsent.clear()
             raise
         self._unsent -= noted
+
+    async def _show_creates(self) -> None:
+        """Return once the stored state shows every create that was noted. Callers share a write."""
+        noted = self._placeholders.open
+        if not self._placeholders.are_stored(noted):
+            async with self._writing:
+                if not self._placeholders.are_stored(noted):
+                    await self._write_draft()
 
     def is_due(self) -> bool:
         """Tell whether it is time to write state (`Cadence`)."""
@@ -163,16 +202,19 @@ class StateSession:
             UserError: It cannot be written; everything is in the journal.
         """
         async with self._writing:
-            draft = self._draft()
-            if draft is None:
-                return
-            writing = asyncio.ensure_future(asyncio.to_thread(self._write, draft))
-            try:
-                await asyncio.shield(writing)
-            except asyncio.CancelledError:
-                # A write that has begun cannot be called back, and the next must not overtake it.
-                await writing
-                raise
+            await self._write_draft()
+
+    async def _write_draft(self) -> None:
+        draft = self._draft()
+        if draft is None:
+            return
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, draft))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # A write that has begun cannot be called back, and the next must not overtake it.
+            await writing
+            raise
 
     def resolve(self, intents: Iterable[str]) -> None:
         """Strike calls off the list of unknown outcomes: the user, or the console, told them.
@@ -243,14 +285,16 @@ class StateSession:
     def _draft(self) -> _Draft | None:
         """Take what is to be written out of the state, which may change while it is written."""
         self.record()
+        self.state.changed |= self._placeholders.changed
         if not self.state.changed:
             return None
         count, self._since_write = self._since_write, 0
         before = self.state.serial
         serial = self.state.raise_serial()
         journal = self._started()
-        snapshot = self.state.snapshot()
-        return _Draft(journal, snapshot, before, serial, count, journal.appended)
+        snapshot = self._placeholders.shown_in(self.state).snapshot()
+        shown = self._placeholders.open
+        return _Draft(journal, snapshot, before, serial, count, journal.appended, shown)
 
     def _write(self, draft: _Draft) -> None:
         with self._disk:
@@ -268,6 +312,7 @@ class StateSession:
                 wanted = SnapshotMeta(self.state.lineage, draft.serial)
                 stored = self._backend.write(draft.snapshot.pieces(), wanted)
                 self.state.lineage, self.state.serial = stored
+                self._placeholders.note_stored(draft.shown)
             except UserError:
                 self.state.serial, self.state.changed = draft.before, True
                 self._since_write += draft.count
@@ -321,6 +366,7 @@ class _Draft:
     serial: int
     count: int
     position: int
+    shown: frozenset[str]
 
 
 def now() -> str:

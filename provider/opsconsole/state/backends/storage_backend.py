@@ -50,6 +50,7 @@ class StorageBackend:
         self.backup: Path | None = None
         self.name = storage.name
         self.keeps_companions = storage.keeps_companions
+        self.shows_creates = not storage.keeps_companions
         self._operation = operation
         self._locks = lock and storage.lockable
         self._lock_timeout = lock_timeout

@@ -1,0 +1,101 @@
+"""Placeholders: what the stored state shows of creates that are sent, until their outcome is known.
+
+They serve a backend that stores one object only. The journal of a run is lost with its machine
+there, so the state itself must say which creates may have taken effect. The state of the running
+session never holds them: they are added to what is written, and taken out of what is read beside a
+journal that knows more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from opsconsole.state.model import State
+from opsconsole.state.objects import InstanceObject, object_id
+from opsconsole.state.records import Intent, Record
+
+DETAIL = "placeholder"
+"""The detail of an intent that says which placeholder stands for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """One create that may take effect.
+
+    Attributes:
+        item: What stands at `address` until the outcome is known.
+        aside: The deposed key of the object that the create is to replace; empty: there is none.
+    """
+
+    address: str
+    item: InstanceObject
+    aside: str = ""
+
+    @property
+    def detail(self) -> dict[str, str]:
+        """What an intent notes of it."""
+        return {"id": str(self.item.attributes["id"]), "aside": self.aside}
+
+    def put_into(self, state: State) -> None:
+        """Let a state that is about to be written show it."""
+        if self.aside and self.address in state:
+            state.depose(self.address, self.aside)
+        state.put(self.address, self.item)
+
+
+class Placeholders:
+    """The placeholders of one session: those that must be stored, and those that are."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Placeholder] = {}
+        self._stored: frozenset[str] = frozenset()
+
+    def add(self, intent: str, placeholder: Placeholder) -> None:
+        """Show a create in what is stored from now on."""
+        self._open[intent] = placeholder
+
+    def drop(self, intent: str) -> None:
+        """Show a create no more: its outcome is known."""
+        self._open.pop(intent, None)
+
+    @property
+    def changed(self) -> bool:
+        """Whether what is stored shows others than it must."""
+        return self._open.keys() != self._stored
+
+    @property
+    def open(self) -> frozenset[str]:
+        """The intents whose placeholders must be stored."""
+        return frozenset(self._open)
+
+    def are_stored(self, intents: Collection[str]) -> bool:
+        """Tell whether every one of `intents` that is open still is shown in what is stored."""
+        return all(intent in self._stored for intent in intents if intent in self._open)
+
+    def note_stored(self, intents: frozenset[str]) -> None:
+        """Note which intents the state that was stored just now shows."""
+        self._stored = intents
+
+    def shown_in(self, state: State) -> State:
+        """Return what is to be written: `state`, or a copy with the placeholders."""
+        if not self._open:
+            return state
+        twin = state.copy()
+        for placeholder in self._open.values():
+            placeholder.put_into(twin)
+        return twin
+
+
+def take_out(state: State, records: Sequence[Record]) -> None:
+    """Take the placeholders of a run out of a state: its journal knows what became of them."""
+    for record in records:
+        detail = record.details.get(DETAIL) if isinstance(record, Intent) else None
+        if not isinstance(record, Intent) or not isinstance(detail, dict):
+            continue
+        if object_id(state.image(record.address)) != detail.get("id"):
+            continue
+        state.remove(record.address)
+        aside = str(detail.get("aside", ""))
+        if aside and aside in state.deposed(record.address):
+            state.restore(record.address, aside)
