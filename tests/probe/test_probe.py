@@ -14,6 +14,7 @@ from opsconsole.emulator.running import serve
 from opsconsole.errors import Stopped, Unauthorized
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
+from opsconsole.probe.questions import QUESTIONS
 from opsconsole.probe.running import Probed, planned_calls, probe
 from opsconsole.v1.client import Client
 from opsconsole.v1.settings import Settings
@@ -60,7 +61,9 @@ def truth(profile: Profile) -> dict[str, Any]:
         ],
         "missing_host": 404,
         "missing_agent": profile.unknown_plugins_status,
-        "has_more": "absent" if profile.has_more == "absent" else "said",
+        "has_more": {"absent": "absent", "true_or_false": "said"}.get(
+            profile.has_more, "contradicted"
+        ),
         "page_size": profile.page_size,
         "total_count": "always"
         if profile.total_count == "always"
@@ -74,6 +77,13 @@ def truth(profile: Profile) -> dict[str, Any]:
         "verdict_ids": profile.dry_run_ids != "none" and recognised,
         "matching": asked,
         "import_size": min(500, profile.max_rows or 500),
+        "tags": {
+            "order": "heeded",
+            "repetition": "heeded",
+            "spaces around": "ignored" if profile.trims else "heeded",
+        }
+        | ({"reads": ["unsorted"]} if profile.order == "reversed" else {}),
+        "rate_limit": ["retry-after"] if profile.retry_after is not None else [],
     }
 
 
@@ -98,6 +108,7 @@ async def test_each_finding_is_right_or_not_learned(name: str) -> None:
     assert after - before <= {"looked-at"}
     findings = {finding.question: finding for finding in found.findings}
     expected = truth(profile)
+    assert {*expected, "comparing"} == {question.name for question in QUESTIONS}
     for question, value in expected.items():
         if findings[question].learned:
             assert findings[question].value == value, question
@@ -123,7 +134,10 @@ async def test_each_finding_is_right_or_not_learned(name: str) -> None:
     if tells:
         assert findings["comparing"].settings["host_read_same"] == profile.skipped_word
         assert findings["comparing"].settings["host_read_differs"] == profile.updated_word
-        assert "tags" in findings["comparing"].settings["host_read_fields"]
+        # A console that only adds to sets calls a host with a further tag the same.
+        is_told = profile.matched_sets == "replaced"
+        assert ("tags" in findings["comparing"].settings["host_read_fields"]) == is_told
+        assert findings["tags"].learned == is_told
         # What it found are settings that the provider takes.
         values = {"base_url": "https://c.example.com", "api_key": "svc_ak_1"}
         Settings.from_values(values | found.settings, {})
@@ -325,6 +339,98 @@ async def test_a_console_whose_verdicts_do_not_tell_is_not_recommended(
     [comparing] = [item for item in found.findings if item.question == "comparing"]
     assert comparing.value is False
     assert found.settings.get("host_read") != "dry_run"
+
+
+async def test_a_field_is_not_compared_where_the_console_refuses_another_value() -> None:
+    with serve("default") as console:
+        # The host has as many tags as it may have, so that a row with one more fails.
+        console.switch(array_bounds={"tags": len(HOST["tags"])})
+        found = await probed(console)
+    assert found.settings["host_read_differs"] == "updated"
+    assert "tags" not in found.settings["host_read_fields"]
+    assert "knowledge" in found.settings["host_read_fields"]
+
+
+async def test_a_field_is_compared_where_the_console_takes_the_second_value_only() -> None:
+    refused = {
+        "object": "import_result",
+        "dry_run": True,
+        "counts": {"failed": 1},
+        "results": [{"index": 0, "status": "failed", "error": "no such form"}],
+    }
+    with serve("default") as console:
+        console.fault(
+            operation="host_import", holds="ext-7-probe", text=json.dumps(refused), times=None
+        )
+        found = await probed(console)
+    assert "external_id" in found.settings["host_read_fields"]
+
+
+async def test_a_field_is_not_compared_where_the_verdict_names_another_host() -> None:
+    with serve("default") as console:
+        console.switch(match_by=["public_ip", "name"])
+        console.create("hosts", id="hst_other", name="other", public_ip="192.0.2.254")
+        found = await probed(console)
+    assert "public_ip" not in found.settings["host_read_fields"]
+    assert "private_ip" in found.settings["host_read_fields"]
+
+
+@pytest.mark.parametrize(
+    ("switches", "has_more", "page_size"),
+    [
+        ({"has_more": "always_true"}, "contradicted", None),
+        ({"has_more": "always_true", "total_count": "never"}, "said", None),
+        ({"has_more": "always_false", "page_size": 2}, "contradicted", 2),
+        ({"has_more": "absent", "page_size": 2, "cursor_parameter": "cursor"}, "absent", 2),
+    ],
+    ids=str,
+)
+async def test_a_page_is_known_by_what_comes_after_it(
+    switches: dict[str, Any], has_more: str, page_size: int | None
+) -> None:
+    with serve("default") as console:
+        console.switch(**switches)
+        found = await probed(console)
+    by_name = {finding.question: finding for finding in found.findings}
+    assert by_name["has_more"].value == has_more
+    assert by_name["page_size"].value == page_size
+    assert by_name["cursor"].learned == ("cursor_parameter" in switches)
+
+
+async def test_headers_about_limits_are_seen_on_answers_that_ask_to_slow_down_too() -> None:
+    with serve("default") as console:
+        console.fault(
+            operation="host_update",
+            kind="rate_limited",
+            headers={"Retry-After": "0", "X-RateLimit-Remaining": "0"},
+        )
+        found = await probed(console)
+    [limit] = [item for item in found.findings if item.question == "rate_limit"]
+    assert limit.value == ["retry-after", "x-ratelimit-remaining"]
+    assert [found.calls[number - 1].text for number in limit.calls] == [
+        f"POST /api/v1/hosts/{HOST['id']}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer"),
+    [
+        ("specialty_search", {"object": "list", "data": [{"id": {}}, 7], "has_more": "no"}),
+        ("plugin_list", {"data": {}}),
+        ("host_update", {"ok": True}),
+        ("host_update", {"id": "hst_looked_at", "target_port": "22", "tags": "a:1"}),
+        ("host_import", {"dry_run": True, "results": {}}),
+        ("host_import", {"dry_run": True, "results": [{"index": "0", "status": 1, "id": []}]}),
+    ],
+)
+async def test_answers_of_another_shape_are_not_learned_from(
+    operation: str, answer: dict[str, Any]
+) -> None:
+    with serve("default") as console:
+        console.fault(operation=operation, text=json.dumps(answer), times=None)
+        found = await probed(console)
+    assert all(finding.learned or finding.why for finding in found.findings)
+    assert "host_read_same" not in found.settings or not operation.startswith("host")
 
 
 async def test_sets_in_an_order_of_the_console_are_not_compared() -> None:

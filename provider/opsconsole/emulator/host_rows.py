@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from opsconsole.emulator.checks import Check
 from opsconsole.emulator.console import Call, Console
 from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profile import HOST_SETS, Profile
 from opsconsole.emulator.refusal import Refusal, license_cap, malformed
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row
@@ -116,6 +116,10 @@ class Batch:
             return Verdict("skipped", shown)
         self._call.principal.authorize(row.get("org_id"))
         kept = {name: value for name, value in fields.items() if name not in profile.assigns}
+        if profile.matched_sets == "merged":
+            for name in HOST_SETS:
+                if name in kept:
+                    kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
         if all(row.get(name) == value for name, value in kept.items()):
             return Verdict("skipped", shown)
         self._call.principal.authorize(kept.get("org_id") or row.get("org_id"))

@@ -55,6 +55,7 @@ class Profile:
     # The bulk import.
     match_by: tuple[str, ...] = ("name",)
     on_match: Literal["update", "skip", "fail"] = "update"
+    matched_sets: Literal["replaced", "merged"] = "replaced"
     dry_run_created_word: str = "created"
     updated_word: str = "updated"
     skipped_word: str = "skipped"

@@ -55,8 +55,9 @@ PLAIN = (
     ),
     Profile(
         name="bumping",
-        summary="Every update, an empty one too, moves updated_at.",
+        summary="Every update, an empty one too, moves updated_at; an import only adds to sets.",
         idle_update_bumps=True,
+        matched_sets="merged",
     ),
     Profile(
         name="blind",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from opsconsole.errors import ConsoleError, Stopped, had_no_effect
+from opsconsole.v1.answers import Reply
 from opsconsole.v1.client import Client
 from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.operations import IMPORT_HOSTS, Operation
@@ -29,6 +30,7 @@ class Call:
         body: The JSON object in the answer; empty: none.
         headers: The answer's, with lower-case names.
         problem: Why no answer came.
+        limits: The headers about rate limits, those of answers with 429 before this one too.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Call:
     body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+    limits: frozenset[str] = frozenset()
 
     @property
     def succeeded(self) -> bool:
@@ -156,6 +159,7 @@ class Calls:
         body: Mapping[str, Any] | None,
     ) -> Call:
         number = len(self.made) + 1
+        limits: set[str] = set()
         for tried in range(_TRIES):
             try:
                 reply = await self._client.ask(operation, ids, query=query, body=body)
@@ -165,13 +169,25 @@ class Calls:
                 return Call(number, text, problem=str(problem))
             if reply.status == 401:
                 self._client.shaped(operation, reply, dict)
+            limits |= _limits(reply)
             if reply.status != 429 or tried == _TRIES - 1:
                 break
         try:
             answer: Mapping[str, Any] = json_object(reply.content)
         except NotJson:
             answer = {}
-        return Call(number, text, reply.status, answer, dict(reply.headers))
+        return Call(
+            number, text, reply.status, answer, dict(reply.headers), limits=frozenset(limits)
+        )
+
+
+def _limits(reply: Reply) -> set[str]:
+    """Return the names of those headers that tell of rate limits."""
+    return {
+        name
+        for name in reply.headers
+        if "ratelimit" in name.replace("-", "") or (name == "retry-after" and reply.status == 429)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from opsconsole.probe.calls import Call, Calls, Finding, quoted
 from opsconsole.v1.operations import LIST_PLUGINS, SEARCH_SPECIALTIES
+from opsconsole.v1.shapes import WrongShape, page
 
 MISSING_AGENT: Final = "agt_opsconsole_probe_none"
 TOTAL_PARAMETERS: Final = ("include", "with", "expand", "fields")
 CURSOR_PARAMETERS: Final = ("cursor", "after", "starting_after", "page_token", "page", "offset")
 FILTER_PARAMETERS: Final = ("q", "query", "search", "key", "filter")
+MOST_CURSORS: Final = 3
+"""Members of an envelope that are tried as cursors."""
 NO_MATCH: Final = "opsconsole-probe-no-such-thing"
 _ENVELOPE: Final = frozenset({"object", "data", "has_more", "total_count"})
 
@@ -30,20 +33,38 @@ async def ask_lists(calls: Calls, agent_id: str | None) -> list[Finding]:
             Finding(name, why=why)
             for name in ("has_more", "page_size", "total_count", "cursor", "filter")
         ]
-    found.append(_has_more(seen))
-    found.append(_page_size(seen))
-    found.append(await _total_count(calls, search))
-    found.append(await _cursor(calls, search))
+    total, counted = await _total_count(calls, search)
+    totals = {call.number: _total(call) for call in seen} | {search.number: counted}
+    cut = [call for call in seen if _is_cut(call, totals[call.number])]
+    cursor = await _cursor(calls, search, counted)
+    if cursor.learned and search not in cut:
+        cut.append(search)
+    found += [_has_more(seen, totals), _page_size(seen, cut), total, cursor]
     found.append(await _filter(calls, search))
     return found
 
 
 def _is_list(call: Call) -> bool:
-    return call.succeeded and isinstance(call.body.get("data"), list)
+    if not call.succeeded:
+        return False
+    try:
+        page(call.body, None)
+    except WrongShape:
+        return False
+    return True
 
 
-def _ids(call: Call) -> list[Any]:
-    return [entry.get("id") for entry in call.body["data"] if isinstance(entry, dict)]
+def _ids(call: Call) -> list[str]:
+    return [entry["id"] for entry in call.body["data"]]
+
+
+def _total(call: Call) -> int | None:
+    return page(call.body, None).total_count
+
+
+def _is_cut(call: Call, total: int | None) -> bool:
+    """Tell whether a list is known to show some of its entries only."""
+    return total is not None and total > len(call.body["data"])
 
 
 async def _missing_agent(calls: Calls) -> Finding:
@@ -54,59 +75,75 @@ async def _missing_agent(calls: Calls) -> Finding:
     return Finding("missing_agent", answer, calls=(call.number,), value=call.status)
 
 
-def _has_more(lists: list[Call]) -> Finding:
-    said = [isinstance(call.body.get("has_more"), bool) for call in lists]
+def _has_more(lists: list[Call], totals: Mapping[int, int | None]) -> Finding:
+    said = [call for call in lists if isinstance(call.body.get("has_more"), bool)]
     numbers = tuple(call.number for call in lists)
-    if all(said):
-        return Finding("has_more", "each list says it", calls=numbers, value="said")
-    if any(said):
-        return Finding("has_more", "some lists say it", calls=numbers, value="sometimes")
-    return Finding("has_more", "no list says it", calls=numbers, value="absent")
+    denied = any(
+        totals[call.number] is not None
+        and call.body["has_more"] != _is_cut(call, totals[call.number])
+        for call in said
+    )
+    how_many = "each list says" if len(said) == len(lists) else "some lists say"
+    if denied:
+        answer = f"{how_many} it, and total_count contradicts it"
+        return Finding("has_more", answer, calls=numbers, value="contradicted")
+    if not said:
+        return Finding("has_more", "no list says it", calls=numbers, value="absent")
+    value = "said" if len(said) == len(lists) else "sometimes"
+    return Finding("has_more", f"{how_many} it", calls=numbers, value=value)
 
 
-def _page_size(lists: list[Call]) -> Finding:
-    sizes = {len(call.body["data"]) for call in lists if call.body.get("has_more") is True}
-    numbers = tuple(call.number for call in lists)
+def _page_size(lists: list[Call], cut: list[Call]) -> Finding:
+    """Return how many entries a list holds of which more are known to exist."""
+    sizes = {len(call.body["data"]) for call in cut}
     if len(sizes) == 1:
         [size] = sizes
+        numbers = tuple(call.number for call in cut)
         return Finding("page_size", f"{size} entries", calls=numbers, value=size)
     most = max(len(call.body["data"]) for call in lists)
-    return Finding("page_size", why=f"No list has more than one page; the longest holds {most}.")
+    why = f"No list is known to have more than one page; the longest holds {most}."
+    return Finding("page_size", why="Lists are cut at several sizes." if sizes else why)
 
 
-async def _total_count(calls: Calls, search: Call) -> Finding:
+async def _total_count(calls: Calls, search: Call) -> tuple[Finding, int | None]:
+    """Return with the finding how many entries there are."""
     if not _is_list(search):
-        return Finding("total_count", why=f"The search answered {search.outcome}.")
-    if "total_count" in search.body:
-        return Finding("total_count", "shown always", calls=(search.number,), value="always")
+        return Finding("total_count", why=f"The search answered {search.outcome}."), None
+    if (total := _total(search)) is not None:
+        found = Finding("total_count", "shown always", calls=(search.number,), value="always")
+        return found, total
     for name in TOTAL_PARAMETERS:
         call = await calls.ask(SEARCH_SPECIALTIES, query={name: "total_count"})
-        if _is_list(call) and "total_count" in call.body:
+        if _is_list(call) and (total := _total(call)) is not None:
             # It is of use only where has_more does not tell whether a list is whole.
             useful = search.body.get("has_more") is None
             settings: dict[str, Any] = {
                 "list_query": {f"specialties.{name}": "total_count"},
                 "list_query_narrows": False,
             }
-            return Finding(
+            found = Finding(
                 "total_count",
                 f"shown where {name}=total_count asks for it",
                 calls=(search.number, call.number),
                 value=name,
                 settings=settings if useful else {},
             )
+            return found, total
     tried = ", ".join(TOTAL_PARAMETERS)
-    return Finding("total_count", why=f"It is not shown, and none of {tried} asks for it.")
+    why = f"It is not shown, and none of {tried} asks for it."
+    return Finding("total_count", why=why), None
 
 
-async def _cursor(calls: Calls, search: Call) -> Finding:
-    if not _is_list(search) or search.body.get("has_more") is not True:
-        return Finding("cursor", why="The search has one page only.")
+async def _cursor(calls: Calls, search: Call, total: int | None) -> Finding:
+    if not _is_list(search):
+        return Finding("cursor", why=f"The search answered {search.outcome}.")
+    if search.body.get("has_more") is not True and not _is_cut(search, total):
+        return Finding("cursor", why="The search is not known to have another page.")
     fields = [
         (name, str(value))
         for name, value in search.body.items()
         if name not in _ENVELOPE and isinstance(value, str | int) and not isinstance(value, bool)
-    ]
+    ][:MOST_CURSORS]
     first = set(_ids(search))
     for field, value in fields:
         for parameter in CURSOR_PARAMETERS:

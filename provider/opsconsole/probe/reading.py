@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from opsconsole.definition import Kind
+from opsconsole.errors import UnexpectedAnswer
+from opsconsole.lifecycle.answers import shown
 from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed
 from opsconsole.resources import HOST
 from opsconsole.v1.operations import UPDATE_HOST, Operation, extra_operation
+from opsconsole.v1.shapes import WrongShape, resource
 
 MISSING_HOST: Final = "hst_opsconsole_probe_none"
 _NOT_ALLOWED: Final = "It takes a call other than GET, which was not allowed."
@@ -22,9 +25,17 @@ _SCALARS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class HostRead:
-    """A host as it was read, empty where it could not be, and what reading it showed."""
+    """A host as it was read, empty where it could not be, and what reading it showed.
 
+    Attributes:
+        number: The call that read it.
+        fields: What the answer shows, sets sorted.
+        tags: The tags as they were answered.
+    """
+
+    number: int = 0
     fields: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -40,15 +51,29 @@ async def read_host(calls: Calls, host_id: str) -> HostRead:
         names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
         return HostRead(findings=tuple(Finding(name, why=_NOT_ALLOWED) for name in names))
     found = [_missing(missing)]
-    if not (first.succeeded and second.succeeded):
-        failed = second if first.succeeded else first
-        return HostRead({}, (*found, *_unread(failed, by_update=named is None)))
+    for call in (first, second):
+        if problem := _no_host(call, host_id):
+            return HostRead(findings=(*found, *_unread(call, problem, by_update=named is None)))
     how = "by host_get" if named else "by an update without a field"
     numbers = (first.number, second.number)
     found.append(Finding("host_reading", how, calls=numbers, value=True, settings=_how_read(named)))
     found.append(_bumps(first, second))
     found.append(_unset(first, second))
-    return HostRead(first.body, tuple(found))
+    fields = shown(HOST.answered, first.body)
+    return HostRead(first.number, fields, tuple(first.body.get("tags") or ()), tuple(found))
+
+
+def _no_host(call: Call, host_id: str) -> str:
+    """Return why an answer does not show the host, or nothing."""
+    if not call.succeeded:
+        return call.outcome
+    try:
+        shown(HOST.answered, resource(dict(call.body), host_id))
+    except WrongShape as problem:
+        return f"{call.status} with {problem}"
+    except UnexpectedAnswer as problem:
+        return problem.message
+    return ""
 
 
 def _how_read(named: str | None) -> dict[str, Any]:
@@ -66,8 +91,8 @@ def _missing(call: Call) -> Finding:
     return Finding("missing_host", call.outcome, calls=(call.number,), value=call.status)
 
 
-def _unread(call: Call, *, by_update: bool) -> list[Finding]:
-    why = f"The host was not read: {call.outcome}."
+def _unread(call: Call, problem: str, *, by_update: bool) -> list[Finding]:
+    why = f"The host was not read: {problem.removesuffix('.')}."
     rest = [Finding(name, why=why) for name in ("reading_bumps", "unset_fields")]
     if by_update and call.status == 400:
         refused = Finding(

@@ -57,7 +57,7 @@ async def probe(
         )
     host = await read_host(calls, host_id)
     found += host.findings
-    found += await judge_rows(calls, host.fields)
+    found += await judge_rows(calls, host)
     found.append(_rate_limit(calls.made))
     by_name = {finding.question: finding for finding in found}
     return Probed(tuple(by_name[question.name] for question in QUESTIONS), tuple(calls.made))
@@ -84,13 +84,14 @@ def _rate_limit(calls: Sequence[Call]) -> Finding:
     """Return which headers tell of limits."""
     seen: dict[str, int] = {}
     for call in calls:
-        for name in call.headers:
-            lower = name.lower()
-            if "ratelimit" in lower or "rate-limit" in lower or lower == "retry-after":
-                seen.setdefault(lower, call.number)
+        for name in call.limits:
+            seen.setdefault(name, call.number)
     if not seen:
         why = f"No answer of {len(calls)} has such a header."
         return Finding("rate_limit", why=why)
     return Finding(
-        "rate_limit", ", ".join(sorted(seen)), calls=tuple(seen.values()), value=sorted(seen)
+        "rate_limit",
+        ", ".join(sorted(seen)),
+        calls=tuple(sorted(set(seen.values()))),
+        value=sorted(seen),
     )

@@ -1,0 +1,226 @@
+"""What a probe asks of rows beside one host: by what they match it, and which differences tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opsconsole.lifecycle.verdicts import Verdict
+from opsconsole.probe.calls import Finding, quoted
+from opsconsole.probe.reading import HostRead
+from opsconsole.probe.rows import KEYS, other_values
+from opsconsole.resources import HOST
+
+NEW: Final = "opsconsole-probe-no-such-host"
+"""What names of hosts that do not exist begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one row, and the number of the call that got it."""
+
+    verdict: Verdict
+    number: int
+
+
+class Comparison:
+    """Compares rows with a host by the verdicts of dry runs.
+
+    Args:
+        judge: Has one row judged; None: the import was refused.
+        host: The host as it was read.
+        row: The row that equals it.
+        same: What is said of that row.
+        created: What is said of a row that would be created; None: not known.
+    """
+
+    def __init__(
+        self,
+        judge: Callable[[Mapping[str, Any]], Awaitable[Judged | None]],
+        host: HostRead,
+        row: Mapping[str, Any],
+        same: Judged,
+        created: str | None,
+    ) -> None:
+        self._judge = judge
+        self._host_id = host.fields["id"]
+        self._read = host
+        self._row = row
+        self._first = same
+        self._same = same.verdict
+        self._created = {"created", created}
+
+    async def ask(self, found: dict[str, Finding]) -> None:
+        """Ask, and put into `found` what was learned; an exception leaves there what was before."""
+        for finding in self._of_same_row():
+            found[finding.question] = finding
+        told, numbers = await self._telling_fields()
+        if (matching := await self._matching()) is not None:
+            found["matching"] = matching
+        again = await self._judge(self._row)
+        calls = [self._first.number, *numbers]
+        if again is not None:
+            calls.append(again.number)
+        found["comparing"] = self._comparing(again, told, tuple(calls))
+        found["tags"] = await self._tags(told="tags" in told)
+
+    def _of_same_row(self) -> tuple[Finding, Finding]:
+        same, calls = self._same, (self._first.number,)
+        tied = same.id == self._host_id
+        ids = "yes: that of the host" if tied else "no" if same.id is None else "of another host"
+        return (
+            Finding("verdict_same", quoted(same.status), calls=calls, value=same.status),
+            Finding("verdict_ids", ids, calls=calls, value=tied),
+        )
+
+    async def _telling_fields(self) -> tuple[dict[str, str], list[int]]:
+        """Change one field of the row at a time.
+
+        Returns:
+            Each field whose differences a verdict tells, with that verdict's word; and the calls.
+        """
+        told: dict[str, str] = {}
+        numbers: list[int] = []
+        for name in self._row:
+            words = {
+                await self._word(name, values, numbers)
+                for values in other_values(HOST[name], self._row[name])
+            }
+            # Each way to differ must be told, and by the same word.
+            [word, *others] = words
+            if word is not None and not others:
+                told[name] = word
+        return told, numbers
+
+    async def _word(self, name: str, values: Sequence[Any], numbers: list[int]) -> str | None:
+        """Return the word for the first of these values that the console takes, where it tells."""
+        for value in values:
+            judged = await self._judge({**self._row, name: value})
+            if judged is None:
+                continue
+            numbers.append(judged.number)
+            if not judged.verdict.error:
+                return judged.verdict.status if self._tells(name, judged.verdict) else None
+        return None
+
+    def _tells(self, name: str, verdict: Verdict) -> bool:
+        """Tell whether a verdict says that a row differs from the host of the probe.
+
+        A row whose key differs matches no host any more: it would be created.
+        """
+        if not verdict.matched or verdict.error or verdict.status == self._same.status:
+            return False
+        is_created = name in KEYS and verdict.status in self._created
+        return is_created or verdict.id == self._host_id
+
+    def _comparing(
+        self, again: Judged | None, told: Mapping[str, str], calls: tuple[int, ...]
+    ) -> Finding:
+        """Recommend the comparison of hosts by dry runs only where everything speaks for it."""
+        # Each row holds the name, so a host that was renamed must be told as well.
+        fields = sorted(name for name in told if name != "name")
+        why = self._unfit(again)
+        if not why and ("name" not in told or not fields):
+            why = f"a row that differs gets the verdict {quoted(self._same.status)} too"
+        if why:
+            return Finding("comparing", f"no: {why}", calls=calls, value=False)
+        words = Counter(told[name] for name in fields)
+        # One word can be set; that a row would be created is understood without.
+        word = min(words, key=lambda item: (item in self._created, -words[item], item))
+        fields = [name for name in fields if told[name] in (word, *self._created)]
+        return Finding(
+            "comparing",
+            f"yes: {quoted(self._same.status)} for the same, {quoted(word)} where "
+            f"{', '.join(fields)} differ",
+            calls=calls,
+            value=fields,
+            settings={
+                "host_read": "dry_run",
+                "host_read_same": self._same.status,
+                "host_read_differs": word,
+                "host_read_fields": fields,
+            },
+        )
+
+    def _unfit(self, again: Judged | None) -> str:
+        """Return why the verdict on the equal row is of no use, or nothing."""
+        same = self._same
+        if same.status in self._created:
+            return "a row that equals the host would be created, so rows match no host by it"
+        if same.id != self._host_id:
+            return "the verdict does not say which host the row matches"
+        if same.error:
+            return f"a row that equals the host is refused: {same.error}"
+        return "" if again and again.verdict == same else "the same row got two verdicts"
+
+    async def _matching(self) -> Finding | None:
+        """Ask by which single field a row with another name still matches the host."""
+        keys: list[str] = []
+        numbers: list[int] = []
+        asked: list[str] = []
+        for name in KEYS:
+            value = self._row.get(name)
+            if value is None:
+                continue
+            only = {"name": value} if name == "name" else {"name": f"{NEW}-3", name: value}
+            judged = await self._judge(only)
+            if judged is None or not judged.verdict.matched:
+                continue
+            verdict = judged.verdict
+            if verdict.error and verdict.id is None:
+                continue
+            asked.append(name)
+            numbers.append(judged.number)
+            if verdict.id == self._host_id:
+                keys.append(name)
+        if self._same.id != self._host_id:
+            return Finding("matching", why="Verdicts do not name the host.")
+        if not asked:
+            return None
+        answer = f"by {' or '.join(keys) or 'none of them alone'} (asked: {', '.join(asked)})"
+        return Finding("matching", answer, calls=tuple(numbers), value=keys)
+
+    async def _tags(self, *, told: bool) -> Finding:
+        """Ask by verdicts, which tell only where another tag changes them; and look at the read."""
+        numbers: list[int] = []
+        found: dict[str, Any] = {}
+        tags = self._row.get("tags", [])
+        spellings = _spellings(tags) if told and len(tags) > 1 else {}
+        for name, value in spellings.items():
+            judged = await self._judge({**self._row, "tags": value})
+            if judged is None:
+                continue
+            verdict = judged.verdict
+            if verdict == self._same or self._tells("tags", verdict):
+                found[name] = "ignored" if verdict == self._same else "heeded"
+                numbers.append(judged.number)
+        words = [f"an import has {name} {word}" for name, word in found.items()]
+        if shown := _shown_as(self._read.tags):
+            found["reads"] = shown
+            words.append(f"a read shows tags {' and '.join(shown)}")
+            numbers.insert(0, self._read.number)
+        if not found:
+            why = "A host with two tags is needed, and verdicts that tell of them."
+            return Finding("tags", why=why)
+        return Finding("tags", ", ".join(words), calls=tuple(numbers), value=found)
+
+
+def _spellings(tags: list[str]) -> dict[str, list[str]]:
+    """Return the same tags in other ways, by what a console heeds or ignores of them."""
+    return {
+        "order": list(reversed(tags)),
+        "repetition": [*tags, tags[0]],
+        "spaces around": [f" {tags[0]} ", *tags[1:]],
+    }
+
+
+def _shown_as(tags: Sequence[str]) -> list[str]:
+    """Return what a read shows of tags that proves how a console does not keep them."""
+    ways = {
+        "unsorted": list(tags) != sorted(tags),
+        "more than once": len(set(tags)) < len(tags),
+        "with spaces around": any(tag != tag.strip() for tag in tags),
+    }
+    return [name for name, is_shown in ways.items() if is_shown]
