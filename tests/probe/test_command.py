@@ -45,8 +45,20 @@ def test_a_dry_run_lists_the_calls_and_sends_none(run: Run, console: Emulator) -
     console.reset_log()
     code, out, _ = run("--dry-run")
     assert code == 0
-    assert "hosts/batch as a dry run" in out
+    assert "    2 x POST /api/v1/hosts/hst_1\n" in out
+    assert "    1 x GET /api/v1/specialties/search?include=total_count\n" in out
+    _, text, _ = run("--dry-run", "--json")
+    planned = json.loads(text)
+    assert f"\n{sum(call['most'] for call in planned)} calls at most" in out
     assert console.traffic()["total"] == 0
+
+
+def test_a_dry_run_needs_no_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    code, out, err = run("--dry-run")
+    assert code == 0
+    assert "POST /api/v1/hosts/hst_1\n" in out
+    assert "No API key is set; host_get is taken to be not named." in err
 
 
 def test_nothing_but_get_is_sent_without_a_yes(run: Run, console: Emulator) -> None:

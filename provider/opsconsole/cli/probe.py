@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, planning, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.errors import UserError
-from opsconsole.probe.calls import Call, Finding
+from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.probe.calls import TRIES, Call, Finding
+from opsconsole.probe.planned import UNKNOWN, PlannedCall, planned_calls
 from opsconsole.probe.questions import QUESTIONS
-from opsconsole.probe.running import Probed, planned_calls, probe
+from opsconsole.probe.running import Probed, probe
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable
 from opsconsole.reports.wrapping import wrapped
@@ -56,12 +59,10 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Probe a console and print what it does; return the exit code."""
-    planned = planned_calls(args.host, args.agent)
     if args.dry_run:
-        sys.stdout.write("\n".join(planned) + "\n")
-        return 0
+        return _plan(args)
     found, _ = settings.settings_of(args)
-    only_get = not (args.yes or _allowed(found, planned))
+    only_get = not (args.yes or _allowed(found, _planned(args, found)))
     with make_runner() as runner:
         done = run_stoppable(
             runner, lambda interrupts: _probed(args, found, interrupts, only_get=only_get)
@@ -75,6 +76,46 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _plan(args: argparse.Namespace) -> int:
+    """Print every call that would be made; settings that are missing change few of them."""
+    try:
+        found, _ = settings.settings_of(args)
+    except ConfigurationError as problem:
+        found = None
+        sys.stderr.write(
+            f"{problem.message.removesuffix('.')}; host_get is taken to be not named.\n"
+        )
+    planned = _planned(args, found)
+    if args.json:
+        document = [asdict(call) for call in planned]
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(_listed(planned, Pen(planning.coloured(args))))
+    return 0
+
+
+def _planned(args: argparse.Namespace, found: Settings | None) -> list[PlannedCall]:
+    return planned_calls(args.host, args.agent, found.extra_endpoints if found else {})
+
+
+def _listed(planned: Sequence[PlannedCall], pen: Pen, stream: object = None) -> str:
+    width = max(40, planning.columns(stream) or 100)
+    text = before = ""
+    for call in planned:
+        if call.what != before:
+            heading = f"{call.what[0].upper()}{call.what[1:]}:"
+            text += "".join(f"{pen.bold(line)}\n" for line in wrapped(heading, width))
+        before = call.what
+        text += f"{call.most:>5} x {printable(call.text)}\n"
+    total = sum(call.most for call in planned)
+    note = (
+        f"{total} calls at most, one after another: the answers make them fewer, and tell what "
+        f'stands for "{UNKNOWN}". A call that is answered with 429 is sent again, up to '
+        f"{TRIES - 1} times."
+    )
+    return text + "\n" + "".join(f"{line}\n" for line in wrapped(note, width))
+
+
 async def _probed(
     args: argparse.Namespace, found: Settings, interrupts: Interrupts, *, only_get: bool
 ) -> Probed:
@@ -83,12 +124,11 @@ async def _probed(
         return await probe(client, found, args.host, args.agent, only_get=only_get)
 
 
-def _allowed(found: Settings, planned: list[str]) -> bool:
+def _allowed(found: Settings, planned: Sequence[PlannedCall]) -> bool:
     """Ask whether more than GET may be sent; stdout stays for what was found."""
-    lines = "\n".join(f"  {line}" for line in planned)
     sys.stderr.write(
         f"These calls are made at {found.base_url}; none of them changes anything on a console "
-        f"that keeps to its document:\n{lines}\n"
+        f"that keeps to its document.\n\n{_listed(planned, Pen(False), sys.stderr)}\n"
         "Only 'yes' lets anything but GET be sent: "
     )
     sys.stderr.flush()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from opsconsole.errors import ConsoleError, Stopped, had_no_effect
 from opsconsole.v1.answers import Reply
@@ -14,7 +15,7 @@ from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.operations import IMPORT_HOSTS, Operation
 from opsconsole.v1.settings import Settings
 
-_TRIES: Final = 5
+TRIES: Final = 5
 """Of one call that is answered with 429. The client's limiter waits between them."""
 _NO_WORD: Final = frozenset({0, 408, 429})
 
@@ -125,7 +126,7 @@ class Calls:
             raise self._ending
         text = f"{operation.method} {operation.path_of(ids)}"
         if query:
-            text += "?" + "&".join(f"{name}={value}" for name, value in query.items())
+            text += f"?{urlencode(query)}"
         call = await self._sent(text, operation, ids, query, body)
         self.made.append(call)
         return call
@@ -160,7 +161,7 @@ class Calls:
     ) -> Call:
         number = len(self.made) + 1
         limits: set[str] = set()
-        for tried in range(_TRIES):
+        for tried in range(TRIES):
             try:
                 reply = await self._client.ask(operation, ids, query=query, body=body)
             except Stopped:
@@ -170,7 +171,7 @@ class Calls:
             if reply.status == 401:
                 self._client.shaped(operation, reply, dict)
             limits |= _limits(reply)
-            if reply.status != 429 or tried == _TRIES - 1:
+            if reply.status != 429 or tried == TRIES - 1:
                 break
         try:
             answer: Mapping[str, Any] = json_object(reply.content)

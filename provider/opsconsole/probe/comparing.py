@@ -15,6 +15,12 @@ from opsconsole.resources import HOST
 
 NEW: Final = "opsconsole-probe-no-such-host"
 """What names of hosts that do not exist begin with."""
+SPELLINGS: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
+    "order": lambda tags: list(reversed(tags)),
+    "repetition": lambda tags: [*tags, tags[0]],
+    "spaces around": lambda tags: [f" {tags[0]} ", *tags[1:]],
+}
+"""The same tags in other ways, by what a console heeds or ignores of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +193,8 @@ class Comparison:
         numbers: list[int] = []
         found: dict[str, Any] = {}
         tags = self._row.get("tags", [])
-        spellings = _spellings(tags) if told and len(tags) > 1 else {}
-        for name, value in spellings.items():
-            judged = await self._judge({**self._row, "tags": value})
+        for name, spelling in SPELLINGS.items() if told and len(tags) > 1 else ():
+            judged = await self._judge({**self._row, "tags": spelling(tags)})
             if judged is None:
                 continue
             verdict = judged.verdict
@@ -205,15 +210,6 @@ class Comparison:
             why = "A host with two tags is needed, and verdicts that tell of them."
             return Finding("tags", why=why)
         return Finding("tags", ", ".join(words), calls=tuple(numbers), value=found)
-
-
-def _spellings(tags: list[str]) -> dict[str, list[str]]:
-    """Return the same tags in other ways, by what a console heeds or ignores of them."""
-    return {
-        "order": list(reversed(tags)),
-        "repetition": [*tags, tags[0]],
-        "spaces around": [f" {tags[0]} ", *tags[1:]],
-    }
 
 
 def _shown_as(tags: Sequence[str]) -> list[str]:

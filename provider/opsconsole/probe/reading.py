@@ -39,10 +39,16 @@ class HostRead:
     findings: tuple[Finding, ...] = ()
 
 
+def host_reading(extra_endpoints: Mapping[str, str]) -> Operation:
+    """Return the operation that a host is read by."""
+    named = extra_endpoints.get("host_get")
+    return extra_operation("host_get", named) if named else UPDATE_HOST
+
+
 async def read_host(calls: Calls, host_id: str) -> HostRead:
     """Read a host twice, as a refresh would, and one that does not exist."""
-    named = calls.settings.extra_endpoints.get("host_get")
-    operation = extra_operation("host_get", named) if named else UPDATE_HOST
+    operation = host_reading(calls.settings.extra_endpoints)
+    named = operation is not UPDATE_HOST
     try:
         first = await _read(calls, operation, host_id)
         second = await _read(calls, operation, host_id)
@@ -53,10 +59,11 @@ async def read_host(calls: Calls, host_id: str) -> HostRead:
     found = [_missing(missing)]
     for call in (first, second):
         if problem := _no_host(call, host_id):
-            return HostRead(findings=(*found, *_unread(call, problem, by_update=named is None)))
+            return HostRead(findings=(*found, *_unread(call, problem, by_update=not named)))
     how = "by host_get" if named else "by an update without a field"
     numbers = (first.number, second.number)
-    found.append(Finding("host_reading", how, calls=numbers, value=True, settings=_how_read(named)))
+    settings = {} if named else {"host_read": "empty_update"}
+    found.append(Finding("host_reading", how, calls=numbers, value=True, settings=settings))
     found.append(_bumps(first, second))
     found.append(_unset(first, second))
     fields = shown(HOST.answered, first.body)
@@ -74,10 +81,6 @@ def _no_host(call: Call, host_id: str) -> str:
     except UnexpectedAnswer as problem:
         return problem.message
     return ""
-
-
-def _how_read(named: str | None) -> dict[str, Any]:
-    return {} if named else {"host_read": "empty_update"}
 
 
 async def _read(calls: Calls, operation: Operation, host_id: str) -> Call:

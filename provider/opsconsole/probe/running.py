@@ -8,12 +8,11 @@ from typing import Any
 
 from opsconsole.errors import ConsoleError
 from opsconsole.probe.calls import Call, Calls, Finding
-from opsconsole.probe.judging import MOST_ROWS, judge_rows
-from opsconsole.probe.listing import MISSING_AGENT, ask_lists
+from opsconsole.probe.judging import judge_rows
+from opsconsole.probe.listing import ask_lists
 from opsconsole.probe.questions import QUESTIONS
-from opsconsole.probe.reading import MISSING_HOST, read_host
+from opsconsole.probe.reading import read_host
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import IMPORT_HOSTS, LIST_PLUGINS, SEARCH_SPECIALTIES, UPDATE_HOST
 from opsconsole.v1.settings import Settings
 
 
@@ -61,23 +60,6 @@ async def probe(
     found.append(_rate_limit(calls.made))
     by_name = {finding.question: finding for finding in found}
     return Probed(tuple(by_name[question.name] for question in QUESTIONS), tuple(calls.made))
-
-
-def planned_calls(host_id: str, agent_id: str | None) -> list[str]:
-    """Return every kind of call that a probe makes, without making one."""
-    lines = [
-        f"{SEARCH_SPECIALTIES}, without and with query parameters (up to 20)",
-        f"GET {LIST_PLUGINS.path_of([MISSING_AGENT])}",
-    ]
-    if agent_id is not None:
-        lines.append(f"GET {LIST_PLUGINS.path_of([agent_id])}")
-    lines += [
-        f"POST {UPDATE_HOST.path_of([host_id])} without a field, twice (or host_get)",
-        f"POST {UPDATE_HOST.path_of([MISSING_HOST])} without a field (or host_get)",
-        f"{IMPORT_HOSTS} as a dry run: no row; rows of hosts that do not exist; rows that equal "
-        f"the host but for one field; up to {MOST_ROWS} rows (up to 50)",
-    ]
-    return lines
 
 
 def _rate_limit(calls: Sequence[Call]) -> Finding:
