@@ -285,9 +285,29 @@ def test_a_check_that_could_not_tell_ages_the_last_good_one(
     assert not any("last_good" in key[0] for key in never)
 
 
-@pytest.mark.parametrize("name", ["terminal", "json", "html"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "prometheus"])
 def test_what_was_not_seen_of_a_resource_is_said(name: str) -> None:
     found = replace(HOSTILE, unobserved=("mac", "knowledge"))
     text = FORMATS[name](DriftReport((found,), "2026-03-01T02:00:00Z"))
     assert "mac" in text
     assert "knowledge" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("terminal", "Coverage 100 % (91.3 % of the attributes)"),
+        ("markdown", "Coverage 100 % (91.3 % of the attributes)"),
+        ("html", "100 % (91.3 % of the attributes)"),
+        ("json", '"attributes_percent": 91.304'),
+        ("sarif", '"attributeCoveragePercent": 91.304'),
+        ("junit", '<property name="attribute_coverage_percent" value="91.304" />'),
+        ("prometheus", 'attribute_coverage_ratio{type="opsconsole_host"} 0.913'),
+    ],
+)
+def test_coverage_is_counted_in_attributes_too(name: str, text: str) -> None:
+    seen = replace(HOSTILE, bucket=Bucket.IN_SYNC, differences=(), reason="")
+    report = DriftReport((replace(seen, unobserved=("mac", "knowledge")),), "2026-03-01T02:00:00Z")
+    assert text in FORMATS[name](report)
+    if name == "junit":
+        assert "not seen by this check: mac, knowledge" in FORMATS[name](report)

@@ -197,9 +197,15 @@ class DriftReport:
     @property
     def attribute_coverage(self) -> float:
         """Per cent of the attributes of the resources in state that were seen; 100 without any."""
+        return self.attribute_coverage_of(None)
+
+    def attribute_coverage_of(self, type_names: Sequence[str] | None) -> float:
+        """Per cent of the attributes of those resources of `type_names` (None: all) seen."""
         total = seen = 0
         for finding in self.findings:
             if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
+                continue
+            if type_names is not None and finding.type_name not in type_names:
                 continue
             count = _attributes_of(finding.type_name)
             total += count

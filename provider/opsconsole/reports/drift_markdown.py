@@ -12,10 +12,11 @@ from opsconsole.reports.drift_text import difference_lines, title
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.verdict import (
     Outcome,
+    coverage_text,
     in_bucket,
     judge,
-    percent,
     several_stacks,
+    unseen_text,
 )
 
 _MARKS = {Outcome.CLEAN: "✅", Outcome.UNTOLD: "⚠️", Outcome.DRIFT: "❌"}
@@ -38,7 +39,7 @@ def _head(report: DriftReport) -> str:
         for bucket, style in BUCKET_STYLES.items()
     )
     facts = [
-        f"Coverage {percent(report.coverage)}",
+        f"Coverage {coverage_text(report)}",
         f"checked at {plain(report.checked_at)}",
         f"{plural(sum(report.calls.values()), 'request')}"
         + (" (nothing but GET)" if report.read_only else ""),
@@ -84,6 +85,7 @@ def _item(finding: Finding, stacks: bool) -> str:
             f"construct {finding.construct_path}" if finding.construct_path else "",
             finding.location,
             f"accepted: {finding.accepted}" if finding.accepted else "",
+            unseen_text(finding),
         )
         if text
     ]

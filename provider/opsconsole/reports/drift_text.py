@@ -15,10 +15,11 @@ from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
     Outcome,
+    coverage_text,
     in_bucket,
     judge,
-    percent,
     several_stacks,
+    unseen_text,
 )
 
 MANY = 10
@@ -110,9 +111,8 @@ def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
         for line in difference_lines(finding, difference):
             colour = SIGN_COLOURS.get(line.sign)
             yield pen.paint(line.plain, colour) if colour else line.plain
-    if finding.unobserved and finding.bucket is not Bucket.UNCHECKED:
-        names = ", ".join(map(printable, finding.unobserved))
-        yield f"      {pen.paint(f'not seen by this check: {names}', 'dim')}"
+    if unseen := unseen_text(finding):
+        yield f"      {pen.paint(printable(unseen), 'dim')}"
 
 
 def _sign(bucket: Bucket, pen: Pen) -> str:
@@ -141,13 +141,6 @@ def _baseline(report: DriftReport, pen: Pen) -> Iterator[str]:
     yield ""
 
 
-def _in_attributes(report: DriftReport) -> str:
-    """Say how many attributes were seen, where some of what is in sync was not."""
-    if not any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
-        return ""
-    return f" ({percent(report.attribute_coverage)} of the attributes)"
-
-
 def _summary(report: DriftReport, pen: Pen) -> str:
     verdict = judge(report)
     counts = report.counts
@@ -159,8 +152,7 @@ def _summary(report: DriftReport, pen: Pen) -> str:
     colour = _OUTCOME_COLOURS[verdict.outcome]
     lines = [
         f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
-        f"{tally or 'Nothing to check'}. Coverage {percent(report.coverage)}"
-        f"{_in_attributes(report)}.",
+        f"{tally or 'Nothing to check'}. Coverage {coverage_text(report)}.",
     ]
     if report.method:
         lines.append(printable(report.method))

@@ -8,6 +8,7 @@ they may belong to no resource.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import judge
+from opsconsole.reports.verdict import judge, unseen_text
 
 _UNTITLED = "opsconsole drift"
 
@@ -42,7 +43,14 @@ def _suite(
     root: ElementTree.Element, stack: str, findings: Iterable[Finding], report: DriftReport
 ) -> None:
     suite = _named(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
-    for finding in findings:
+    own = replace(report, findings=tuple(findings))
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in (
+        ("coverage_percent", own.coverage),
+        ("attribute_coverage_percent", own.attribute_coverage),
+    ):
+        _named(properties, "property", name, value=f"{round(value, 3):g}")
+    for finding in own.findings:
         _case(suite, finding, report)
     _count(suite)
     if report.diagnostics:
@@ -90,6 +98,8 @@ def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> 
         if tag != "skipped":
             result.set("type", finding.bucket.value)
         result.text = _clean(_details(finding)) or None
+    elif unseen := unseen_text(finding):
+        ElementTree.SubElement(case, "system-out").text = _clean(unseen)
 
 
 def _tag(finding: Finding, report: DriftReport) -> str:
@@ -109,6 +119,8 @@ def _details(finding: Finding) -> str:
     ]
     for difference in finding.differences:
         facts += [line.plain for line in difference_lines(finding, difference)]
+    if unseen := unseen_text(finding):
+        facts.append(unseen)
     return "\n".join(facts)
 
 

@@ -83,8 +83,15 @@ def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
         ["type"],
         registry=registry,
     )
+    attributes = Gauge(
+        f"{_PREFIX}_attribute_coverage_ratio",
+        "Share of the attributes of the resources in state that was seen, by type.",
+        ["type"],
+        registry=registry,
+    )
     for type_name in sorted({finding.type_name for finding in report.findings}):
         coverage.labels(type_name).set(report.coverage_of((type_name,)) / 100)
+        attributes.labels(type_name).set(report.attribute_coverage_of((type_name,)) / 100)
     required = Gauge(
         f"{_PREFIX}_required_coverage_ratio",
         "Share of what must be checked that was.",

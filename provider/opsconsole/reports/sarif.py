@@ -13,7 +13,7 @@ from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.deduplication import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import Outcome, judge
+from opsconsole.reports.verdict import Outcome, judge, unseen_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _BUCKETS = tuple(bucket for bucket, style in BUCKET_STYLES.items() if style.sarif)
@@ -33,6 +33,10 @@ def render(report: DriftReport, *, unlocated: str = "") -> str:
             _result(item, unlocated) for item in report.findings if item.bucket in _BUCKETS
         ],
         "columnKind": "unicodeCodePoints",
+        "properties": {
+            "coveragePercent": round(report.coverage, 3),
+            "attributeCoveragePercent": round(report.attribute_coverage, 3),
+        },
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2) + "\n"
@@ -109,6 +113,8 @@ def _message(finding: Finding) -> str:
         for difference in finding.differences
         for line in difference_lines(finding, difference)
     ]
+    if unseen := unseen_text(finding):
+        lines.append(printable(unseen))
     return "\n".join([opening, *lines])
 
 

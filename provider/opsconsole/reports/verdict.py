@@ -72,6 +72,21 @@ def percent(value: float) -> str:
     return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"
 
 
+def coverage_text(report: DriftReport) -> str:
+    """Return the coverage, in attributes too where some of what is in sync was not seen."""
+    text = percent(report.coverage)
+    if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
+        text += f" ({percent(report.attribute_coverage)} of the attributes)"
+    return text
+
+
+def unseen_text(finding: Finding) -> str:
+    """Say which attributes a check did not see of a resource that it checked, or nothing."""
+    if not finding.unobserved or finding.bucket is Bucket.UNCHECKED:
+        return ""
+    return f"not seen by this check: {', '.join(finding.unobserved)}"
+
+
 def several_stacks(report: DriftReport) -> bool:
     """Tell whether the report speaks of more than one stack."""
     return len({finding.stack for finding in report.findings}) > 1

@@ -16,9 +16,10 @@ from opsconsole.reports.html.view import Fact, Page, Row, Section, pair_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import (
     Outcome,
+    coverage_text,
     judge,
-    percent,
     several_stacks,
+    unseen_text,
 )
 
 _MOODS = {Outcome.CLEAN: "add", Outcome.UNTOLD: "unseen", Outcome.DRIFT: "change"}
@@ -58,7 +59,7 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[Fact]:
         yield Fact("Checked", printable(report.checked_at))
     if len(stacks) > 1:
         yield Fact("Stacks", f"{len(stacks):,}")
-    yield Fact("Coverage", percent(report.coverage))
+    yield Fact("Coverage", coverage_text(report))
     sent = f"{sum(report.calls.values()):,}"
     yield Fact("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
     yield Fact("Took", f"{report.seconds:.1f} s")
@@ -113,8 +114,8 @@ def _remarks(finding: Finding) -> Iterator[str]:
     ):
         if text:
             yield f"{word}{printable(text)}"
-    if finding.unobserved and finding.bucket is not Bucket.UNCHECKED:
-        yield f"not seen by this check: {', '.join(map(printable, finding.unobserved))}"
+    if unseen := unseen_text(finding):
+        yield printable(unseen)
 
 
 def items_of(report: DriftReport) -> Iterator[GraphItem]:
