@@ -23,6 +23,7 @@ from opsconsole_cdktf.host import (
     HostTargetType,
 )
 from opsconsole_cdktf.managed_host import ManagedHost
+from opsconsole_cdktf.moved_blocks import MovedBlocks
 from opsconsole_cdktf.provider import (
     OpsconsoleProvider,
     OpsconsoleProviderAgentRead,
@@ -60,6 +61,7 @@ __all__ = [
     "HostIpConnectMode",
     "HostTargetType",
     "ManagedHost",
+    "MovedBlocks",
     "OpsconsoleProvider",
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",

@@ -23,6 +23,7 @@ from opsconsole_cdktn.host import (
     HostTargetType,
 )
 from opsconsole_cdktn.managed_host import ManagedHost
+from opsconsole_cdktn.moved_blocks import MovedBlocks
 from opsconsole_cdktn.provider import (
     OpsconsoleProvider,
     OpsconsoleProviderAgentRead,
@@ -60,6 +61,7 @@ __all__ = [
     "HostIpConnectMode",
     "HostTargetType",
     "ManagedHost",
+    "MovedBlocks",
     "OpsconsoleProvider",
     "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",

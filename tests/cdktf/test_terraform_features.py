@@ -15,6 +15,7 @@ from opsconsole_cdktf import (
     DataSpecialties,
     DataSpecialty,
     Host,
+    MovedBlocks,
     OpsconsoleProvider,
     Specialty,
 )
@@ -175,6 +176,24 @@ def test_imports_and_moves(stack, synth) -> None:
         {"from": "opsconsole_host.source", "to": "opsconsole_host.target"}
     ]
     assert "source" not in _hosts(synthesised)
+
+
+def test_moved_blocks_of_a_file(stack, synth, tmp_path) -> None:
+    path = tmp_path / "moved.json"
+    MovedBlocks(stack, "none", tmp_path / "nowhere.json")
+    blocks = [{"from": "opsconsole_host.a", "to": 'opsconsole_host.b["c"]'}]
+    path.write_text(json.dumps({"moved": blocks}))
+    MovedBlocks(stack, "moves", path)
+    Host(stack, "gate", name="gate").move_from_id("opsconsole_host.web")
+    assert synth(stack)["moved"] == [
+        *blocks,
+        {"from": "opsconsole_host.web", "to": "opsconsole_host.gate"},
+    ]
+    assert 'to = opsconsole_host.b["c"]' in cdktf.Testing.synth_hcl(stack)
+    for text, problem in (("{", "it is no JSON"), ('{"moved": [{"from": "x"}]}', "an object is")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=f"moved.json: {problem}"):
+            MovedBlocks(stack, "bad", path)
 
 
 def test_overrides_win(stack, synth) -> None:

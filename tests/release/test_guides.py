@@ -64,6 +64,7 @@ def test_a_guide_does_what_it_says(guide: str, tmp_path: Path) -> None:
         assert "opsconsole_host.gate has moved from opsconsole_host.web" in " ".join(
             seen.stdout.replace("#", "").split()
         )
+        assert "opsconsole_host.gate to opsconsole_host.door looks like a move" in seen.stdout
         assert "host_delete" not in calls
     if guide == "import-a-fleet":
         assert not {"hosts_import", "host_delete"} & set(calls)

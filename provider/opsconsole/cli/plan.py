@@ -13,6 +13,7 @@ from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import make_runner
+from opsconsole.cli.moved_file import write_moves
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
@@ -41,6 +42,12 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     arguments.option(
         parser, "out", metavar="FILE", type=Path, help="save the plan, to apply exactly it"
+    )
+    arguments.flag(
+        parser,
+        "moved",
+        "write a moved block for each deletion and creation that are one object with another "
+        "address",
     )
     arguments.flag(
         parser, "detailed-exitcode", "exit with 0 for no changes, 2 for changes, 1 for errors"
@@ -142,6 +149,8 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
             save_plan(args.out, space, plan, args.state)
+        if getattr(args, "moved", False):
+            write_moves(space.program, plan.likely_moves)
     if args.out is not None and not failed:
         _tell_saved(args)
     return _exit_code(args, plan, failed)

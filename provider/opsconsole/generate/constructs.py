@@ -28,6 +28,7 @@ COMPOSITIONS = {
     "blacklist_policy": ("BlacklistPolicy", "BlacklistRule"),
     "fleet": ("BadRows", "Fleet"),
     "managed_host": ("ManagedHost",),
+    "moved_blocks": ("MovedBlocks",),
     "tags": ("Tags",),
 }
 """The modules of compositions, written by hand, and what the package shows of them."""

@@ -44,6 +44,7 @@ WRITTEN: Final = (
     "blacklist_policy.py",
     "fleet.py",
     "managed_host.py",
+    "moved_blocks.py",
     "rows.py",
     "tags.py",
     "testing.py",

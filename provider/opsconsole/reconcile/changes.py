@@ -156,6 +156,20 @@ class OutputChange:
 
 
 @dataclass(frozen=True, slots=True)
+class LikelyMove:
+    """An object that is to be deleted and equals what is to be created, but for the address.
+
+    Attributes:
+        source, target: Its address in state, and the one that the program declares.
+        construct_path: Path of the construct that declares it.
+    """
+
+    source: str
+    target: str
+    construct_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How many resource instances are imported, added, changed, destroyed and forgotten."""
 
@@ -182,6 +196,7 @@ class Plan:
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program declares no more.
         moved: Old and new address of each instance that has another one than in state.
+        likely_moves: Pairs of a deletion and a creation that are probably one move.
         planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
     """
 
@@ -198,6 +213,7 @@ class Plan:
     dropped: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     planned_at: str = ""
+    likely_moves: tuple[LikelyMove, ...] = ()
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something, in execution order."""

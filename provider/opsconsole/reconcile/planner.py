@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,17 +12,18 @@ from typing import Any
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
-from opsconsole.errors import OpsconsoleError
+from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
-from opsconsole.reconcile.changes import Action, Change, Drift, Plan, Refreshed
+from opsconsole.reconcile.changes import Action, Change, Drift, LikelyMove, Plan, Refreshed
 from opsconsole.reconcile.declaration import PriorInstance, from_state, paths_from_state
 from opsconsole.reconcile.deposed import read_deposed
+from opsconsole.reconcile.likely_moves import likely_moves, told_moves
 from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
 from opsconsole.reconcile.options import PlanOptions
-from opsconsole.reconcile.order import order
+from opsconsole.reconcile.order import config_address, order
 from opsconsole.reconcile.outputs import output_changes
 from opsconsole.reconcile.prior import (
     Prior,
@@ -35,7 +38,7 @@ from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.walk import Walk, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import State
+from opsconsole.state import Address, State
 from opsconsole.values import Attributes
 
 Told = list[tuple[str, Diagnostic]]
@@ -91,14 +94,7 @@ class Planner:
         self._options = options
         self._values: dict[str, Attributes] = {}
         self._planned_at = datetime.now(UTC)
-        self.evaluator = Evaluator(
-            workspace.program,
-            workspace.variables,
-            self._values.get,
-            sensitive=workspace.sensitive_paths,
-            workspace=workspace.name,
-            planned_at=self._planned_at,
-        )
+        self.evaluator = self._evaluator(self._values)
         self.providers = Providers(
             workspace.program, self.evaluator, workspace.environ, workspace.make
         )
@@ -108,6 +104,18 @@ class Planner:
         ]
         self._consoles: dict[str, str] = {}
         self._wanted_outputs: frozenset[str] | None = None
+        self._likely_moves: tuple[LikelyMove, ...] = ()
+
+    def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
+        workspace = self._workspace
+        return Evaluator(
+            workspace.program,
+            workspace.variables,
+            values.get,
+            sensitive=workspace.sensitive_paths,
+            workspace=workspace.name,
+            planned_at=self._planned_at,
+        )
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -162,6 +170,8 @@ class Planner:
         await decide_removals_of(walk, destroy=options.mode == "destroy")
         self._told += walk.diagnostics
         changes = self._explained(walk)
+        if options.mode == "normal":
+            self._look_for_moves(changes)
         adopted = adopted_places(changes, self._console)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
@@ -196,6 +206,26 @@ class Planner:
         refused = still_needed(changes, walk.known.values(), self._can_delete)
         self._told += (("", item) for item in refused)
         return changes
+
+    def _look_for_moves(self, changes: Sequence[Change]) -> None:
+        found, unclear = likely_moves(changes, self._replanned)
+        self._likely_moves = tuple(found)
+        self._told += (("", item) for item in told_moves(found, unclear))
+
+    def _replanned(
+        self, values: Mapping[str, Attributes], addresses: Collection[str]
+    ) -> dict[str, Attributes]:
+        """Return what instances declare, by address, where others hold `values`."""
+        evaluator = self._evaluator(ChainMap(dict(values), self._values))
+        found = {}
+        for address in addresses:
+            block = self._workspace.program.blocks[config_address(address)]
+            instance = evaluator.instances(block).get(Address.parse(address).key)
+            # What cannot be evaluated with these values is no counterpart of anything.
+            with contextlib.suppress(UserError):
+                if instance is not None:
+                    found[address] = evaluator.config(instance).values
+        return found
 
     def _can_delete(self, type_name: str) -> bool:
         """Tell whether a console deletes a resource of a type without another one's deletion."""
@@ -274,6 +304,7 @@ class Planner:
                 if item.previous_address
             ),
             self._planned_at.isoformat(),
+            self._likely_moves,
         )
 
 

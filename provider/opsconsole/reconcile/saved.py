@@ -259,7 +259,8 @@ _HINTS: Final = {
 
 def _fields(plan: Plan) -> dict[str, Any]:
     found = {item.name: getattr(plan, item.name) for item in dataclasses.fields(plan)}
-    del found["diagnostics"]
+    # Both are for the reader of the plan only.
+    del found["diagnostics"], found["likely_moves"]
     return found
 
 

@@ -1,0 +1,236 @@
+"""What looks like a move: one object is to go, and one that is equal but for its address to come.
+
+Pure. Nothing is guessed: where several could be meant, all of them are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from opsconsole.compare import normalise_set, same
+from opsconsole.definition import Attribute, Kind
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.reconcile.changes import Action, Change, LikelyMove
+from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.resources import RESOURCES
+from opsconsole.state import Address
+from opsconsole.values import Attributes, Value, holds_unknown
+
+Replanned = Callable[[Mapping[str, Attributes], Collection[str]], Mapping[str, Attributes]]
+"""Returns the configurations of created instances, by address, where others hold these values."""
+
+_SHOWN: Final = 10
+_MANY: Final = 50
+"""A configuration that is not known yet is not compared with more objects than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnclearMoves:
+    """Objects that are to go, and instances to come, of which several are equal to each other."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass
+class _Search:
+    """Pairs what goes with what comes, as far as each has exactly one counterpart.
+
+    Attributes:
+        coming: The creations that have no counterpart yet, by address.
+        configs: What these declare, as far as it is known.
+        paired: The change that removes its counterpart, by the address of a creation.
+        matching: The addresses of what equals each creation.
+    """
+
+    leaving: Mapping[str, Change]
+    coming: dict[str, Change]
+    configs: dict[str, Attributes]
+    paired: dict[str, Change] = field(default_factory=dict)
+    matching: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._taken: set[str] = set()
+        self._index: dict[tuple[object, ...], list[str]] = {}
+        for address, change in self.leaving.items():
+            for key in _keys(change, change.before or {}):
+                self._index.setdefault(key, []).append(address)
+        for address in self.coming:
+            self.compare(address)
+
+    def compare(self, address: str) -> None:
+        """Find what equals a creation, by what is known of its configuration."""
+        change, config = self.coming[address], self.configs[address]
+        near = min((self._index.get(key, []) for key in _keys(change, config)), key=len)
+        if len(near) > _MANY and not self.settled(address):
+            near = []
+        self.matching[address] = [
+            name
+            for name in near
+            if name not in self._taken and _equals(self.leaving[name], change, config)
+        ]
+
+    def settled(self, address: str) -> bool:
+        """Tell whether a configuration holds no id that is not known."""
+        definition = RESOURCES[self.coming[address].type_name]
+        config = self.configs[address]
+        return not any(holds_unknown(config.get(item.name)) for item in definition.settable)
+
+    def pair(self) -> bool:
+        """Pair what has exactly one counterpart; return whether there was any."""
+        wanted: dict[str, list[str]] = {}
+        for address, names in self.matching.items():
+            for name in names:
+                wanted.setdefault(name, []).append(address)
+        fresh = {
+            addresses[0]: name
+            for name, addresses in wanted.items()
+            if len(addresses) == 1
+            and len(self.matching[addresses[0]]) == 1
+            and self.settled(addresses[0])
+        }
+        for address, name in fresh.items():
+            self.paired[address] = self.leaving[name]
+            self._taken.add(name)
+            del self.coming[address], self.matching[address]
+        return bool(fresh)
+
+    def learn(self, replanned: Replanned) -> None:
+        """Compare again what refers to the instances that have a counterpart."""
+        waiting = [address for address in self.coming if not self.settled(address)]
+        if not waiting:
+            return
+        values = {address: change.before or {} for address, change in self.paired.items()}
+        for address, config in replanned(values, waiting).items():
+            if not same(dict(config), dict(self.configs[address])):
+                self.configs[address] = config
+                self.compare(address)
+
+    def give_up(self) -> bool:
+        """Leave what refers to instances without a counterpart; return whether there was any."""
+        waiting = [address for address in self.coming if not self.settled(address)]
+        for address in waiting:
+            del self.coming[address], self.matching[address]
+        return bool(waiting)
+
+    def unclear(self) -> Iterator[UnclearMoves]:
+        """Yield what is left, in groups of what equals each other."""
+        open_ = {address: set(names) for address, names in self.matching.items() if names}
+        while open_:
+            first = next(iter(open_))
+            targets, sources = [first], open_.pop(first)
+            while more := [item for item, names in open_.items() if names & sources]:
+                targets += more
+                for address in more:
+                    sources |= open_.pop(address)
+            yield UnclearMoves(tuple(sorted(sources)), tuple(sorted(targets)))
+
+
+def likely_moves(
+    changes: Iterable[Change], replanned: Replanned
+) -> tuple[list[LikelyMove], list[UnclearMoves]]:
+    """Return what looks like a move, and what may be one of several moves.
+
+    Args:
+        changes: The changes of a plan that removes only what the program does not declare.
+        replanned: Evaluates configurations again.
+    """
+    items = list(changes)
+    leaving = {item.address: item for item in items if _leaves(item)}
+    types = {item.type_name for item in leaving.values()}
+    coming = {
+        item.address: item
+        for item in items
+        if item.action is Action.CREATE and item.config is not None and item.type_name in types
+    }
+    if not leaving or not coming:
+        return [], []
+    configs = {address: item.config or {} for address, item in coming.items()}
+    search = _Search(leaving, dict(coming), configs)
+    while True:
+        while search.pair():
+            search.learn(replanned)
+        if not search.give_up():
+            break
+    found = [
+        LikelyMove(source.address, target, coming[target].construct_path)
+        for target, source in search.paired.items()
+    ]
+    return found, list(search.unclear())
+
+
+def _leaves(change: Change) -> bool:
+    return (
+        change.action is Action.DELETE
+        and change.before is not None
+        and not instance_and_key(change.address)[1]
+    )
+
+
+def _keys(change: Change, values: Attributes) -> list[tuple[object, ...]]:
+    """Return what an object is looked up by, from the widest to the narrowest."""
+    definition = RESOURCES[change.type_name]
+    kind = (change.type_name, change.provider)
+    names = [name for name in (definition.label, definition.owner) if name]
+    parts = [(name, values[name]) for name in names if isinstance(values.get(name), str)]
+    return [kind, *((*kind, part) for part in parts), *([(*kind, *parts)] if parts[1:] else [])]
+
+
+def _equals(leaving: Change, coming: Change, config: Attributes) -> bool:
+    """Tell whether a move would leave nothing to change; what is not known yet may be equal."""
+    before, planned = leaving.before or {}, (coming.after or {}).get("id")
+    if isinstance(planned, str):
+        return planned == before.get("id")
+    return all(
+        _agrees(item, before.get(item.name), config.get(item.name))
+        for item in RESOURCES[coming.type_name].settable
+    )
+
+
+def _agrees(attribute: Attribute, held: Value, declared: Value) -> bool:
+    if declared is None:
+        return held is None or attribute.computed
+    if holds_unknown(declared):
+        return bool(attribute.refers_to) and held is not None
+    if attribute.kind is Kind.STRING_SET and isinstance(held, list) and isinstance(declared, list):
+        return same(normalise_set(held), normalise_set(declared))
+    return same(held, declared)
+
+
+def told_moves(
+    found: Sequence[LikelyMove], unclear: Sequence[UnclearMoves]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for what looks like moves, and one for each group that is unclear."""
+    if found:
+        count = len(found)
+        what = (
+            f"{found[0].source} to {found[0].target} looks like a move"
+            if count == 1
+            else f"{count:,} resources look like moves"
+        )
+        shown = "\n\n".join(_written(move) for move in found[:_SHOWN])
+        more = f"\n\nand {count - _SHOWN:,} more." if count > _SHOWN else ""
+        yield warning(
+            what,
+            "What is to be deleted equals what is to be created, but for the address. If it is "
+            "the same object, declare the move, and neither happens:\n\n"
+            f"{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
+        )
+    for group in unclear:
+        yield warning(
+            "It is unclear which resource moved where",
+            "These are to be deleted:\n"
+            + "\n".join(f"  {address}" for address in group.sources)
+            + "\nThese are to be created, and several of them equal several of those:\n"
+            + "\n".join(f"  {address}" for address in group.targets)
+            + "\nIf one moved, declare it: a moved block, or move_from_id in Python.",
+        )
+
+
+def _written(move: LikelyMove) -> str:
+    block = f"  moved {{\n    from = {move.source}\n    to   = {move.target}\n  }}"
+    if not move.construct_path or Address.parse(move.target).key is not None:
+        return block
+    return f"{block}\n  in Python, of {move.construct_path}: move_from_id({move.source!r})"
