@@ -11,6 +11,7 @@ from typing import Any
 HOST = "opsconsole_host"
 AGENT = "opsconsole_agent"
 SPECIALTY = "opsconsole_specialty"
+BLACKLISTED_COMMAND = "opsconsole_blacklisted_command"
 
 _REFERENCE = re.compile(r"(?:data\.)?[A-Za-z_][\w-]*\.[A-Za-z_][\w-]*")
 

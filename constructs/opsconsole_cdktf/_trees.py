@@ -38,6 +38,7 @@ class Tree:
         declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
         revision: Counts what is declared, so that a conclusion drawn from it can age.
+        remarked: The warnings that were added, with the construct of each.
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """
@@ -47,6 +48,7 @@ class Tree:
 
     def __init__(self) -> None:
         self.declared: list[Any] = []
+        self.remarked: set[tuple[Any, str]] = set()
         self._watched: set[cdktf.TerraformStack] = set()
         self.handed_out: dict[str, tuple[Any, str]] = {}
         self.carriers: list[Any] = []

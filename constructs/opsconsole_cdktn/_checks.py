@@ -1,7 +1,7 @@
 """What can be known to be wrong with the constructs of a stack together, before any request.
 
-All problems are errors of one synthesis, each with the construct's path and source line. What only
-Terraform knows passes.
+All problems are errors of one synthesis, each with the construct's path and source line. What a
+console may accept all the same is a warning. What only Terraform knows passes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import cdktn
 
 from opsconsole_cdktn._declared import Declared, Resource
 from opsconsole_cdktn._ordering import origin
-from opsconsole_cdktn._references import AGENT, HOST, SPECIALTY
+from opsconsole_cdktn._references import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
 from opsconsole_cdktn._rules import is_token
 from opsconsole_cdktn._trees import Tree
 
@@ -22,21 +22,67 @@ _ATTACHMENT = f"{AGENT}_plugin"
 
 def problems(tree: Tree, stack: cdktn.TerraformStack) -> list[str]:
     """Return what is wrong with the constructs of `stack`, a line each."""
-    here = [item for item in tree.declared if tree.stack_around(item._scope) is stack]
-    found = [*_specialties(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
+    here = _declared_in(tree, stack)
+    found = [*_adopted_twice(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
     return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
 
 
-def _specialties(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+def remarks(tree: Tree, stack: cdktn.TerraformStack) -> list[str]:
+    """Add a warning to each construct of `stack` that is probably declared wrong; return nothing.
+
+    The framework tells warnings that are there once a stack is checked.
+    """
+    here = _declared_in(tree, stack)
+    for item, text in [*_hosts_of_one_name(here), *_unmarked_jump_hosts(tree, here)]:
+        if (item, text) not in tree.remarked and _is_there(item):
+            tree.remarked.add((item, text))
+            line = f" ({item._place})" if item._place else ""
+            cdktn.Annotations.of(item).add_warning(f"{text}{line}")
+    return []
+
+
+def _declared_in(tree: Tree, stack: cdktn.TerraformStack) -> list[Resource]:
+    return [item for item in tree.declared if tree.stack_around(item._scope) is stack]
+
+
+_KNOWN_BY = (
+    (SPECIALTY, "specialty", ("key", "id")),
+    (BLACKLISTED_COMMAND, "blacklisted command", ("id",)),
+)
+"""Resources that are looked up on the console: type, name, and the attributes they are known by."""
+
+
+def _adopted_twice(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    for type_name, title, names in _KNOWN_BY:
+        for name in names:
+            for item, value, first in _repeated(_of_type(here, type_name), name):
+                yield item, f"the {title} with {name} {value!r} is {_place(first)} already"
+
+
+def _hosts_of_one_name(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    for item, name, first in _repeated(_of_type(here, HOST), "name", "org_id"):
+        yield item, f"{_place(first)} is a host with the name {name!r} too: declare a machine once"
+
+
+def _repeated(
+    items: Iterable[Resource], name: str, *also: str
+) -> Iterator[tuple[Resource, Any, Resource]]:
+    """Yield each item whose value another one before it has, with the value and that one.
+
+    Args:
+        items: Resources of one type.
+        name: The attribute.
+        also: Attributes that must be the same too.
+    """
     seen: dict[tuple[Any, ...], Resource] = {}
-    for item in _of_type(here, SPECIALTY):
-        for name in ("key", "id"):
-            value = item._values.get(name)
-            if value is None or is_token(value):
-                continue
-            first = seen.setdefault((item._meta.get("provider"), name, value), item)
-            if first is not item and _is_there(first):
-                yield item, f"the specialty with {name} {value!r} is {_place(first)} already"
+    for item in items:
+        value = item._values.get(name)
+        if value is None or is_token(value):
+            continue
+        key = (item._meta.get("provider"), value, *map(item._values.get, also))
+        first = seen.setdefault(key, item)
+        if first is not item and _is_there(first):
+            yield item, value, first
 
 
 def _attachments(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
@@ -62,6 +108,14 @@ def _jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource
                 yield item, f"jump_host_ids: {_place(jump)} declares is_jump_host false"
 
 
+def _unmarked_jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    for item in _of_type(here, HOST):
+        for value in _literals(item._values.get("jump_host_ids")):
+            jump = origin(tree, value)
+            if isinstance(jump, Resource) and jump._values.get("is_jump_host") is None:
+                yield item, f"jump_host_ids: {_place(jump)} does not declare is_jump_host"
+
+
 def _of_type(here: Iterable[Resource], type_name: str) -> Iterator[Resource]:
     return (
         item
@@ -85,4 +139,4 @@ def _is_there(item: Resource) -> bool:
     return child is not None and child is item
 
 
-Tree.CHECKS.append(problems)
+Tree.CHECKS += (problems, remarks)

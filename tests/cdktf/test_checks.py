@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import cdktf
 import pytest
 from constructs import Construct
 
-from opsconsole_cdktf import Agent, AgentPlugin, Host, OpsconsoleProvider, Specialty
+from opsconsole_cdktf import (
+    Agent,
+    AgentPlugin,
+    BlacklistedCommand,
+    Host,
+    OpsconsoleProvider,
+    Specialty,
+)
 
 PLACE = re.compile(r" \(tests/cdktf/test_checks\.py:\d+\)")
 
@@ -23,6 +31,7 @@ def test_all_problems_are_told_at_once(stack) -> None:
     north = Construct(stack, "north")
     for name in ("one", "two"):
         Specialty(north, name, key="linux-server")
+        BlacklistedCommand(stack, f"{name}-row", id="blk_1")
     host = Host(stack, "plain", name="plain", is_jump_host=False)
     Host(stack, "behind", name="behind", jump_host_ids=[host.id])
     agent = Agent(stack, "agent", host_id=host.id, plugin_ids=["plg_disk"])
@@ -30,6 +39,7 @@ def test_all_problems_are_told_at_once(stack) -> None:
         AgentPlugin(stack, name, agent_id=agent.id, plugin_id=plugin)
     assert [PLACE.sub("", line) for line in _problems(stack)] == [
         "stack/north/two: the specialty with key 'linux-server' is stack/north/one already",
+        "stack/two-row: the blacklisted command with id 'blk_1' is stack/one-row already",
         "stack/second: plg_logs is attached to this agent at stack/first already",
         "stack/third: plg_disk is among the plugin_ids of stack/agent too",
         "stack/behind: jump_host_ids: stack/plain declares is_jump_host false",
@@ -41,6 +51,24 @@ def test_a_problem_names_its_source_line(stack) -> None:
         Specialty(stack, name, id="spc_linux")
     (line,) = _problems(stack)
     assert len(PLACE.findall(line)) == 2
+
+
+def test_what_is_probably_wrong_is_a_warning(tmp_path) -> None:
+    app = cdktf.App(outdir=str(tmp_path))
+    stack = cdktf.TerraformStack(app, "stack")
+    OpsconsoleProvider(stack, "opsconsole")
+    jump = Host(stack, "jump", name="web")
+    Host(stack, "other", name="web", jump_host_ids=[jump.id])
+    Host(stack, "elsewhere", name="web", org_id="org_2")
+    for _ in range(2):
+        app.synth()
+    manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    told = manifest["stacks"]["stack"]["annotations"]
+    assert [(item["constructPath"], PLACE.sub("", item["message"])) for item in told] == [
+        ("stack/other", "stack/jump is a host with the name 'web' too: declare a machine once"),
+        ("stack/other", "jump_host_ids: stack/jump does not declare is_jump_host"),
+    ]
+    assert all(len(PLACE.findall(item["message"])) == 2 for item in told)
 
 
 def test_what_only_terraform_knows_passes(stack, synth) -> None:
