@@ -108,7 +108,11 @@ class Ground:
             for name, value in self.console.environment.items():
                 patch.setenv(name, value)
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main(words)
+                try:
+                    code = main(words)
+                except SystemExit as left:
+                    # argparse leaves where it is given wrong words.
+                    code = int(left.code or 0)
         return code, out.getvalue(), err.getvalue()
 
     def apply(self, program: Mapping[str, Any] | None = None, folder: str = "") -> None:

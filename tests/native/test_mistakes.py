@@ -153,12 +153,9 @@ def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[st
         "os.getuid() or os.setuid(65534)\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    # Nor may that user write what is measured of the coverage.
-    environment = {name: os.environ[name] for name in os.environ if "COVERAGE" not in name}
     return subprocess.run(
         [sys.executable, "-c", script, *words],
         cwd=folder,
-        env=environment,
         capture_output=True,
         text=True,
     )

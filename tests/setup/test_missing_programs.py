@@ -35,6 +35,7 @@ def run(folder: Path, marker: str, ci: str) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": str(ROOT / "tests"),
         "TERRAFORM_BINARY_NAME": "no-such-terraform",
         "CI": ci,
+        "PYTEST_ADDOPTS": "",
     }
     return subprocess.run(
         [*command, *options], capture_output=True, text=True, env=environment, timeout=300

@@ -274,9 +274,7 @@ def quiet_environment(
     kept = {
         name: value
         for name, value in os.environ.items()
-        # Coverage would add half to the time of many short runs; what they run is measured in
-        # tests of its own.
-        if not name.startswith(("TF_", "OPSCONSOLE_", "CDKTF_", "COVERAGE_"))
+        if not name.startswith(("TF_", "OPSCONSOLE_", "CDKTF_"))
     }
     return kept | {
         "HOME": str(folder),

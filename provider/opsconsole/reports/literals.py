@@ -13,21 +13,22 @@ KNOWN_AFTER_APPLY: Final = "(known after apply)"
 SENSITIVE: Final = "(sensitive value)"
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_ESCAPING = str.maketrans(_ESCAPES)
 
 
 def printable(text: str, keep: str = "") -> str:
     """Return `text` with every character that is not printable escaped, those in `keep` aside."""
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() or letter in keep else _escape(letter) for letter in text
-    )
+    if keep:
+        # The parts between kept letters are nearly always printable, and then cost one look each.
+        return keep[0].join(printable(part, keep[1:]) for part in text.split(keep[0]))
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
 
 
 def quoted(text: str) -> str:
     """Return `text` as a quoted string of Terraform's language."""
-    letters = (_ESCAPES.get(letter, letter) for letter in text)
-    inner = printable("".join(letters)).replace("${", "$${").replace("%{", "%%{")
+    inner = printable(text.translate(_ESCAPING)).replace("${", "$${").replace("%{", "%%{")
     return f'"{inner}"'
 
 
