@@ -61,7 +61,8 @@ def main(words: list[str]) -> int:
     COVERAGE.mkdir(parents=True)
     RESULTS.unlink(missing_ok=True)
     started = time.monotonic()
-    workers = max(2, min(os.cpu_count() or 1, 4))
+    # One more than there are cores: many tests wait for a process, a lock or a late answer.
+    workers = min((os.cpu_count() or 1) + 1, 4)
     parallel = (f"--numprocesses={workers}", "--dist=worksteal")
     pytest = ("pytest", "-q", *parallel, f"--junit-xml={RESULTS}", *words)
     failed = python("coverage", "run", "-m", *pytest).returncode

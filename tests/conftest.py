@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
 from engines import Cdktf, Terraform, quiet_environment
+from extent import EVERYTHING
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
 from opsconsole.jsii_node import jsii_environment, packaged_node
@@ -40,7 +41,7 @@ settings.register_profile(
     "tests",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=500 if os.environ.get("OPSCONSOLE_TEST_EVERYTHING") else 30,
+    max_examples=500 if EVERYTHING else 30,
 )
 settings.load_profile("tests")
 

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from backend_places import EVERYTHING, Place, on
+from backend_places import Place, on
+from extent import EVERYTHING
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject

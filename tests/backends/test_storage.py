@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from backend_places import EVERYTHING, FIVE, Place, on
+from backend_places import FIVE, Place, on
+from extent import EVERYTHING
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.lock import LockInfo

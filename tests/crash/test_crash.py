@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from crash_scene import EVERYTHING, KILLED, STEP, Scene
+from crash_scene import KILLED, STEP, Scene
 from crash_story import STORIES
 from engines import Terraform
+from extent import EVERYTHING
 from killed_run import KILL, WHAT
 
 SAMPLED = {

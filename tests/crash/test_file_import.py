@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from crash_scene import EVERYTHING, KILLED, STEP, Scene
+from crash_scene import KILLED, STEP, Scene
 from crash_story import NOBODYS, SETTINGS, STORIES
 from engines import Terraform
+from extent import EVERYTHING
 from killed_run import KILL, TWICE, WHAT
 
 NAMES = {f"row-{number}" for number in range(7)}

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from crash_scene import EVERYTHING, STEP, Scene
+from crash_scene import STEP, Scene
 from crash_story import STORIES
 from engines import Terraform
+from extent import EVERYTHING
 
 SECONDS = 600
 

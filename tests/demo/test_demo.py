@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from extent import EVERYTHING
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
@@ -87,6 +89,7 @@ def test_the_whole_way(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(not EVERYTHING, reason="run by OPSCONSOLE_TEST_EVERYTHING=1")
 def test_without_terraform(tmp_path: Path) -> None:
     node = shutil.which("node")
     programs = tmp_path / "programs"

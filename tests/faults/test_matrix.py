@@ -13,11 +13,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from extent import EVERYTHING
 from fault_ground import ALL_KINDS, Ground, Seen, play, play_drift, play_import
 from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
 from fault_table import COLUMNS, expected
 
-EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
 SEED = os.environ.get("OPSCONSOLE_FAULT_SEED", "0")
 SHARE = 10
 

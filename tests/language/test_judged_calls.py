@@ -6,16 +6,15 @@ tries many more seeds.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from extent import EVERYTHING
 from opsconsole.language.functions import FUNCTIONS, MARKING
 
-EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
 SEEDS = range(40) if EVERYTHING else (1,)
 CALLS = 500
 LEFT_OUT = frozenset(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -10,12 +9,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from engines import Terraform
+from extent import EVERYTHING
 from opsconsole.emulator.running import serve
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare
 from worlds import World, actions
 
-EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
 BATCHES = 15 if EVERYTHING else 1
 CASES = 40 if EVERYTHING else 20
 PROFILES = ("default", "sparse", "fickle", "bumping")

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import opsconsole
+from extent import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = os.environ.get("OPSCONSOLE_RELEASE", "")
-WHOLE = bool(RELEASE or os.environ.get("OPSCONSOLE_TEST_EVERYTHING"))
+WHOLE = bool(RELEASE or EVERYTHING)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ import pytest
 from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 
 from connect_proxy import connect_proxy, write_certificate
+from extent import EVERYTHING
 from http_state import serve_state
 from opsconsole.state.backends.kinds import storage_for
 from opsconsole.state.backends.storage import DEFAULT, Storage
@@ -289,7 +290,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
 KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both", "gcs", "azurerm")
 """The kinds that every promise is tested for; behind the dash, how the lock is held."""
 
-EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
 
 FIVE = ("http", "pg", "s3-both", "gcs", "azurerm")
 """Each backend once."""

@@ -36,7 +36,6 @@ from opsconsole.reconcile.runs import make_plan
 from opsconsole.state.addresses import Address
 from opsconsole.state.opening import backend_for, open_state
 
-EVERYTHING = os.environ.get("OPSCONSOLE_TEST_EVERYTHING", "") not in ("", "0")
 STEP = int(os.environ.get("OPSCONSOLE_CRASH_STEP", "1"))
 """With everything, one of so many points is taken."""
 
