@@ -107,6 +107,32 @@ def test_what_is_gone_renamed_or_taken_by_another_is_read(ground_on: Any) -> Non
     assert found.addresses("in_sync") == {address(number) for number in (0, 4, 5)}
 
 
+def test_a_word_of_its_own_for_rows_to_be_created_ends_no_comparison(ground_on: Any) -> None:
+    ground = ground_on("default", **IN_BULK)
+    settle(ground, 6)
+    ground.console.switch(dry_run_created_word="would_create")
+    ground.console.delete("hosts", "hst_00001")
+    change(ground, [2])
+    found = ground.drift()
+    assert found.document["calls"] == {"host_import": 1, "host_update": 2}
+    assert found.bucket(address(1)) == "missing"
+    assert found.drifted == {address(1), address(2)}
+    assert "one by one" not in found.told
+
+
+def test_a_row_that_is_refused_is_not_the_same(ground_on: Any) -> None:
+    ground = ground_on("default", **IN_BULK)
+    settle(ground, 2)
+    change(ground, [1])
+    verdicts = [
+        {"index": number, "status": "skipped", "id": f"hst_{number:05}", "error": error}
+        for number, error in enumerate(("", "knowledge is too long"))
+    ]
+    answer = {"object": "import_result", "dry_run": True, "counts": {}, "results": verdicts}
+    ground.console.fault(operation="host_import", text=json.dumps(answer))
+    assert ground.drift().drifted == {address(1)}
+
+
 @pytest.mark.parametrize(
     ("switches", "calls"),
     [

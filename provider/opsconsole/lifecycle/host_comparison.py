@@ -122,7 +122,11 @@ class HostComparison:
         self, chunk: Sequence[_Compared], result: ImportResult
     ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
         judged = verdicts(result, len(chunk))
-        strange = next((verdict for verdict in judged if not self._is_known(verdict)), None)
+        known = self._known_words(judged, result.counts)
+        strange = next(
+            (item for item in judged if not item.matched or (known and item.status not in known)),
+            None,
+        )
         if strange is not None:
             told = () if self._session.comparing_ended else (_unknown(strange),)
             self._session.comparing_ended = True
@@ -133,14 +137,23 @@ class HostComparison:
             # Another host may have the values of this one by now: the id tells.
             if verdict.status == self._settings.host_read_same
             and verdict.id == item.request.prior["id"]
+            and not verdict.error
         }, ()
 
-    def _is_known(self, verdict: Verdict) -> bool:
+    def _known_words(self, judged: Sequence[Verdict], counts: Mapping[str, int]) -> frozenset[str]:
+        """Return the words that a verdict may have; empty: any.
+
+        The one word that no setting names, and that as many rows have as the answer counts as
+        created, stands for rows that match no host.
+        """
         settings = self._settings
-        if not verdict.matched:
-            return False
-        known = (settings.host_read_same, settings.host_read_differs, "created")
-        return settings.host_read_differs is None or verdict.status in known
+        if settings.host_read_differs is None:
+            return frozenset()
+        known = {settings.host_read_same or "", settings.host_read_differs, "created"}
+        others = [item.status for item in judged if item.matched and item.status not in known]
+        if len(set(others)) == 1 and counts.get("created") == len(others):
+            known.update(others)
+        return frozenset(known)
 
     def _outcome(self, item: _Compared) -> Outcome:
         """Return the outcome of a host that equals its row: what the row lacks was not seen."""
