@@ -296,6 +296,26 @@ async def test_an_answer_of_no_meaning_says_nothing_of_what_is_missing(kind: str
         assert finding.why
 
 
+async def test_a_refusal_that_need_not_be_about_the_id_says_nothing_of_what_is_missing() -> None:
+    with serve("default") as console:
+        console.fault(path="/hosts/|/plugins", kind="forbidden", times=None)
+        found = await probed(console)
+    for name in ("missing_host", "missing_agent"):
+        [finding] = [item for item in found.findings if item.question == name]
+        assert not finding.learned
+        assert "403 FORBIDDEN" in finding.why
+
+
+@pytest.mark.parametrize("refusals", [1, 2])
+async def test_that_one_host_cannot_be_read_is_no_setting_for_all(refusals: int) -> None:
+    with serve("default") as console:
+        console.fault(operation="host_update", kind="bad_request", times=refusals)
+        found = await probed(console)
+    [reading] = [item for item in found.findings if item.question == "host_reading"]
+    assert reading.learned == (refusals == 2)
+    assert "host_read" not in found.settings
+
+
 async def test_a_probe_that_is_stopped_begins_no_further_call() -> None:
     with serve("default") as console:
         settings = Settings.from_values(

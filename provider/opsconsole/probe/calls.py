@@ -217,6 +217,20 @@ class Finding:
         return bool(self.answer)
 
 
+def unknown_id(question: str, missing: Call, known: Call | None) -> Finding:
+    """Return what the answer to a call with an unknown id shows.
+
+    A refusal tells of the id only where the same call with a known id, where one was made, is
+    not refused: else it may be about the key, or about every call of its kind.
+    """
+    if not missing.is_judged:
+        return Finding(question, why=f"No answer tells: {missing.outcome}.")
+    is_telling = missing.status in (200, 404) or (known is not None and known.succeeded)
+    if not is_telling or (known is not None and known.status == missing.status >= 400):
+        return Finding(question, why=f"The refusal need not be about the id: {missing.outcome}.")
+    return Finding(question, missing.outcome, calls=(missing.number,), value=missing.status)
+
+
 def quoted(value: object) -> str:
     """Return a value of an answer as findings quote it."""
     return json.dumps(value, ensure_ascii=False)

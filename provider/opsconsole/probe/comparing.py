@@ -63,8 +63,7 @@ class Comparison:
         for finding in self._of_same_row():
             found[finding.question] = finding
         told, numbers = await self._telling_fields()
-        if (matching := await self._matching()) is not None:
-            found["matching"] = matching
+        found["matching"] = await self._matching()
         again = await self._judge(self._row)
         calls = [self._first.number, *numbers]
         if again is not None:
@@ -161,7 +160,7 @@ class Comparison:
             return f"a row that equals the host is refused: {same.error}"
         return "" if again and again.verdict == same else "the same row got two verdicts"
 
-    async def _matching(self) -> Finding | None:
+    async def _matching(self) -> Finding:
         """Ask by which single field a row with another name still matches the host."""
         keys: list[str] = []
         numbers: list[int] = []
@@ -183,8 +182,8 @@ class Comparison:
                 keys.append(name)
         if self._same.id != self._host_id:
             return Finding("matching", why="Verdicts do not name the host.")
-        if not asked:
-            return None
+        if not keys and len(asked) < sum(name in self._row for name in KEYS):
+            return Finding("matching", why="Rows with a single key were refused.")
         answer = f"by {' or '.join(keys) or 'none of them alone'} (asked: {', '.join(asked)})"
         return Finding("matching", answer, calls=tuple(numbers), value=keys)
 

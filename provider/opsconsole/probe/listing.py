@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from opsconsole.probe.calls import Call, Calls, Finding, quoted
+from opsconsole.probe.calls import Call, Calls, Finding, quoted, unknown_id
 from opsconsole.v1.operations import LIST_PLUGINS, SEARCH_SPECIALTIES
 from opsconsole.v1.shapes import WrongShape, page
 
@@ -22,11 +23,9 @@ _ENVELOPE: Final = frozenset({"object", "data", "has_more", "total_count"})
 async def ask_lists(calls: Calls, agent_id: str | None) -> list[Finding]:
     """Return what the search, and an agent's list of plugins, show."""
     search = await calls.ask(SEARCH_SPECIALTIES)
-    lists = [search]
-    if agent_id is not None:
-        lists.append(await calls.ask(LIST_PLUGINS, agent_id))
-    seen = [call for call in lists if _is_list(call)]
-    found = [await _missing_agent(calls)]
+    plugins = None if agent_id is None else await calls.ask(LIST_PLUGINS, agent_id)
+    seen = [call for call in (search, plugins) if call is not None and _is_list(call)]
+    found = [await _missing_agent(calls, plugins)]
     if not seen:
         why = f"No list was answered: {search.outcome}."
         return found + [
@@ -67,12 +66,10 @@ def _is_cut(call: Call, total: int | None) -> bool:
     return total is not None and total > len(call.body["data"])
 
 
-async def _missing_agent(calls: Calls) -> Finding:
+async def _missing_agent(calls: Calls, known: Call | None) -> Finding:
     call = await calls.ask(LIST_PLUGINS, MISSING_AGENT)
-    if not call.is_judged:
-        return Finding("missing_agent", why=f"No answer tells: {call.outcome}.")
-    answer = "an empty list" if _is_list(call) else call.outcome
-    return Finding("missing_agent", answer, calls=(call.number,), value=call.status)
+    found = unknown_id("missing_agent", call, known)
+    return replace(found, answer="an empty list") if _is_list(call) else found
 
 
 def _has_more(lists: list[Call], totals: Mapping[int, int | None]) -> Finding:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from opsconsole.definition import Kind
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import shown
-from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed
+from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed, unknown_id
 from opsconsole.resources import HOST
 from opsconsole.v1.operations import UPDATE_HOST, Operation, extra_operation
 from opsconsole.v1.shapes import WrongShape, resource
@@ -56,10 +56,11 @@ async def read_host(calls: Calls, host_id: str) -> HostRead:
     except NotAllowed:
         names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
         return HostRead(findings=tuple(Finding(name, why=_NOT_ALLOWED) for name in names))
-    found = [_missing(missing)]
+    found = [unknown_id("missing_host", missing, first)]
     for call in (first, second):
         if problem := _no_host(call, host_id):
-            return HostRead(findings=(*found, *_unread(call, problem, by_update=not named)))
+            refused = not named and first.status == second.status == 400
+            return HostRead(findings=(*found, *_unread(call, problem, refused=refused)))
     how = "by host_get" if named else "by an update without a field"
     numbers = (first.number, second.number)
     settings = {} if named else {"host_read": "empty_update"}
@@ -88,24 +89,13 @@ async def _read(calls: Calls, operation: Operation, host_id: str) -> Call:
     return await calls.ask(operation, host_id, body=body)
 
 
-def _missing(call: Call) -> Finding:
-    if not call.is_judged:
-        return Finding("missing_host", why=f"No answer tells: {call.outcome}.")
-    return Finding("missing_host", call.outcome, calls=(call.number,), value=call.status)
-
-
-def _unread(call: Call, problem: str, *, by_update: bool) -> list[Finding]:
+def _unread(call: Call, problem: str, *, refused: bool) -> list[Finding]:
     why = f"The host was not read: {problem.removesuffix('.')}."
     rest = [Finding(name, why=why) for name in ("reading_bumps", "unset_fields")]
-    if by_update and call.status == 400:
-        refused = Finding(
-            "host_reading",
-            f"no: an update without a field is refused ({call.outcome})",
-            calls=(call.number,),
-            value=False,
-            settings={"host_read": "none"},
-        )
-        return [refused, *rest]
+    if refused:
+        # Another host may be read all the same, so no setting says that none is.
+        answer = f"not this one: an update without a field is refused ({call.outcome})"
+        return [Finding("host_reading", answer, calls=(call.number,), value=False), *rest]
     return [Finding("host_reading", why=why), *rest]
 
 
