@@ -154,7 +154,7 @@ async def test_a_lost_create_is_never_repeated(
 
     created = await agents.create(**declared)
 
-    assert console.traffic()["total"] == 1
+    assert console.request_counts()["agent_create"] == 1
     assert created.uncertain
     assert is_sentinel(created.state["id"])
     assert (await agents.read(created)).seen is Seen.UNCHECKED

@@ -130,8 +130,44 @@ def test_an_unknown_plugin_is_doubted_in_the_plan(native: Any) -> None:
     del whole["opsconsole_agent"]["x"]["plugin_ids"]
     native.write({**whole, "opsconsole_agent_plugin": {"p": attachment}})
     assert "has the plugin plg_disks" in native.run("plan").out
+    near = {"disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
+    for mistaken, meant in near.items():
+        native.write(agent("plg_disk", mistaken))
+        assert f"Did you mean {meant}?" in native.run("plan").out
     native.write(agent("plg_disk", "plg_metrics"))
-    assert "No agent that was read" not in native.run("plan").out
+    said = native.run("plan").out
+    assert "They have plg_disk. No operation lists all plugins" in said
+    assert "No agent that was read" not in native.run("plan", "--refresh=false").out
+
+
+def test_lists_that_are_not_whole_prove_no_absence(native_on: Any) -> None:
+    native = native_on("truncated")
+    plugins = ("disk", "logs", "metrics", "packages", "backup", "legacy")
+    program = agent(*(f"plg_{name}" for name in plugins))
+    program.pop("opsconsole_specialty")
+    program["opsconsole_agent"]["x"]["specialty_id"] = "spc_linux"
+    native.write(program)
+    native.run("apply", "--auto-approve")
+    fields = program["opsconsole_agent"]["x"]
+    fields["plugin_ids"] = [*fields["plugin_ids"], "plg_firewall", "plg_dsk"]
+    fields["specialty_id"] = "spc_linuz"
+    fields["deletion_policy"] = "abandon"
+    native.write(program)
+    said = native.run("plan").out
+    assert "No list that was read shows the plugin plg_dsk" in said
+    assert "the plugin plg_firewall" not in said
+    assert "There is no specialty" not in said
+
+
+def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native: Any) -> None:
+    program = agent()
+    near = {"spc_linuz": '"spc_linux"', "linux-server": 'spc_linux ("linux-server")'}
+    for mistaken, meant in near.items():
+        program["opsconsole_agent"]["x"]["specialty_id"] = mistaken
+        native.write(program)
+        said = native.run("plan").out
+        assert f"There is no specialty {mistaken} that this key can see" in said
+        assert f"Did you mean {meant}" in said
 
 
 def test_a_folder_without_a_state(native: Any) -> None:

@@ -24,6 +24,7 @@ from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
+from opsconsole.lifecycle.doubts import doubts_of_agent
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -39,7 +40,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, attached_ids, detach, doubtful_ids
+from opsconsole.lifecycle.plugins import attach, attached_ids, detach
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
@@ -63,9 +64,7 @@ class AgentLifecycle(BaseLifecycle):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         found = self._rules.creation(self.name(config, request.address), config, replacing)
-        wanted = config.get("plugin_ids")
-        if isinstance(wanted, list):
-            found += doubtful_ids(self.session, wanted, "plugin_ids")
+        found += await doubts_of_agent(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
 
@@ -74,18 +73,12 @@ class AgentLifecycle(BaseLifecycle):
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
         found = self.unverified(proposal, name)
-        found += self._doubtful_plugins(request)
+        found += await doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
             found += self._rules.replacement(name, request, proposal)
         return PlanOutcome(
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
-
-    def _doubtful_plugins(self, request: PlanChange) -> list[Diagnostic]:
-        held = request.prior.get("plugin_ids") or ()
-        wanted = request.config.get("plugin_ids")
-        added = [item for item in wanted if item not in held] if isinstance(wanted, list) else ()
-        return doubtful_ids(self.session, added, "plugin_ids")
 
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
         plugin_ids = values.get("plugin_ids")

@@ -11,6 +11,7 @@ from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.doubts import doubtful_plugins
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import (
@@ -30,7 +31,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, detach, doubtful_ids, find_entry
+from opsconsole.lifecycle.plugins import attach, detach, find_entry
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
@@ -62,7 +63,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
         found = self._beside_plugin_ids(request.config)
-        found += doubtful_ids(self.session, [planned["plugin_id"]], "plugin_id")
+        found += doubtful_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(found))
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:

@@ -6,11 +6,9 @@ answers with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
-from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, NotFound, Unauthorized
 from opsconsole.lifecycle.session import Session
 from opsconsole.v1.console import Listing
@@ -24,33 +22,6 @@ def attached_ids(listing: Listing) -> frozenset[str]:
 def find_entry(listing: Listing, plugin_id: str) -> Mapping[str, Any] | None:
     """Return the list's entry of one plugin."""
     return next((entry for entry in listing.entries if entry["id"] == plugin_id), None)
-
-
-def doubtful_ids(session: Session, plugin_ids: Iterable[Any], attribute: str) -> list[Diagnostic]:
-    """Warn of ids that no list of the run shows, where one that it shows is almost the same.
-
-    No operation lists all plugins, so an id that no agent has yet may be right.
-    """
-    shown = session.shown_plugins
-    unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
-    return [
-        warning(
-            f"No agent that was read has the plugin {item}",
-            f'Did you mean "{near}"? No operation lists all plugins: the console decides when it '
-            "is attached.",
-            (attribute,),
-        )
-        for item in unseen
-        if (near := _nearest(item, frozenset(shown)))
-    ]
-
-
-@lru_cache(maxsize=256)
-def _nearest(plugin_id: str, shown: frozenset[str]) -> str:
-    """Return the id that is almost the same; empty where none is."""
-    from difflib import get_close_matches  # only what is wrong needs it
-
-    return next(iter(get_close_matches(plugin_id, sorted(shown), n=1, cutoff=0.8)), "")
 
 
 async def attach(session: Session, agent_id: str, plugin_id: str) -> Mapping[str, Any] | None:

@@ -132,7 +132,10 @@ class Session:
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: What state held of specialties and blacklisted commands that this run found
             gone, by key or id.
-        shown_plugins: Ids of the plugins that the lists of this run have shown, of any agent.
+        shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
+            agent.
+        reads_first: Whether all that state holds is read before anything is planned, unless the
+            user asks for no reading. Terraform reads and plans side by side.
     """
 
     console: Console
@@ -153,11 +156,12 @@ class Session:
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
     before_write: BeforeWrite = _heed_nothing
     command: str = "terraform"
+    reads_first: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)
     limit: int = field(init=False)
     _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
-    shown_plugins: set[str] = field(default_factory=set)
+    shown_plugins: dict[str, str] = field(default_factory=dict)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
     _plugins: SingleFlight = field(default_factory=SingleFlight)
     _specialties: SingleFlight = field(default_factory=SingleFlight)
@@ -185,7 +189,8 @@ class Session:
         listing: Listing = await self._plugins.ask(
             agent_id, lambda: self.console.list_plugins(agent_id)
         )
-        self.shown_plugins.update(entry["id"] for entry in listing.entries)
+        for entry in listing.entries:
+            self.shown_plugins[entry["id"]] = str(entry.get("name") or "")
         return listing
 
     def plugins_changed(self, agent_id: str) -> None:

@@ -64,7 +64,8 @@ class Providers:
         """
         if key not in self._opened:
             self._opened[key] = self.make(self.settings(key))
-            self._opened[key].session.command = "opsconsole"
+            session = self._opened[key].session
+            session.command, session.reads_first = "opsconsole", True
             if self.stopped:
                 self._opened[key].stop()
         return self._opened[key]

@@ -1,0 +1,138 @@
+"""Ids in a program that no list shows: a plan warns of them, and the console decides.
+
+No operation lists all plugins: an id that no agent has may be right. Specialties have a list, which
+proves absence where it is whole; a key may still use what it cannot see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import ConsoleError, Stopped, Unauthorized
+from opsconsole.lifecycle.session import Session
+from opsconsole.values import Attributes
+
+_ALIKE = 0.8
+_MOST_NAMED = 20
+
+Names = frozenset[tuple[str, tuple[str, ...]]]
+"""An id, and what else people may call its object."""
+
+
+async def doubts_of_agent(
+    session: Session, config: Attributes, prior: Attributes | None = None
+) -> list[Diagnostic]:
+    """Warn of the ids that an agent is about to take on and that no list shows.
+
+    Raises:
+        Unauthorized, Stopped: specialties were searched, and nothing more can be asked.
+    """
+    held = prior or {}
+    plugin_ids = config.get("plugin_ids")
+    wanted = plugin_ids if isinstance(plugin_ids, list) else []
+    kept = held.get("plugin_ids") or ()
+    found = doubtful_plugins(session, (i for i in wanted if i not in kept), "plugin_ids")
+    specialty_id = config.get("specialty_id")
+    # One in state that was never seen is sent nowhere.
+    seen = prior is None or held.get("specialty_id") is not None
+    if isinstance(specialty_id, str) and seen and specialty_id != held.get("specialty_id"):
+        found += await _doubtful_specialty(session, specialty_id)
+    return found
+
+
+def doubtful_plugins(
+    session: Session, plugin_ids: Iterable[Any], attribute: str
+) -> list[Diagnostic]:
+    """Warn of ids that no list of the run shows.
+
+    Lists that the engine reads while it plans may still be missing, and a list that is not whole
+    proves nothing: then only an id is doubted that is like one that is shown.
+    """
+    shown = session.shown_plugins
+    unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
+    if not unseen or not shown:
+        return []
+    names = frozenset((key, (name,)) for key, name in shown.items())
+    whole = all(listing.complete for listing in session.listed_plugins().values())
+    found = []
+    for item in unseen:
+        near = near_ids(item, names)
+        if not near and not (whole and session.reads_first):
+            continue
+        advice = f"Did you mean {near}?" if near else f"They have {_some(sorted(shown))}."
+        summary = (
+            f"No agent that was read has the plugin {item}"
+            if whole
+            else f"No list that was read shows the plugin {item}"
+        )
+        detail = (
+            f"{advice} No operation lists all plugins: the console decides when it is attached."
+        )
+        found.append(warning(summary, detail, (attribute,)))
+    return found
+
+
+async def _doubtful_specialty(session: Session, specialty_id: str) -> list[Diagnostic]:
+    """Warn of an id that a whole search does not show; the search serves the whole run."""
+    try:
+        listing = await session.specialties()
+    except (Unauthorized, Stopped):
+        raise
+    except ConsoleError:
+        return []  # The plan needs no search: what creates the agent tells what is wrong.
+    if not listing.complete or any(entry["id"] == specialty_id for entry in listing.entries):
+        return []
+    names = frozenset(
+        (entry["id"], tuple(str(entry[n]) for n in ("key", "name") if entry.get(n)))
+        for entry in listing.entries
+    )
+    near = near_ids(specialty_id, names)
+    known = f"There are {_some(sorted(entry['id'] for entry in listing.entries))}."
+    advice = f"Did you mean {near}?" if near else known if names else "There is none."
+    return [
+        warning(
+            f"There is no specialty {specialty_id} that this key can see",
+            f"{advice} The console decides when the agent is created.",
+            ("specialty_id",),
+        )
+    ]
+
+
+@lru_cache(maxsize=256)
+def near_ids(wanted: str, names: Names) -> str:
+    """Return the ids that are almost the same, or whose object has such a name, as a phrase.
+
+    At most three, the nearest first; empty where there is none.
+    """
+    from difflib import get_close_matches  # only what is wrong needs it
+
+    spellings: dict[str, tuple[str, str]] = {}
+    for key, also in sorted(names):
+        spellings.setdefault(key, (key, f'"{key}"'))
+        for text in (key, key.partition("_")[2]):
+            spellings.setdefault(_plain(text), (key, f'"{key}"'))
+        for text in also:
+            spellings.setdefault(_plain(text), (key, f'{key} ("{text}")'))
+    near = get_close_matches(wanted, spellings, n=3, cutoff=_ALIKE)
+    near += get_close_matches(_plain(wanted), spellings, n=3, cutoff=_ALIKE)
+    phrases: dict[str, str] = {}
+    for spelling in near:
+        phrases.setdefault(*spellings[spelling])
+    return _either(list(phrases.values())[:3])
+
+
+def _plain(text: str) -> str:
+    """Return a name as people write it in an id: "Disk usage" as "disk-usage"."""
+    return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")
+
+
+def _either(items: list[str]) -> str:
+    return " or ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+
+
+def _some(items: list[str]) -> str:
+    return ", ".join(items[:_MOST_NAMED]) + (", …" if len(items) > _MOST_NAMED else "")
