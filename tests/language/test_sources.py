@@ -187,6 +187,14 @@ def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
         load_program(app('print("nothing here")'), resources)
 
 
+def test_frames_of_installed_packages_are_left_out(app: Callable[..., Path]) -> None:
+    raising = 'exec(compile("1 / 0", "/v/site-packages/inner.py", "exec"))'
+    with pytest.raises(UserError) as raised:
+        load_program(app(raising), resources)
+    shown = [line.strip() for line in raised.value.message.splitlines()]
+    assert shown[-3:] == [raising, "…", "ZeroDivisionError: division by zero"]
+
+
 def test_an_earlier_program_is_not_mistaken_for_a_failed_one(app: Callable[..., Path]) -> None:
     directory = app(TWO)
     load_program(directory, resources, "one")
@@ -263,8 +271,12 @@ def test_a_bad_configuration_is_told(tmp_path: Path, text: str, message: str) ->
 
 
 def test_a_place_without_a_program_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="There is no program in"):
+    with pytest.raises(UserError, match=r"There is no program in .*, and no \*\.tf\.json file"):
         load_program(tmp_path, resources)
+    (tmp_path / "main.tf").touch()
+    with pytest.raises(UserError, match=r"holds main\.tf, which the native engine does not read"):
+        load_program(tmp_path, resources)
+    (tmp_path / "main.tf").unlink()
     (tmp_path / "cdktf.out").mkdir()
     manifest = tmp_path / "cdktf.out" / "manifest.json"
     manifest.write_text('{"stacks": []}')

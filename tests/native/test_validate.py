@@ -83,6 +83,13 @@ def test_a_folder_without_a_program(native: Any) -> None:
     assert found[0]["summary"].startswith("There is no program in")
 
 
+def test_what_an_app_printed_is_the_detail(native: Any) -> None:
+    (native.folder / "cdktf.json").write_text('{"language": "python", "app": "echo oh; exit 3"}')
+    (found,) = report(native, 1)["diagnostics"]
+    assert found["summary"] == "The app failed: `echo oh; exit 3` ended with status 3"
+    assert found["detail"].startswith("    oh\n\nFix the app")
+
+
 def test_a_mistake_is_shown_where_the_program_declares_the_resource(native: Any) -> None:
     """Synthesis leaves a stack trace in the metadata, where the app asks for it."""
     trace = [f"new Host ({native.folder / 'main.py'}:42:7)"]

@@ -127,7 +127,8 @@ def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Dia
 
 
 def _diagnostic(problem: OpsconsoleError) -> Diagnostic:
-    return error(problem.message.removesuffix("."), problem.remedy)
+    summary, _, rest = problem.message.partition("\n")
+    return error(summary.removesuffix("."), f"{rest}\n{problem.remedy}".lstrip("\n"))
 
 
 def _located(item: Diagnostic, block: Block) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,11 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
         if run_app:
             synthesise(app)
     if not (output / "manifest.json").exists():
+        if not config.exists():
+            _refuse_native(directory, ())
         raise UserError(
-            f"There is no program in {directory}: neither a cdktf.json nor {output.name}.",
+            f"There is no program in {directory}: no cdktf.json, no {output.name} that an app "
+            "wrote, and no *.tf.json file.",
             "Go to the directory of the app, or name one with `--dir`.",
         )
     return output
@@ -115,7 +119,7 @@ def _check_annotations(stack: str, manifest: dict[str, Any]) -> None:
     if errors:
         raise UserError(
             f"Constructs of the stack {stack} report errors:\n" + "\n".join(errors) + "\n",
-            "Mend the app.",
+            "Fix the app.",
         )
 
 
@@ -141,16 +145,21 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
     """
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}.", "Check the path.")
-    native = sorted(path.name for path in directory.glob("*.tf"))
     files = sorted(directory.glob("*.tf.json"))
     overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
-    if native or overriding:
-        names = ", ".join([*native, *overriding])
-        raise OnlyTerraform(
-            f"{directory} holds {names}, which the native engine does not read.", names
-        )
+    _refuse_native(directory, overriding)
     if not files:
         raise UserError(
             f"{directory} holds no *.tf.json file.", "Synthesise, or name another directory."
         )
     return read_program(files, directory.absolute(), schemas, stack)
+
+
+def _refuse_native(directory: Path, overriding: Sequence[str]) -> None:
+    """Refuse a directory with files in Terraform's own language, or ones that override others."""
+    native = sorted(path.name for path in directory.glob("*.tf"))
+    if native or overriding:
+        names = ", ".join([*native, *overriding])
+        raise OnlyTerraform(
+            f"{directory} holds {names}, which the native engine does not read.", names
+        )

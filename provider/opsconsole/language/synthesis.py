@@ -23,6 +23,8 @@ _SILENCED = (
     "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION",
 )
 _SHOWN_LINES = 60
+_FRAME = re.compile(r'  File "(.+)", line \d+')
+_ELLIPSIS = "  …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def synthesise(app: App) -> None:
         raise UserError(
             f"The app failed: `{app.command}` ended with status {result.returncode}.\n"
             f"{_ending(result.stdout)}",
-            "Mend the app, or run its command by itself.",
+            "Fix the app, or run its command on its own to see the error.",
         )
     if not manifest.exists():
         raise UserError(
@@ -107,9 +109,29 @@ def synthesise(app: App) -> None:
 
 
 def _ending(output: str) -> str:
-    lines = [f"    {line}" for line in output.rstrip().splitlines()]
+    """Return what is worth showing of what an app printed before it failed."""
+    lines = [f"    {line}" for line in _without_packages(output.rstrip().splitlines())]
     cut = [f"    … {len(lines) - _SHOWN_LINES} lines before"] if len(lines) > _SHOWN_LINES else []
     return "\n".join([*cut, *lines[-_SHOWN_LINES:], ""])
+
+
+def _without_packages(lines: list[str]) -> list[str]:
+    """Replace the frames of installed packages in Python's tracebacks by an ellipsis.
+
+    The mistake is in the app: what matters are its own lines, and the error below them.
+    """
+    kept: list[str] = []
+    within = False
+    for line in lines:
+        if frame := _FRAME.match(line):
+            within = "site-packages" in Path(frame[1]).parts
+            if within and kept[-1:] != [_ELLIPSIS]:
+                kept.append(_ELLIPSIS)
+        elif not line.startswith("    "):
+            within = False
+        if not within:
+            kept.append(line)
+    return kept
 
 
 def app_environment(app: App) -> dict[str, str]:
