@@ -28,7 +28,7 @@ class DataAgentAttributes:
 
     id = attributes.text("The console's id of the agent.")
     id_input = attributes.Declaration[str]("id")
-    org_id = attributes.text_output("The org; the provider's `org_id` where none is set.")
+    org_id = attributes.text_output("The org that the agent belongs to.")
     name = attributes.text_output("The agent's name.")
     host_id = attributes.text_output("Id of the host that the agent works on.")
     specialty_id = attributes.text_output("Id of the specialty that the agent carries.")

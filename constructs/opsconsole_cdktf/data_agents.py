@@ -27,7 +27,7 @@ class DataAgentsAgentsOutputReference(objects.Fields):
     """The tokens of one object of `agents` of `DataAgents`."""
 
     id = attributes.text_output("The console's id of the agent.")
-    org_id = attributes.text_output("The org; the provider's `org_id` where none is set.")
+    org_id = attributes.text_output("The org that the agent belongs to.")
     name = attributes.text_output("The agent's name.")
     host_id = attributes.text_output("Id of the host that the agent works on.")
     specialty_id = attributes.text_output("Id of the specialty that the agent carries.")

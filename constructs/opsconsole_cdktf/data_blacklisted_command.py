@@ -21,7 +21,7 @@ class DataBlacklistedCommandAttributes:
     pattern = attributes.text_output("The command pattern that is refused, 1 to 200 characters.")
     description = attributes.text_output("Why the command is refused.")
     org_id = attributes.text_output(
-        "The org that the row governs. Omitted: the scope is left as it is."
+        "The org that the row governs; null where it governs every org of the tenant."
     )
     tenant_wide = attributes.flag_output(
         "Whether the row governs every org of the tenant (`org_id` null)."
@@ -30,7 +30,9 @@ class DataBlacklistedCommandAttributes:
     document_id = attributes.text_output(
         "The knowledge document that the row was extracted from; null when curated by hand."
     )
-    source_section = attributes.text_output("Heading path within that document.")
+    source_section = attributes.text_output(
+        "Heading path within that document; null for a row that was curated by hand."
+    )
     text_hash = attributes.text_output("Hash of the row's text.")
     created_at = attributes.text_output("When the row was created, ISO 8601.")
     updated_at = attributes.text_output("When the row was last changed, ISO 8601.")

@@ -19,10 +19,7 @@ class DataHostAttributes:
     id = attributes.text("The console's id of the host.")
     id_input = attributes.Declaration[str]("id")
     name = attributes.text_output("The host's name.")
-    org_id = attributes.text_output(
-        "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
-        "creation only."
-    )
+    org_id = attributes.text_output("The org that the host belongs to.")
     public_ip = attributes.text_output("The address reached from outside.")
     private_ip = attributes.text_output("The address reached from inside.")
     ip_connect_mode = attributes.text_output(

@@ -86,7 +86,9 @@ class AgentAttributes:
     """The attributes of `Agent`."""
 
     id = attributes.text_output("The console's id of the agent.")
-    org_id = attributes.text("The org; the provider's `org_id` where none is set.")
+    org_id = attributes.text(
+        "The org that the agent belongs to; the provider's `org_id` where none is set."
+    )
     org_id_input = attributes.Declaration[str]("org_id")
     reset_org_id = attributes.Reset("org_id")
     name = attributes.text("The agent's name.")
@@ -152,7 +154,7 @@ class Agent(CarriesSpecialty, AgentAttributes):
     Args:
         scope: The construct that it belongs to.
         id_: Its name within `scope`.
-        org_id: The org; the provider's `org_id` where none is set.
+        org_id: The org that the agent belongs to; the provider's `org_id` where none is set.
         name: The agent's name.
         host_id: Id of the host that the agent works on.
         specialty_id: Id of the specialty that the agent carries.

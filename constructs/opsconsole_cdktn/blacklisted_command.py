@@ -46,7 +46,9 @@ class BlacklistedCommandAttributes:
     document_id = attributes.text_output(
         "The knowledge document that the row was extracted from; null when curated by hand."
     )
-    source_section = attributes.text_output("Heading path within that document.")
+    source_section = attributes.text_output(
+        "Heading path within that document; null for a row that was curated by hand."
+    )
     text_hash = attributes.text_output("Hash of the row's text.")
     created_at = attributes.text_output("When the row was created, ISO 8601.")
     updated_at = attributes.text_output("When the row was last changed, ISO 8601.")

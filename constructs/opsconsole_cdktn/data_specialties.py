@@ -17,9 +17,7 @@ from opsconsole_cdktn._types import Count, Lifecycle
 class DataSpecialtiesSpecialtiesOutputReference(objects.Fields):
     """The tokens of one object of `specialties` of `DataSpecialties`."""
 
-    id = attributes.text_output(
-        "The console's id of the specialty; it may be declared instead of `key`."
-    )
+    id = attributes.text_output("The console's id of the specialty.")
     key = attributes.text_output("The key that the specialty is looked up by.")
     name = attributes.text_output("The specialty's name.")
     prompt = attributes.text_output("The prompt that agents of this specialty work by.")

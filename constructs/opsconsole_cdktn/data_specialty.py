@@ -16,7 +16,7 @@ from opsconsole_cdktn._types import Count, Lifecycle
 class DataSpecialtyAttributes:
     """The attributes of `DataSpecialty`."""
 
-    id = attributes.text("The console's id of the specialty; it may be declared instead of `key`.")
+    id = attributes.text("The console's id of the specialty.")
     id_input = attributes.Declaration[str]("id")
     reset_id = attributes.Reset("id")
     key = attributes.text("The key that the specialty is looked up by.")
@@ -41,7 +41,7 @@ class DataSpecialty(DataSource, DataSpecialtyAttributes):
     Args:
         scope: The construct that it belongs to.
         id_: Its name within `scope`.
-        id: The console's id of the specialty; it may be declared instead of `key`.
+        id: The console's id of the specialty.
         key: The key that the specialty is looked up by.
         name: The specialty's name.
         count, depends_on, for_each, lifecycle, provider: as in every construct of cdktn.

@@ -59,6 +59,7 @@ class Attribute:
     Attributes:
         name: The API's field name, unchanged.
         description: One or two sentences for the reader of a configuration.
+        shown_description: The same where a data source shows it; empty: `description`.
         required: Must be set in the configuration.
         optional: May be set in the configuration.
         computed: The console may supply it. With `optional`: it does where the user sets none.
@@ -110,6 +111,7 @@ class Attribute:
     blocks_deletion: bool = False
     attributes: tuple[Attribute, ...] = ()
     section: str = ""
+    shown_description: str = ""
     bounds: Bounds = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

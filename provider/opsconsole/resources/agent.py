@@ -80,7 +80,12 @@ AGENT = ResourceDefinition(
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent.", section=_AGENT),
-        _settable("org_id", Kind.STRING, "The org; the provider's `org_id` where none is set."),
+        _settable(
+            "org_id",
+            Kind.STRING,
+            "The org that the agent belongs to; the provider's `org_id` where none is set.",
+            shown_description="The org that the agent belongs to.",
+        ),
         _settable("name", Kind.STRING, "The agent's name."),
         _settable(
             "host_id", Kind.STRING, "Id of the host that the agent works on.", refers_to="host"

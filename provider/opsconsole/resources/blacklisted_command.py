@@ -62,6 +62,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         text(
             "id",
             "The console's id of the row to adopt.",
+            shown_description="The console's id of the row.",
             optional=True,
             computed=True,
             creatable=False,
@@ -98,6 +99,8 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         text(
             "org_id",
             "The org that the row governs. Omitted: the scope is left as it is.",
+            shown_description="The org that the row governs; null where it governs every org of "
+            "the tenant.",
             optional=True,
             computed=True,
             nullable=True,
@@ -122,7 +125,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         ),
         read_only(
             "source_section",
-            "Heading path within that document.",
+            "Heading path within that document; null for a row that was curated by hand.",
             nullable=True,
             section=_ROW,
         ),

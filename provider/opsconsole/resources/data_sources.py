@@ -18,6 +18,7 @@ _SELECTORS = ("id", "key", "name")
 def _shown(attribute: Attribute) -> Attribute:
     return replace(
         attribute,
+        description=attribute.shown_description or attribute.description,
         required=False,
         optional=False,
         computed=True,
@@ -26,7 +27,7 @@ def _shown(attribute: Attribute) -> Attribute:
 
 
 def _selecting(attribute: Attribute) -> Attribute:
-    return replace(attribute, required=False, optional=True, computed=True)
+    return replace(_shown(attribute), optional=True, change=Change.UPDATE)
 
 
 _COMPLETE = Attribute(

@@ -66,6 +66,7 @@ HOST = ResourceDefinition(
             Kind.STRING,
             "The org that the host belongs to; the provider's `org_id` where none is set."
             + _AT_CREATION,
+            shown_description="The org that the host belongs to.",
             change=Change.REPLACE,
         ),
         _settable(

@@ -66,6 +66,7 @@ SPECIALTY = ResourceDefinition(
         text(
             "id",
             "The console's id of the specialty; it may be declared instead of `key`.",
+            shown_description="The console's id of the specialty.",
             optional=True,
             computed=True,
             creatable=False,
