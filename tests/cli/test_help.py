@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.commands import COMMANDS
 from opsconsole.cli.main import build_parser, main
+
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
 
 def parsers(
@@ -57,6 +60,25 @@ def test_the_example_is_one_that_the_parser_takes(words: tuple[str, ...]) -> Non
         command = re.split(r" (?:\||>|&&) ", line.strip())[0].split()
         found = build_parser(command[1]).parse_args(command[1:])
         assert found.command == command[1]
+
+
+def test_every_option_stands_in_the_guides() -> None:
+    options = {
+        word.partition("=")[0]
+        for words in LEAVES
+        for action in ALL[words]._actions
+        for word in action.option_strings
+        if word.startswith("--") and action.help != argparse.SUPPRESS and word != "--help"
+    }
+    told = "".join(page.read_text("utf-8") for page in GUIDES.glob("*.md"))
+    assert options - set(re.findall(r"--[a-z][a-z-]*", told)) == set()
+
+
+def test_the_native_guide_has_every_option_of_its_verbs() -> None:
+    told = set(re.findall(r"--[a-z][a-z-]*", (GUIDES / "native.md").read_text("utf-8")))
+    for verb in ("plan", "apply", "destroy"):
+        shown = re.findall(r"^  (?:-h, )?(--[a-z-]+)", ALL[verb,].format_help(), re.MULTILINE)
+        assert {*shown} - {"--help"} <= told
 
 
 def test_top_help_lists_every_command_in_its_group() -> None:
