@@ -21,6 +21,8 @@ VENV = ROOT / ".venv"
 VENV_STAMP = VENV / ".setup-stamp"
 NODE_STAMP = ROOT / "node_modules" / ".setup-stamp"
 LOCK = ROOT / "requirements.lock"
+SOURCES_ONLY = "python-terraform"
+"""The one package that has no wheel; uv builds it with the setuptools of the lock."""
 SOURCES = ("provider", "constructs")
 COMMANDS = ("opsconsole", "terraform-provider-opsconsole", "pytest", "ruff", "mypy")
 NPM_TRIES = ("--fetch-retries=1", "--fetch-timeout=60000")
@@ -113,7 +115,7 @@ def download(wheels: Path, complete: Path) -> None:
     """Fetch what the lock names and the store has not, each file checked against its hash."""
     say("downloading packages (once; later setups use them without a network)")
     pip = (python_in_venv(), "-m", "pip", "--disable-pip-version-check", "--no-input")
-    only = ("--no-deps", "--only-binary", ":all:", "--require-hashes")
+    only = ("--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-binary", SOURCES_ONLY)
     run(*pip, "download", "-qq", *only, "--requirement", LOCK, "--dest", wheels)
     complete.touch()
 

@@ -1,0 +1,66 @@
+"""Stacks that refer to each other, by the real clients without Terraform, on each profile.
+
+Only where everything is wanted: each takes 20 s of CPU time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from backend_places import EVERYTHING
+from engines import Terraform
+from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.running import serve
+
+APP = Path(__file__).parents[1] / "support" / "two_stacks.py"
+BOTH = ("ground", "above")
+FORKS = [
+    pytest.param("cdktf", marks=pytest.mark.cdktf),
+    pytest.param("cdktn", marks=pytest.mark.cdktn),
+]
+
+
+@pytest.mark.skipif(not EVERYTHING, reason="OPSCONSOLE_TEST_EVERYTHING is not set")
+@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("fork", FORKS)
+def test_deploy_diff_destroy(
+    fork, profile, request, plain_path, terraform_binary, cli_environment
+) -> None:
+    make = request.getfixturevalue(f"{fork}_cli")
+    with serve(profile) as console:
+        wanted = {
+            name: value
+            for name, value in console.provider_settings.items()
+            if name not in ("base_url", "api_key")
+        }
+        told = {"TWO_STACKS_FORK": fork, "TWO_STACKS_SETTINGS": json.dumps(wanted)}
+        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform", **told)
+        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
+        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        engine.configure(f"{sys.executable} {APP}")
+
+        deploy(engine, console)
+        assert {row["name"] for row in console.rows("hosts")} == {"jump", "web"}
+        assert "No changes." in engine.diff("--skip-synth", "above").text
+        for stack in BOTH:
+            folder = engine.stack_folder(stack)
+            real = Terraform(terraform_binary, folder, cli_environment(console))
+            real.init()
+            assert real.plan().actions == {}
+
+        refused = console.profile.archived_agents_block
+        destroyed = engine.destroy("--skip-synth", *BOTH, expect=[1] if refused else [0]).text
+        assert ("req_" in destroyed) == refused
+        assert console.rows("hosts") == []
+
+
+def deploy(engine, console) -> None:
+    """Deploy; a console that imports on a dry run takes one request of hosts in each run."""
+    runs = 1
+    while engine.deploy(*BOTH, expect=None if not console.profile.honours_dry_run else [0]).code:
+        runs += 1
+        assert runs <= 4
