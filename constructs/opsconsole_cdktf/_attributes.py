@@ -190,11 +190,6 @@ def whole_output(doc: str) -> Output[int]:
     return Output(doc, _number)
 
 
-def number_output(doc: str) -> Output[float]:
-    """A number that the console supplies."""
-    return Output(doc, _number)
-
-
 def flag_output(doc: str) -> Output[cdktf.IResolvable]:
     """A boolean that the console supplies."""
     return Output(doc, _boolean)

@@ -17,6 +17,5 @@ OPENTOFU_HOST = "registry.opentofu.org"
 DEFAULT_HOSTS = (TERRAFORM_HOST, OPENTOFU_HOST)
 
 
-def full_address(host: str = TERRAFORM_HOST) -> str:
-    """Return the address with its host, as state files and mirrors write it."""
-    return f"{host}/{SOURCE}"
+FULL_ADDRESS = f"{TERRAFORM_HOST}/{SOURCE}"
+"""The address with its host, as state files and mirrors write it."""

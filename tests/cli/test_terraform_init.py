@@ -11,7 +11,7 @@ import pytest
 
 from engines import Terraform
 from opsconsole import __version__
-from opsconsole.address import full_address
+from opsconsole.address import FULL_ADDRESS
 from opsconsole.cli.mirror import install
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
@@ -26,7 +26,7 @@ def test_init_takes_the_version_from_the_mirror(
 
     schemas = json.loads(engine.run("providers", "schema", "-json").out)["provider_schemas"]
 
-    schema = schemas[full_address()]
+    schema = schemas[FULL_ADDRESS]
     assert set(schema["resource_schemas"]) == set(RESOURCES)
     assert set(schema["data_source_schemas"]) == set(DATA_SOURCES)
     assert f'version = "{__version__}"' in (engine.folder / ".terraform.lock.hcl").read_text()

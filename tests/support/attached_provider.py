@@ -29,7 +29,7 @@ from grpclib.server import Handler as RequestHandler
 from h2.settings import SettingCodes
 
 from engines import Terraform
-from opsconsole.address import DEFAULT_HOSTS, full_address
+from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
@@ -114,7 +114,7 @@ class AttachedProviders:
             "Test": True,
             "Addr": {"Network": "unix", "String": str(path)},
         }
-        return json.dumps({full_address(host): facts for host in DEFAULT_HOSTS})
+        return json.dumps({f"{host}/{SOURCE}": facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:
         async def connect(config: Attributes) -> LifecycleInterface:

@@ -102,12 +102,12 @@ def _orgs(value: object) -> frozenset[str] | None:
     return frozenset(map(str, value)) if isinstance(value, list) else None
 
 
-def key_row(secret: str, key_id: str = "key_main") -> Row:
+def key_row(secret: str) -> Row:
     """Make the row of a key that may do everything in the tenant."""
     return {
-        "id": key_id,
+        "id": "key_main",
         "secret": secret,
-        "cookie": f"session-{key_id}",
+        "cookie": "session-key_main",
         "status": "active",
         "org_id": MAIN_ORG,
         "tenant_id": TENANT,

@@ -102,11 +102,11 @@ def splat(value: Any, each: Callable[[Any], Any]) -> Any:
         return UNKNOWN
     results = [each(item) for item in value]
     if isinstance(value, ListValue | SetValue):
-        return _as_list(results, value)
+        return _as_list(results)
     return results
 
 
-def _as_list(results: list[Any], source: ListValue | SetValue) -> Any:
+def _as_list(results: list[Any]) -> Any:
     """A splat over a list yields a list where all results are of one type, else a tuple."""
     kinds = {type_of(item) for item in results}
     if len(kinds) == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,6 +16,7 @@ from opsconsole.language.parsing import plain_reference
 from opsconsole.language.schemas import BlockDefinition, Schemas
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.unsupported import refused
+from opsconsole.phrases import did_you_mean
 
 _META: Final = frozenset(
     (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
@@ -103,9 +103,10 @@ def _definition(
     if provider not in {name.partition("_")[0] for name in known}:
         raise refused(f'{type_name} belongs to the provider "{provider}"', origin, address)
     kind = "data source" if mode == "data" else "resource"
-    near = difflib.get_close_matches(type_name, known, n=1)
-    hint = f'Did you mean "{near[0]}"?' if near else f"There are: {', '.join(known)}."
-    raise UserError(f'{_title(origin, address)}: there is no {kind} type "{type_name}".', hint)
+    raise UserError(
+        f'{_title(origin, address)}: there is no {kind} type "{type_name}".',
+        did_you_mean(type_name, known),
+    )
 
 
 def bare_text(value: Json, where: str) -> str:

@@ -134,11 +134,11 @@ class _Reader:
         """Read one member of a file's top level."""
         read = _KINDS.get(kind)
         if read is None:
-            self._unknown_kind(kind, content, file)
+            self._unknown_kind(kind, file)
         else:
             read(self, content, file)
 
-    def _unknown_kind(self, kind: str, content: Json, file: str) -> None:
+    def _unknown_kind(self, kind: str, file: str) -> None:
         if kind not in _UNSUPPORTED:
             raise UserError(
                 f'{file}: there is no block type "{kind}".',

@@ -64,9 +64,7 @@ class OtherHost(ConsoleError):
         self.answer = answer
 
 
-async def read_back(
-    steps: BaseLifecycle, row: Row, host_id: str, told: tuple[Diagnostic, ...] = ()
-) -> Outcome:
+async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here: planned values go into state, unread ones are null, and a field that
@@ -77,16 +75,16 @@ async def read_back(
     """
     bare = created_as(row, host_id)
     if not is_readable(steps.session):
-        return bare.with_diagnostics(*told)
+        return bare
     try:
         answer = await look(steps.session, host_id)
         if other := stranger(HOST, row.fields, answer):
             raise OtherHost(other, answer)
-        return taken(steps, row, host_id, answer, told)
+        return taken(steps, row, host_id, answer)
     except OtherHost:
         raise
     except Stopped:
-        return bare.with_diagnostics(*told)
+        return bare
     except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = list(reading_refused(steps.session, host_id, problem))
@@ -94,7 +92,7 @@ async def read_back(
                 found = _not_read_back(steps, bare.state or {}, problem)
         else:
             found = _not_read_back(steps, bare.state or {}, problem)
-        return bare.with_diagnostics(*told, *found)
+        return bare.with_diagnostics(*found)
 
 
 def taken(

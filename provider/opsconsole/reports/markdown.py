@@ -95,12 +95,12 @@ def code(text: str) -> str:
     return f"<code>{_SPECIAL.sub(lambda match: f'&#{ord(match[0])};', safe)}</code>"
 
 
-def fenced(texts: Iterable[str], language: str = "diff") -> str:
-    """Return lines as a fenced block; the fence is longer than any run of backticks within."""
+def fenced(texts: Iterable[str]) -> str:
+    """Return lines of a diff as a block; its fence is longer than any run of backticks within."""
     body = "\n".join(texts)
     runs = re.findall("`+", body)
     fence = "`" * max(3, 1 + max(map(len, runs), default=0))
-    return f"{fence}{language}\n{body}\n{fence}\n"
+    return f"{fence}diff\n{body}\n{fence}\n"
 
 
 def diff_texts(lines: Iterable[Line]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from opsconsole.address import FULL_ADDRESS
 from opsconsole.diagnostics import has_error
 from opsconsole.language import Program
 from opsconsole.reconcile.changes import (
@@ -34,7 +35,6 @@ FORMAT_VERSION: Final = "1.2"
 STATE_FORMAT_VERSION: Final = "1.0"
 TERRAFORM_VERSION: Final = "1.11.4"
 """The version of Terraform whose format this is."""
-PROVIDER_NAME: Final = "registry.terraform.io/opsconsole/opsconsole"
 SCHEMA_VERSION: Final = 0
 
 
@@ -42,7 +42,7 @@ def render(
     plan: Plan,
     *,
     timestamp: str = "",
-    provider_name: str = PROVIDER_NAME,
+    provider_name: str = FULL_ADDRESS,
     program: Program | None = None,
     variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
@@ -68,7 +68,7 @@ def document(
     plan: Plan,
     *,
     timestamp: str = "",
-    provider_name: str = PROVIDER_NAME,
+    provider_name: str = FULL_ADDRESS,
     program: Program | None = None,
     variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     return natural(place.module), place.mode != "data", place.type, place.name, kind, key
 
 
-def resource_change(change: Change, provider_name: str = PROVIDER_NAME) -> dict[str, Any]:
+def resource_change(change: Change, provider_name: str = FULL_ADDRESS) -> dict[str, Any]:
     """Return one element of `resource_changes`."""
     names = sensitive_of(change.address, change.type_name, change.sensitive)
     found = _identity(change, provider_name)

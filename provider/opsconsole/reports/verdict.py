@@ -92,10 +92,8 @@ def several_stacks(report: DriftReport) -> bool:
     return len({finding.stack for finding in report.findings}) > 1
 
 
-def in_bucket(report: DriftReport, bucket: Bucket, accepted: bool = False) -> list[Finding]:
-    """Return the findings of `bucket` that count, or those that the baseline accepts."""
+def in_bucket(report: DriftReport, bucket: Bucket) -> list[Finding]:
+    """Return the findings of `bucket` that count: not those that the baseline accepts."""
     return [
-        finding
-        for finding in report.findings
-        if finding.bucket is bucket and bool(finding.accepted) is accepted
+        finding for finding in report.findings if finding.bucket is bucket and not finding.accepted
     ]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from opsconsole.address import full_address
+from opsconsole.address import FULL_ADDRESS
 from opsconsole.definition import (
     Attribute,
     DataSourceDefinition,
@@ -48,9 +48,7 @@ def lock(verb: Verb, given: Arguments) -> int:
 
 def providers(verb: Verb, given: Arguments) -> int:
     """Print the providers of the program: it is this one."""
-    sys.stdout.write(
-        f"\nProviders required by configuration:\n.\n└── provider[{full_address()}]\n\n"
-    )
+    sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{FULL_ADDRESS}]\n\n")
     return 0
 
 
@@ -69,7 +67,7 @@ def document() -> dict[str, Any]:
         "resource_schemas": {name: _schema(item) for name, item in sorted(RESOURCES.items())},
         "data_source_schemas": {name: _schema(item) for name, item in sorted(DATA_SOURCES.items())},
     }
-    return {"format_version": "1.0", "provider_schemas": {full_address(): schemas}}
+    return {"format_version": "1.0", "provider_schemas": {FULL_ADDRESS: schemas}}
 
 
 def _schema(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opsconsole import __version__
-from opsconsole.address import SOURCE, full_address
+from opsconsole.address import FULL_ADDRESS, SOURCE
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
 
@@ -49,7 +49,7 @@ def _selected(directory: Path) -> Iterator[str]:
             for body in settings if isinstance(settings, list) else [settings]:
                 for wanted in body["required_providers"].values():
                     if wanted["source"].endswith(SOURCE):
-                        yield full_address()
+                        yield FULL_ADDRESS
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             # The verbs that need the file report what is wrong with it.
             continue

@@ -26,8 +26,8 @@ _NOUNS = {
 Signature = Callable[[Node], Hashable]
 
 
-def collapse(graph: Graph, room: int = ROOM) -> Graph:
-    """Return `graph` with at most about `room` nodes in each column."""
+def collapse(graph: Graph) -> Graph:
+    """Return `graph` with at most about `ROOM` nodes in each column."""
     merged: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     left, right = _neighbours(graph)
@@ -42,7 +42,7 @@ def collapse(graph: Graph, room: int = ROOM) -> Graph:
         members = [node for node in graph.nodes.values() if node.column is column]
 
         ties = _ties(left, right, merged)
-        for group in _shrunk(members, [ties, _style], room):
+        for group in _shrunk(members, [ties, _style], ROOM):
             for key in group.members:
                 merged[key] = group.node.key
             nodes[group.node.key] = group.node

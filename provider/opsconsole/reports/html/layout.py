@@ -87,7 +87,7 @@ def lay_out(graph: Graph) -> Picture | None:
     tops = {key: round(top - lowest) + _TOP for key, top in places.items()}
     columns = sorted(index for index, stack in stacks.items() if stack)
     xs = {index: _SIDE + at * (WIDTH + _BETWEEN) for at, index in enumerate(columns)}
-    boxes = _boxes(graph, stacks, tops, xs)
+    boxes = _boxes(stacks, tops, xs)
     headers = [
         Header(TITLES[stack[0].column], xs[index], tops[stack[0].key] - 14)
         for index, stack in stacks.items()
@@ -167,7 +167,6 @@ def _overhang(stack: Sequence[Node], tops: Sequence[float], wished: Mapping[str,
 
 
 def _boxes(
-    graph: Graph,
     stacks: Mapping[int, Sequence[Node]],
     tops: Mapping[str, int],
     xs: Mapping[int, int],

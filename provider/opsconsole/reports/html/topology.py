@@ -153,7 +153,7 @@ class _Tying:
                 target = self._node(item.stack, SPECIALTY.type_name, other, Column.SPECIALTY)
                 self._edge(own, target, item.style)
             for plugin in _texts(item.values.get("plugin_ids")):
-                self._edge(own, self._plugin(item, plugin, ""), item.style)
+                self._edge(own, self._plugin(plugin, ""), item.style)
         elif item.type_name == AGENT_PLUGIN.type_name:
             self._attach(item)
         else:
@@ -178,7 +178,7 @@ class _Tying:
         if not found and agent_id:
             found = [self._by_id.get((item.stack, AGENT.type_name, agent_id), agent_id)]
         name = item.values.get("name")
-        target = self._plugin(item, plugin_id, name if isinstance(name, str) else "")
+        target = self._plugin(plugin_id, name if isinstance(name, str) else "")
         for agent in found:
             source = self._node(item.stack, AGENT.type_name, agent, Column.AGENT)
             self._edge(source, target, item.style)
@@ -237,7 +237,7 @@ class _Tying:
             self._nodes[key] = Node(key, column, title, ELSEWHERE.word, ELSEWHERE, "")
         return key
 
-    def _plugin(self, item: GraphItem, plugin_id: str, name: str) -> str:
+    def _plugin(self, plugin_id: str, name: str) -> str:
         key = f"plugin\0{plugin_id}"
         known = self._nodes.get(key)
         if known is None or (name and known.title == plugin_id):
