@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole.cli.main import main
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
@@ -225,3 +227,31 @@ def test_nothing_to_check_is_an_error(ground: Any) -> None:
         assert code == 1
         assert out == ""
         assert "no state" in err
+
+
+def test_settings_of_the_environment_serve_bare_states_and_imports(
+    ground_on: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only `host_get` shows a host, specialties come in pages, and a cookie is all there is."""
+    ground = ground_on("extended")
+    ground.apply({"resource": HOST["resource"] | ONE["resource"]})
+    (ground.folder / "main.tf.json").unlink()
+    ground.console.switch(page_size=2, cursor_parameter="after")
+    for name, value in {
+        "BASE_URL": ground.console.base_url,
+        "SESSION_COOKIE": "console_session=session-key_main",
+        "EXTRA_ENDPOINTS": '{"host_get": "GET /api/v1/hosts/{id}"}',
+        "CURSOR_PARAMETER": "after",
+        "CURSOR_FIELD": "next_cursor",
+    }.items():
+        monkeypatch.setenv(f"OPSCONSOLE_{name}", value)
+    monkeypatch.chdir(ground.folder)
+    (ground.folder / "hosts.json").write_text('[{"name": "from-a-file"}]')
+    ground.console.reset_log()
+    assert main(["drift", "--format", "json=report"]) == 0
+    checked = json.loads((ground.folder / "report").read_text())
+    assert set(checked["calls"]) == {"host_get", "specialty_search"}
+    assert checked["calls"]["specialty_search"] > 1
+    assert main(["hosts", "import", "hosts.json"]) == 0
+    assert "from-a-file" in {row["name"] for row in ground.console.rows("hosts")}
+    assert 401 not in {item["status"] for item in ground.console.requests()}
