@@ -276,7 +276,7 @@ async def test_a_scope_that_this_key_may_not_write(
     [
         ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
         ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
-        ({"description": "why"}, ("changes a row", "description: None → 'why'")),
+        ({"description": "why"}, ("changes a row", "description: null → 'why'")),
         ({"tenant_wide": True}, ("changes a row", "scope: org org_main → tenant-wide")),
     ],
 )

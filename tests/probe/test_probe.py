@@ -38,8 +38,9 @@ MATCHES = {"update": "updated_word", "skip": "skipped_word", "fail": "failed_wor
 
 
 async def probed(console: Emulator, *, only_get: bool = False, **settings: Any) -> Probed:
-    console.create("hosts", **HOST)
-    console.create("agents", id="agt_looked_at", name="a", host_id=HOST["id"], status="idle")
+    if not any(row["id"] == HOST["id"] for row in console.rows("hosts")):
+        console.create("hosts", **HOST)
+        console.create("agents", id="agt_looked_at", name="a", host_id=HOST["id"], status="idle")
     values = {"base_url": console.base_url, "api_key": console.api_key} | settings
     found = Settings.from_values(values, {})
     async with Client(found) as client:
@@ -304,6 +305,18 @@ async def test_a_refusal_that_need_not_be_about_the_id_says_nothing_of_what_is_m
         [finding] = [item for item in found.findings if item.question == name]
         assert not finding.learned
         assert "403 FORBIDDEN" in finding.why
+
+
+async def test_a_proposed_parameter_is_added_to_those_that_are_set() -> None:
+    with serve("default") as console:
+        console.switch(has_more="absent", total_count="asked")
+        found = await probed(console)
+        with_own = await probed(console, list_query={"limit": "5"})
+    assert found.settings["list_query"] == {"specialties.include": "total_count"}
+    assert found.settings["list_query_narrows"] is False
+    assert with_own.settings["list_query"] == {"limit": "5", "specialties.include": "total_count"}
+    # Whether the parameter that is set already leaves entries out was not asked.
+    assert "list_query_narrows" not in with_own.settings
 
 
 @pytest.mark.parametrize("refusals", [1, 2])

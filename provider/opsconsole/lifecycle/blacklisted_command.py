@@ -262,7 +262,11 @@ def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> D
         f"scope: {_scope(row)} → {_scope(planned)}",
     ]
     if "description" in changed:
-        lines.append(f"description: {row.get('description')!r} → {planned['description']!r}")
+        before, after = (
+            "null" if value is None else repr(value)
+            for value in (row.get("description"), planned["description"])
+        )
+        lines.append(f"description: {before} → {after}")
     if row.get("document_id"):
         lines.append(f"It was extracted from the knowledge document {row['document_id']}.")
     does = "changes a row that is already there" if changed else "leaves the row as it is"

@@ -114,10 +114,12 @@ async def _total_count(calls: Calls, search: Call) -> tuple[Finding, int | None]
         if _is_list(call) and (total := _total(call)) is not None:
             # It is of use only where has_more does not tell whether a list is whole.
             useful = search.body.get("has_more") is None
+            given = calls.settings.list_query
             settings: dict[str, Any] = {
-                "list_query": {f"specialties.{name}": "total_count"},
-                "list_query_narrows": False,
+                "list_query": {**given, f"specialties.{name}": "total_count"},
             }
+            if not given:
+                settings["list_query_narrows"] = False
             found = Finding(
                 "total_count",
                 f"shown where {name}=total_count asks for it",
