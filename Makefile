@@ -60,7 +60,7 @@ lock: setup ## Choose the newest dependencies that the bounds allow
 
 release: setup ## Build wheel, provider archives, mirror and bills into dist/, and check them
 	@$(BIN)/python -m scripts.release
-	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q tests/release
+	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q -n 2 tests/release
 
 clean: ## Remove what setup and the tests made
 	rm -rf .venv node_modules build dist htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -27,26 +28,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(left_out)
 
 
+def built(temporary: pytest.TempPathFactory, name: str, *module: str) -> Path:
+    """Return a folder that a module of this Python fills: once for all workers of a test run."""
+    if RELEASE:
+        return Path(RELEASE).resolve()
+    shared = temporary.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        shared = shared.parent
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            command = [sys.executable, "-m", *module, f"{folder}.partial"]
+            subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+            Path(f"{folder}.partial").rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a whole release."""
-    if RELEASE:
-        return Path(RELEASE).resolve()
-    dist = tmp_path_factory.mktemp("release") / "dist"
-    command = [sys.executable, "-m", "scripts.release", str(dist)]
-    subprocess.run(command, check=True, cwd=ROOT)
-    return dist
+    return built(tmp_path_factory, "release", "scripts.release")
 
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with wheel and sdist."""
-    if RELEASE:
-        return Path(RELEASE).resolve()
-    folder = tmp_path_factory.mktemp("packages")
-    build = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
-    subprocess.run(build, check=True, cwd=ROOT, capture_output=True)
-    return folder
+    return built(tmp_path_factory, "packages", "hatchling", "build", "--directory")
 
 
 @pytest.fixture(scope="session")

@@ -94,5 +94,5 @@ def _not_deletable(name: str, problem: NotFound) -> Diagnostic:
 def _not_visible(summary: str) -> Diagnostic:
     return warning(
         summary,
-        "The console answers 404 for both, and it cannot be read. It is removed from state.",
+        "The console answers 404 in either case, and it cannot be read. It is removed from state.",
     )

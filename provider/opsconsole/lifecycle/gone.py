@@ -22,7 +22,7 @@ _WAY_OUT = (
 )
 
 
-BY_404 = "The console answers 404 for both."
+BY_404 = "The console answers 404 in either case."
 _UNSEEN = "deleted, or not visible to this key"
 
 
