@@ -215,6 +215,8 @@ async def test_a_missing_host_leaves_state_with_a_warning(
     assert gone.state is None
     assert gone.seen is Seen.GONE
     assert "not visible to this key" in warnings(gone)[0]
+    # They are not read, so that they have no warning of their own.
+    assert "with those of its agents and plugins that state holds" in gone.diagnostics[0].detail
     assert kept.state == created.state
     assert errors(kept)
 

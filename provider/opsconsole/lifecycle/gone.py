@@ -14,6 +14,7 @@ from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import Cause, NotFound
 from opsconsole.lifecycle.interface import Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import Session
+from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.values import UNKNOWN, Attributes
 
 _WAY_OUT = (
@@ -52,13 +53,19 @@ def missing(
         return Outcome(
             request.prior, request.private, (kept,), Seen.UNCHECKED, reason=_UNSEEN, cause=cause
         )
-    said = f"{how} It is removed from state."
+    said = f"{how} It is removed from state{_with_it(definition)}."
     if "create" in definition.operations:
         said += (
             " If it is only hidden from this key, the next apply creates it once more: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
     return Outcome(None, diagnostics=(warning(summary, said),), seen=Seen.GONE)
+
+
+def _with_it(definition: ResourceDefinition) -> str:
+    """Say what else leaves state, unread and without a warning of its own."""
+    below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
+    return f", with those of its {' and '.join(below)} that state holds" if below else ""
 
 
 def must_stay(
