@@ -159,6 +159,34 @@ def test_what_a_dry_run_does_not_tell_is_read_one_by_one(
         assert "'merged'" in found.told
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        # Another word, for a host that is the same; and a list that is too short.
+        ([("skipped", 2), ("merged", 3)], "the verdict 'merged'"),
+        ([("skipped", 2)], "verdicts that match no row"),
+    ],
+)
+def test_a_verdict_in_the_middle_that_was_not_shown_ends_it_for_the_run(
+    verdicts: list[tuple[str, int]], said: str, ground_on: Any
+) -> None:
+    ground = ground_on("default", **IN_BULK, import_chunk_size=2, max_concurrency=1)
+    settle(ground, 8)
+    change(ground, [3])
+    results = [
+        {"index": place, "status": word, "id": f"hst_{number:05}"}
+        for place, (word, number) in enumerate(verdicts)
+    ]
+    answer = {"object": "import_result", "dry_run": True, "counts": {}, "results": results}
+    ground.console.fault(operation="host_import", skip=1, text=json.dumps(answer))
+    found = ground.drift()
+    # Two hosts were compared, and none of the import that held the other verdict.
+    assert found.document["calls"] == {"host_import": 2, "host_update": 6}
+    assert found.drifted == {address(3)}
+    assert len(found.addresses("in_sync")) == 7
+    assert found.told.count(said) == 1
+
+
 def test_a_dry_run_that_is_none_ends_it_with_an_error(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK, import_chunk_size=2)
     settle(ground, 6)
