@@ -164,6 +164,15 @@ class Resource(cdktf.TerraformResource, Declared):
         self._in_hcl = True
         return self._hcl_attributes()
 
+    def import_from(self, id: str, provider: cdktf.TerraformProvider | None = None) -> None:
+        """Import an existing object of the console into this resource.
+
+        Args:
+            id: The import id of the object.
+            provider: The provider to import with, where it is not the only one.
+        """
+        self._tree.import_blocks(self._scope).add(self, id, provider)
+
     @classmethod
     def generate_config_for_import(
         cls,

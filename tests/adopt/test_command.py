@@ -37,7 +37,7 @@ def test_ids_under_the_documented_operations(adopt, opsconsole_emulator) -> None
     opsconsole_emulator.reset_log()
     code, program, told = adopt(web, jump, agent, "blk_wipe")
     assert code == 0
-    assert "jump_host_ids=[jump.id]" in program
+    assert ").behind(jump)\n" in program
     assert program.index(f'jump.import_from("{jump}")') < program.index(f'import_from("{web}")')
     assert f'import_from("{agent}/plg_disk")' in program
     assert "seen never" not in program
@@ -122,3 +122,61 @@ def test_what_is_wrong_with_the_command(adopt, tmp_path, words, told) -> None:
     code, _, err = adopt(*words)
     assert code == 1
     assert told in err
+
+
+def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, opsconsole_emulator) -> None:
+    ids = [opsconsole_emulator.create("hosts", name=name)["id"] for name in ("web", "db")]
+    rows = [{"name": name} for name in ("db", "new", "web")]
+    (tmp_path / "hosts.json").write_text(json.dumps(rows))
+    (tmp_path / "hosts.csv").write_text("name,tags\nweb,a:1\nnew,\ndb,\n")
+    for file in ("hosts.json", "hosts.csv"):
+        code, program, told = adopt("--inventory", file)
+        assert code == 0
+        assert all(f'import_from("{one}")' in program for one in ids)
+        assert "Asking which of 3 rows exist, by dry runs of POST /api/v1/hosts/batch" in told
+        assert "Row 2 (new) is no host that the console knows." in told
+        assert "# Row 2 (new) is no host that the console knows." in program
+        assert "a:1" not in program
+    assert len(opsconsole_emulator.rows("hosts")) == 2
+
+
+@pytest.mark.opsconsole_profile("heedless")
+def test_a_console_that_heeds_no_dry_run_gets_one_row_at_most(
+    adopt, tmp_path, opsconsole_emulator
+) -> None:
+    (tmp_path / "hosts.csv").write_text("name\nweb\ndb\nmail\n")
+    code, program, told = adopt("--inventory", "hosts.csv")
+    assert (code, program) == (1, "")
+    assert opsconsole_emulator.rows("hosts")[0]["id"] in told
+    assert len(opsconsole_emulator.rows("hosts")) == 1
+
+
+def test_lists_that_cannot_be_read_are_an_error(adopt, monkeypatch) -> None:
+    lists = {"host_list": "GET /api/v1/no-hosts"}
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
+    code, program, told = adopt()
+    assert (code, program) == (1, "")
+    assert "None of the lists could be read: host_list was not read" in told
+    assert "404" in told
+
+
+def test_what_to_do_next_is_said(adopt, tmp_path, opsconsole_emulator) -> None:
+    host = opsconsole_emulator.create("hosts", name="web")["id"]
+    (tmp_path / "app").mkdir()
+    _, _, told = adopt("--output", "app/one.py", host)
+    assert "app/one.py declares them, and app/cdktf.json runs it: `opsconsole plan` in app" in told
+    app = tmp_path / "app" / "cdktf.json"
+    assert json.loads(app.read_text()) == {"language": "python", "app": "python one.py"}
+    _, _, told = adopt("--output", "app/two.py", host)
+    assert "app/two.py declares them: synthesise it to plan the imports." in told
+    assert "one.py" in app.read_text()
+
+
+@pytest.mark.opsconsole_profile("archiving")
+def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monkeypatch) -> None:
+    lists = {"host_list": "GET /api/v1/hosts"}
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))
+    code, _, told = adopt("--output", "adopted.py")
+    assert code == 0
+    assert "There is nothing to import, and no program is written." in told
+    assert not (tmp_path / "adopted.py").exists()

@@ -75,6 +75,7 @@ def adopt(console, folder, monkeypatch, *words: str) -> str:
 def synthesise(program: Path) -> dict:
     """Run a program; return what its one stack synthesises to."""
     environment = {**os.environ, **jsii_environment(os.environ)}
+    environment["TERRAFORM_BINARY_NAME"] = "no-such-terraform"  # none is needed
     environment["CDKTF_OUTDIR"] = str(program.parent / "cdktf.out")
     subprocess.run([sys.executable, program], cwd=program.parent, env=environment, check=True)
     file = program.parent / "cdktf.out" / "stacks" / "adopted" / "cdk.tf.json"

@@ -91,10 +91,16 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:
     if not named:
         raise UserError(
             "No documented operation lists hosts, agents or blacklisted commands.",
-            "Give ids, or name the list endpoints of this console in the provider setting "
-            f"extra_endpoints: {', '.join(endpoints.values())}.",
+            "Give ids, or a file of hosts with --inventory. If this console has operations that "
+            f"list them ({', '.join(endpoints.values())}), name these: export "
+            """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
     lists, told = await inventory(lifecycle.session, named)
+    if told and not lists:
+        raise UserError(
+            f"None of the lists could be read: {'; '.join(map(_told, told))}",
+            "Check the paths in the provider setting extra_endpoints, and the key.",
+        )
     remarks = [_told(item) for item in told]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
@@ -195,4 +201,4 @@ async def _specialties(lifecycle: Lifecycle, found: Iterable[Found]) -> dict[str
 
 
 def _told(diagnostic: Diagnostic) -> str:
-    return f"{diagnostic.summary}. {diagnostic.detail}".replace("\n", " ").strip()
+    return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())

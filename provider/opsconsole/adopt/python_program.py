@@ -79,12 +79,24 @@ def _imported(package: str, names: Sequence[str]) -> str:
 
 
 def _variables(items: Sequence[Item]) -> dict[str, str]:
-    """Return the variables of the items that others refer to, by import id."""
-    return {
-        reference.item.found.import_id: reference.item.variable
-        for item in items
-        for reference in _references(item)
-    }
+    """Return the variables of the items that need one, by import id.
+
+    These are the items that others refer to, and those whose declaration goes on after its call.
+    """
+    referred = [reference.item for item in items for reference in _references(item)]
+    behind = [item for item in items if _jumps(item)]
+    return {item.found.import_id: item.variable for item in (*referred, *behind)}
+
+
+def _jumps(item: Item) -> Sequence[Item]:
+    """Return the jump hosts of a host, where `behind` declares them just as they are."""
+    jumps = item.values.get("jump_host_ids")
+    if not isinstance(jumps, list) or not jumps:
+        return ()
+    found = [one.item for one in jumps if isinstance(one, Reference)]
+    # `behind` would mark a jump host that is declared without a mark.
+    marked = all(one.values.get("is_jump_host") is True for one in found)
+    return found if marked and len(found) == len(jumps) else ()
 
 
 def _references(item: Item) -> Iterator[Reference]:
@@ -104,9 +116,11 @@ def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
     variable = variables.get(found.import_id)
     if variable is None:
         return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
+    jumps = ", ".join(jump.variable for jump in _jumps(item))
+    behind = f".behind({jumps})" if jumps else ""
     return [
         *lines,
-        _statement(f"{variable} = {construct[0]}", construct[1]),
+        _statement(f"{variable} = {construct[0]}", construct[1], behind),
         f"{variable}.import_from({import_id})",
     ]
 
@@ -116,6 +130,8 @@ def _construct(item: Item) -> tuple[str, list[str]]:
     values = dict(item.values)
     arguments = ["stack", _quoted(item.name)]
     if item.found.type_name == HOST.type_name:
+        if _jumps(item):
+            del values["jump_host_ids"]
         return "ManagedHost", [*arguments, *_keywords(values)]
     host, specialty = values.get("host_id"), values.get("specialty_id")
     complete = isinstance(host, Reference) and specialty is not None and values.get("name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -12,14 +13,18 @@ from typing import Any
 
 from opsconsole.adopt.found import Findings, listed_ids, look, type_of, without
 from opsconsole.adopt.hcl_program import hcl_program
+from opsconsole.adopt.matching import matched_ids
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import arguments, opening, settings
 from opsconsole.cli.command_line import add_command
+from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import read_held
 from opsconsole.errors import UserError
+from opsconsole.lifecycle.file_import import Rows
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.state import read_state
 from opsconsole.v1.settings import Settings
@@ -33,11 +38,20 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         "Write a program that imports what the console has. Objects are read, and nothing is "
         "changed. Without ids, what the list endpoints show that the provider settings name. What "
         "the state here holds already is left out; what cannot be read becomes a comment.",
-        example="opsconsole adopt hst_0123456789 agt_0123456789\nopsconsole adopt --ids ids.csv",
+        example="opsconsole adopt hst_0123456789 agt_0123456789\n"
+        "opsconsole adopt --inventory hosts.csv",
     )
     parser.add_argument("ids", metavar="ID", nargs="*", help="import ids")
     arguments.option(
         parser, "ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
+    )
+    arguments.option(
+        parser,
+        "inventory",
+        metavar="FILE",
+        type=Path,
+        help="a .csv or .json file of hosts, as for `hosts import`: those that a dry run of it "
+        "knows are adopted",
     )
     arguments.flag(parser, "hcl", "write Terraform's own language instead of Python")
     arguments.option(
@@ -71,10 +85,18 @@ def run(args: argparse.Namespace) -> int:
     ids = [*args.ids, *(_ids_of(args.file) if args.file else ())]
     for import_id in ids:
         type_of(import_id)
+    rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed(args)
     found, _ = settings.settings_of(args)
     with make_runner() as runner:
-        findings = run_stoppable(runner, lambda interrupts: _look(found, ids, managed, interrupts))
+        findings = run_stoppable(
+            runner, lambda interrupts: _look(found, ids, rows, managed, interrupts)
+        )
+    for remark in findings.remarks:
+        sys.stderr.write(f"{remark}\n")
+    if not findings.objects:
+        sys.stderr.write("There is nothing to import, and no program is written.\n")
+        return 0
     declared = items(findings)
     if args.hcl:
         text = hcl_program(findings, declared, found.base_url)
@@ -85,17 +107,31 @@ def run(args: argparse.Namespace) -> int:
     else:
         _write(path, text)
     unread = sum(bool(item.reason) for item in findings.objects)
-    where = "" if str(path) == "-" else f" {path} declares them: plan it to see the imports."
     sys.stderr.write(
         f"{_counts(item.found.type_name for item in declared)} to import."
-        f"{f' {unread} could not be read.' if unread else ''}{where}\n"
+        f"{f' {unread} could not be read.' if unread else ''}\n"
     )
+    if str(path) != "-":
+        sys.stderr.write(_next(args, path))
     return 0
+
+
+def _next(args: argparse.Namespace, path: Path) -> str:
+    """Return what to do with the program, once the app of a Python program is described."""
+    app = path.with_name("cdktf.json")
+    if args.hcl:
+        return f"{path} declares them: `terraform plan` shows the imports.\n"
+    if app.exists():
+        return f"{path} declares them: synthesise it to plan the imports.\n"
+    _write(app, json.dumps({"language": "python", "app": f"python {path.name}"}) + "\n")
+    where = "" if path.parent == Path() else f" in {path.parent}"
+    return f"{path} declares them, and {app} runs it: `opsconsole plan`{where} shows the imports.\n"
 
 
 async def _look(
     found: Settings,
     ids: list[str],
+    rows: Rows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
 ) -> Findings:
@@ -103,7 +139,14 @@ async def _look(
     interrupts.on_stop(lifecycle.stop)
     try:
         remarks: list[str] = []
-        if not ids:
+        if rows is not None:
+            sys.stderr.write(
+                f"Asking which of {plural(len(rows.names), 'row')} exist, by dry runs of "
+                f"{HOST.operations['create']}, which import nothing.\n"
+            )
+            matched, remarks = await matched_ids(lifecycle, rows)
+            ids = [*ids, *matched]
+        elif not ids:
             sys.stderr.write("Asking the named list endpoints what there is.\n")
             ids, remarks = await listed_ids(lifecycle)
         wanted = without(dict.fromkeys(ids), managed)

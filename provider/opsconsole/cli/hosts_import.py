@@ -73,8 +73,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import a file; return the exit code."""
-    text = _text(args.file)
-    rows = _csv(args, text) if args.file.suffix.lower() == ".csv" else _json(args, text)
+    rows = read_rows(args.file, args.on_error, args.on_error_parameter)
     if args.on_error and isinstance(rows, CsvRows) and not args.on_error_parameter:
         raise UserError(
             "The API document does not name the query parameter that tells what to do after a "
@@ -114,6 +113,23 @@ async def _imported(
         await lifecycle.close()
 
 
+def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
+    """Return the rows of a file, by the ending of its name.
+
+    Args:
+        path: FILE.csv or FILE.json.
+        on_error: What the console does after a row that fails; None: it decides.
+        parameter: The query parameter that tells it so for CSV.
+
+    Raises:
+        UserError: It cannot be read, or holds no rows.
+    """
+    text = _text(path)
+    if path.suffix.lower() == ".csv":
+        return _csv(path, text, on_error, parameter)
+    return _json(path, text, on_error)
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
@@ -122,8 +138,7 @@ def _text(path: Path) -> str:
         raise UserError(f"Cannot read {path}: {reason}.") from problem
 
 
-def _json(args: argparse.Namespace, text: str) -> JsonRows:
-    path: Path = args.file
+def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
     if path.suffix.lower() != ".json":
         raise UserError(f"{path} is neither a .csv nor a .json file.", "Name it by its content.")
     try:
@@ -135,16 +150,16 @@ def _json(args: argparse.Namespace, text: str) -> JsonRows:
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
     if not rows:
         raise UserError(f"{path} holds no rows.")
-    return JsonRows(rows, args.on_error or "continue")
+    return JsonRows(rows, on_error or "continue")
 
 
-def _csv(args: argparse.Namespace, text: str) -> CsvRows:
+def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> CsvRows:
     """Return the rows of a CSV file; they have names where its first line is a known header.
 
     A quoted field may hold line breaks: a row is what the reader takes for one.
     """
     if not text.strip():
-        raise UserError(f"{args.file} holds no rows.")
+        raise UserError(f"{path} holds no rows.")
     lines: list[str] = []
     fields: list[list[str]] = []
     source = iter(io.StringIO(text, newline=""))
@@ -161,17 +176,17 @@ def _csv(args: argparse.Namespace, text: str) -> CsvRows:
             lines.append("".join(taken))
             taken.clear()
     except csv.Error as problem:
-        raise UserError(f"{args.file} is no CSV: {problem}.") from problem
+        raise UserError(f"{path} is no CSV: {problem}.") from problem
     columns = [item.strip().lower() for item in fields[0]]
     known = "name" in columns and set(columns) <= set(HOST.names)
     if not known:
-        return CsvRows("", lines, [""] * len(lines), args.on_error, args.on_error_parameter)
+        return CsvRows("", lines, [""] * len(lines), on_error, parameter)
     place = columns.index("name")
     names = [row[place] if place < len(row) else "" for row in fields[1:]]
     header = lines[0] if lines[0].endswith("\n") else lines[0] + "\n"
     if not names:
-        raise UserError(f"{args.file} holds no rows.")
-    return CsvRows(header, lines[1:], names, args.on_error, args.on_error_parameter)
+        raise UserError(f"{path} holds no rows.")
+    return CsvRows(header, lines[1:], names, on_error, parameter)
 
 
 class _Lines:
