@@ -124,7 +124,13 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
     Raises:
         UserError: It cannot be read, or holds no rows.
     """
-    text = _text(path)
+    return parse_rows(path, _text(path), on_error, parameter)
+
+
+def parse_rows(
+    path: Path, text: str, on_error: str | None = None, parameter: str | None = None
+) -> Rows:
+    """Return the rows of a text that stands in a file; as `read_rows`."""
     if path.suffix.lower() == ".csv":
         return _csv(path, text, on_error, parameter)
     return _json(path, text, on_error)
