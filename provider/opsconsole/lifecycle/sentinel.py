@@ -60,7 +60,8 @@ def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
     return not isinstance(sent, int) or time.time() - sent < _ARRIVES_WITHIN
 
 
-def _remedy(import_id: str, address: str, command: str) -> str:
+def remedy(import_id: str, address: str, command: str) -> str:
+    """Return what a user does about a create whose outcome stays unknown."""
     where = f"'{address}'" if address else "ADDRESS"
     return (
         f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
@@ -74,7 +75,7 @@ def outcome_lost(name: str, cause: Cause, import_id: str, address: str, command:
     return error(
         f"Nobody knows whether the {name} was created",
         "The create was sent, and no answer settles it. It is not sent again, so that nothing is "
-        f"created twice. {_remedy(import_id, address, command)}",
+        f"created twice. {remedy(import_id, address, command)}",
         cause=cause,
     )
 
@@ -84,7 +85,7 @@ def still_unsettled(name: str, import_id: str, address: str, command: str) -> Di
     return warning(
         f"Nobody knows whether the {name} was created",
         "An earlier run ended before it knew; applying refuses to touch it. "
-        + _remedy(import_id, address, command),
+        + remedy(import_id, address, command),
     )
 
 
@@ -93,5 +94,5 @@ def replacement_refused(name: str, import_id: str, address: str, command: str) -
     return error(
         f"The {name} may exist already",
         "An earlier run ended before it knew, so a second one would perhaps stand beside it. "
-        + _remedy(import_id, address, command),
+        + remedy(import_id, address, command),
     )

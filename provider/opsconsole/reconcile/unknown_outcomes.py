@@ -26,6 +26,7 @@ from opsconsole.lifecycle.sentinel import (
     is_sentinel,
     may_still_arrive,
     new_sentinel,
+    remedy,
     said_of,
     sent_now,
 )
@@ -282,9 +283,8 @@ def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
             address,
             error(
                 f"Nobody knows whether {address} was created",
-                "An earlier run ended before it knew; nothing was done with it. Look it up in the "
-                f"console. If it was never created: `opsconsole state rm '{address}'`, and apply "
-                f"again. If it was: `opsconsole import '{address}' ID`.",
+                "An earlier run ended before it knew; nothing was done with it. "
+                + remedy("ID", address, "opsconsole"),
             ),
         )
         for address in addresses
