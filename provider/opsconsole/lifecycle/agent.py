@@ -64,7 +64,7 @@ class AgentLifecycle(BaseLifecycle):
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
         found = self._rules.creation(self.name(config, request.address), config, replacing)
-        found += await doubts_of_agent(self.session, config)
+        found += doubts_of_agent(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
 
@@ -73,7 +73,7 @@ class AgentLifecycle(BaseLifecycle):
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
         found = self.unverified(proposal, name)
-        found += await doubts_of_agent(self.session, request.config, request.prior)
+        found += doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
             found += self._rules.replacement(name, request, proposal)
         return PlanOutcome(

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ConsoleError, Stopped, Unauthorized
 from opsconsole.lifecycle.session import Session
 from opsconsole.values import Attributes
 
@@ -23,14 +22,10 @@ Names = frozenset[tuple[str, tuple[str, ...]]]
 """An id, and what else people may call its object."""
 
 
-async def doubts_of_agent(
+def doubts_of_agent(
     session: Session, config: Attributes, prior: Attributes | None = None
 ) -> list[Diagnostic]:
-    """Warn of the ids that an agent is about to take on and that no list shows.
-
-    Raises:
-        Unauthorized, Stopped: specialties were searched, and nothing more can be asked.
-    """
+    """Warn of the ids that an agent is about to take on and that no list of the run shows."""
     held = prior or {}
     plugin_ids = config.get("plugin_ids")
     wanted = plugin_ids if isinstance(plugin_ids, list) else []
@@ -40,7 +35,7 @@ async def doubts_of_agent(
     # One in state that was never seen is sent nowhere.
     seen = prior is None or held.get("specialty_id") is not None
     if isinstance(specialty_id, str) and seen and specialty_id != held.get("specialty_id"):
-        found += await _doubtful_specialty(session, specialty_id)
+        found += _doubtful_specialty(session, specialty_id)
     return found
 
 
@@ -76,15 +71,12 @@ def doubtful_plugins(
     return found
 
 
-async def _doubtful_specialty(session: Session, specialty_id: str) -> list[Diagnostic]:
-    """Warn of an id that a whole search does not show; the search serves the whole run."""
-    try:
-        listing = await session.specialties()
-    except (Unauthorized, Stopped):
-        raise
-    except ConsoleError:
-        return []  # The plan needs no search: what creates the agent tells what is wrong.
-    if not listing.complete or any(entry["id"] == specialty_id for entry in listing.entries):
+def _doubtful_specialty(session: Session, specialty_id: str) -> list[Diagnostic]:
+    """Warn of an id that a whole search does not show, where the run has searched already."""
+    listing = session.listed_specialties()
+    if listing is None or not listing.complete:
+        return []
+    if any(entry["id"] == specialty_id for entry in listing.entries):
         return []
     names = frozenset(
         (entry["id"], tuple(str(entry[n]) for n in ("key", "name") if entry.get(n)))
