@@ -54,7 +54,7 @@ def test_deploy_diff_destroy(
 
         refused = console.profile.archived_agents_block
         destroyed = engine.destroy("--skip-synth", *BOTH, expect=[1] if refused else [0]).text
-        assert ("req_" in destroyed) == refused
+        assert "req_" in destroyed or not refused
         assert console.rows("hosts") == []
 
 

@@ -51,8 +51,8 @@ def _join(one: socket.socket, other: socket.socket) -> None:
             (other if source is one else one).sendall(data)
 
 
-def write_certificate(folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """Write a certificate for a name, its key, and the authority that signed it."""
+def write_certificate(folder: Path, *names: str) -> tuple[Path, Path, Path]:
+    """Write a certificate for some names, its key, and the authority that signed it."""
     now = datetime.datetime.now(datetime.UTC)
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     root = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority of the tests")])
@@ -76,7 +76,9 @@ def write_certificate(folder: Path, name: str) -> tuple[Path, Path, Path]:
     )
     leaf = (
         builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "blob")]), key.public_key())
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
+        )
         .sign(root_key, hashes.SHA256())
     )
     files = folder / "leaf.pem", folder / "leaf.key", folder / "authority.pem"

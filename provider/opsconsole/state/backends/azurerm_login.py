@@ -73,7 +73,8 @@ def _identity(settings: Settings, authority: str) -> Any:
     client = _or_file(settings, "client_id", "ARM_CLIENT_ID")
     tenant = settings.text("tenant_id", "ARM_TENANT_ID")
     secret = _or_file(settings, "client_secret", "ARM_CLIENT_SECRET")
-    where = {"authority": authority}
+    trusting: dict[str, Any] = {"connection_verify": trusted_file() or True}
+    where = {"authority": authority, **trusting}
     if client and tenant and secret:
         return ClientSecretCredential(tenant, client, secret, **where)
     if client and tenant and (found := _certificate(settings)):
@@ -82,10 +83,12 @@ def _identity(settings: Settings, authority: str) -> Any:
         return ClientAssertionCredential(tenant, client, lambda: _oidc_token(settings), **where)
     if settings.flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"):
         return WorkloadIdentityCredential(
-            **({"client_id": client} if client else {}), **({"tenant_id": tenant} if tenant else {})
+            **({"client_id": client} if client else {}),
+            **({"tenant_id": tenant} if tenant else {}),
+            **trusting,
         )
     if settings.flag("use_msi", "ARM_USE_MSI"):
-        return ManagedIdentityCredential(client_id=client or None)
+        return ManagedIdentityCredential(client_id=client or None, **trusting)
     if settings.flag("use_cli", "ARM_USE_CLI", default=False):
         return AzureCliCredential(tenant_id=tenant)
     return DefaultAzureCredential(exclude_interactive_browser_credential=True, **where)

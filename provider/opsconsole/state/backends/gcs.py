@@ -36,9 +36,11 @@ try:
         from google.api_core import exceptions
         from google.auth import impersonated_credentials
         from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import Request as AuthRequest
         from google.cloud import storage
         from google.cloud.storage.retry import DEFAULT_RETRY
         from google.oauth2 import credentials, service_account
+        from requests import Session
         from requests.exceptions import RequestException
 except ImportError as error:
     raise need_extra("gcs", "google-cloud-storage", error) from error
@@ -279,6 +281,8 @@ def _client(settings: Settings) -> Any:
     client = storage.Client(project=project or "none", credentials=made, client_options=options)
     if authorities := trusted_file():
         client._http.verify = authorities
+        # Tokens are asked for in a session of their own.
+        client._http._auth_request.session.verify = authorities
     return client
 
 
@@ -288,7 +292,9 @@ def _credentials(settings: Settings) -> tuple[Any, str]:
         return credentials.Credentials(token), ""
     given = settings.text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS")
     if not given:
-        made, project = google.auth.default(scopes=_SCOPES)
+        asking = Session()
+        asking.verify = trusted_file() or True
+        made, project = google.auth.default(scopes=_SCOPES, request=AuthRequest(asking))
         return made, str(project or "")
     try:
         text = given if given.lstrip().startswith("{") else Path(given).expanduser().read_text()

@@ -97,6 +97,9 @@ def _session(settings: Settings) -> boto3.Session:
     region = settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION")
     if region:
         core.set_config_variable("region", region)
+    if isinstance(authorities := _verify(settings), str):
+        # Clients that the chain makes for itself, to assume a role, trust them too.
+        core.set_config_variable("ca_bundle", authorities)
     _assume(core, settings)
     return boto3.Session(botocore_session=core)
 
