@@ -163,6 +163,13 @@ UNASKED: Final = (
         probed=False,
     ),
     Question(
+        "plugin_catalogue",
+        "Which plugins there are: only those of one agent are listed.",
+        "A plan warns of an id that no list that it read shows; the console decides when the "
+        "plugin is attached.",
+        probed=False,
+    ),
+    Question(
         "host_length_bounds",
         "Which host fields have the lengths of 1 to 255, and which arrays the bounds of 5 and 64.",
         "They are not checked before they are sent.",
