@@ -15,7 +15,12 @@ from opsconsole.emulator.running import serve
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 BLOCK = re.compile(r"(?:^`([\w.]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-WALKED = {"import-a-fleet": "fleet:3", "rename-move-split": "starter", "testing": "starter"}
+WALKED = {
+    "import-a-fleet": "fleet:3",
+    "rename-move-split": "starter",
+    "take-over": "empty",
+    "testing": "starter",
+}
 """Guide to the rows of its console."""
 
 
@@ -66,5 +71,9 @@ def test_a_guide_does_what_it_says(guide: str, tmp_path: Path) -> None:
         )
         assert "opsconsole_host.gate to opsconsole_host.door looks like a move" in seen.stdout
         assert "host_delete" not in calls
+    if guide == "take-over":
+        assert "Plan: 83 to import, 0 to add, 0 to change, 0 to destroy." in seen.stdout
+        assert "No changes." in seen.stdout
+        assert not any(calls.values())  # the guide has a console of its own
     if guide == "import-a-fleet":
         assert not {"hosts_import", "host_delete"} & set(calls)

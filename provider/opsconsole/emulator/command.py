@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -181,10 +182,18 @@ def _announce(args: argparse.Namespace, port: int) -> None:
     if not args.exit_with_parent:
         sys.stdout.write(
             f"profile {args.profile}, rows in {args.data or 'memory'}\n"
+            f"{''.join(_settings(args.profile))}"
             f"export OPSCONSOLE_BASE_URL=http://127.0.0.1:{port}\n"
             f"export OPSCONSOLE_API_KEY={args.api_key}\n"
         )
     sys.stdout.flush()
+
+
+def _settings(profile: str) -> Iterator[str]:
+    """Yield lines that export what an operator who knows a console of a profile would set."""
+    for name, value in profiles()[profile].provider_settings.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f"export OPSCONSOLE_{name.upper()}={shlex.quote(text)}\n"
 
 
 def _port(text: str) -> int:
