@@ -54,6 +54,19 @@ def test_a_parameter_that_narrows_nothing_proves_absence(ground_on: Any) -> None
     assert ground.drift().bucket(NETWORK) == "missing"
 
 
+def test_what_was_not_kept_and_not_read_back_is_no_drift(ground_on: Any) -> None:
+    ground = ground_on("dropping")
+    # The answer that is read after the creation leaves the field out; the next one shows null.
+    ground.console.switch(unset="absent")
+    ground.apply(
+        {"resource": {"opsconsole_host": {"web": {"name": "web", "mac": "02:00:00:00:00:01"}}}}
+    )
+    ground.console.switch(unset="null")
+    found = ground.drift()
+    assert found.drifted == set()
+    assert "mac" in found.of("opsconsole_host.web")["reason"]
+
+
 def test_what_the_console_does_not_keep_is_no_drift(ground_on: Any) -> None:
     ground = ground_on("dropping")
     ground.apply(

@@ -286,7 +286,7 @@ async def test_no_call_is_made_after_the_credentials_were_refused(
     assert not raised.value.explained
 
 
-@pytest.mark.parametrize("kind", ["unavailable", "rate_limited", "request_timeout"])
+@pytest.mark.parametrize("kind", ["unavailable", "request_timeout"])
 async def test_an_answer_of_no_meaning_says_nothing_of_what_is_missing(kind: str) -> None:
     with serve("default") as console:
         console.fault(path="opsconsole_probe_none", kind=kind, times=None)

@@ -15,7 +15,7 @@ from opsconsole.errors import ApiError, BadRequest, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
-from opsconsole.lifecycle.gone import BY_404, missing
+from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import (
     REPLACING,
     is_readable,
@@ -139,7 +139,7 @@ class HostLifecycle(BaseLifecycle):
 
     def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
         name = self.name(request.prior)
-        outcome = missing(self.session, self.definition, request, name, _BOTH, problem)
+        outcome = missing(self.session, self.definition, request, name, problem=problem)
         if outcome.state is None:
             self.session.gone_hosts.add(request.prior["id"])
         return outcome
@@ -204,8 +204,6 @@ class HostLifecycle(BaseLifecycle):
         self.session.end_host_delete(prior["id"], deleted=False)
         return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
 
-
-_BOTH = f"{BY_404} Its agents leave state with it."
 
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
