@@ -199,6 +199,8 @@ class Fleet(Construct):
             for group in reversed(row.groups):
                 values |= dict(groups.get(group, {}))
             self._hosts[key] = ManagedHost(self, key, **{**values, **host_values(row)})
+            if row.import_id is not None:
+                self._hosts[key].import_from(row.import_id)
         for key, row in checked.items():
             self._connect(self._hosts[key], row)
             for name, agent in zip(agent_names(row), row.agents, strict=True):
@@ -219,12 +221,14 @@ class Fleet(Construct):
     def _staff(self, host: ManagedHost, name: str, row: AgentRow) -> None:
         from opsconsole_cdktf._fleet_rows import agent_values
 
-        host.add_agent(
+        agent = host.add_agent(
             name,
             specialty=self._specialty(row.specialty),
             plugins=row.plugins,
             **agent_values(row),
         )
+        if row.import_id is not None:
+            agent.import_from(row.import_id)
 
     def _specialty(self, key: str) -> DataSpecialty | str:
         if is_token(key) or key.startswith("spc_"):

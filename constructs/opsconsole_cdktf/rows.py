@@ -18,6 +18,7 @@ class AgentRow(AgentValues):
         key: Its name inside its host, which makes up its address; the specialty where there is
             none. Agents of one host that are alike in everything need none: they are counted.
         plugins: Ids of all its plugins; None leaves them alone.
+        import_id: Id of the agent, `agt_…`, where it exists already: it is imported.
     """
 
     LITERAL: ClassVar[frozenset[str]] = frozenset({"key"})
@@ -25,6 +26,7 @@ class AgentRow(AgentValues):
     specialty: str
     key: str | None = None
     plugins: list[str] | None = None
+    import_id: str | None = None
 
 
 class HostRow(HostValues):
@@ -35,6 +37,7 @@ class HostRow(HostValues):
         groups: Groups whose values it takes, the first one first.
         jump_hosts: The keys of rows that it is reached through, or ids, `hst_…`.
         agents: Its agents; a text is the key of a specialty.
+        import_id: Id of the host, `hst_…`, where it exists already: it is imported.
     """
 
     LITERAL: ClassVar[frozenset[str]] = frozenset({"key", "groups", "agents"})
@@ -44,6 +47,7 @@ class HostRow(HostValues):
     groups: list[str] = Field(default_factory=list)
     jump_hosts: list[str] = Field(default_factory=list)
     agents: list[AgentRow] = Field(default_factory=list)
+    import_id: str | None = None
 
     @field_validator("groups", "jump_hosts", "agents", mode="before")
     @classmethod

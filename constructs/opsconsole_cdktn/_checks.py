@@ -101,19 +101,24 @@ def _attachments(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resourc
 
 
 def _jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
-    for item in _of_type(here, HOST):
-        for value in _literals(item._values.get("jump_host_ids")):
-            jump = origin(tree, value)
-            if isinstance(jump, Resource) and jump._values.get("is_jump_host") is False:
-                yield item, f"jump_host_ids: {_place(jump)} declares is_jump_host false"
+    for item, jump in _jumps(tree, here):
+        if jump._values.get("is_jump_host") is False:
+            yield item, f"jump_host_ids: {_place(jump)} declares is_jump_host false"
 
 
 def _unmarked_jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    for item, jump in _jumps(tree, here):
+        if jump._values.get("is_jump_host") is None:
+            yield item, f"jump_host_ids: {_place(jump)} does not declare is_jump_host"
+
+
+def _jumps(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, Resource]]:
+    """Yield each host with each jump host of it that is declared too."""
     for item in _of_type(here, HOST):
         for value in _literals(item._values.get("jump_host_ids")):
             jump = origin(tree, value)
-            if isinstance(jump, Resource) and jump._values.get("is_jump_host") is None:
-                yield item, f"jump_host_ids: {_place(jump)} does not declare is_jump_host"
+            if isinstance(jump, Resource):
+                yield item, jump
 
 
 def _of_type(here: Iterable[Resource], type_name: str) -> Iterator[Resource]:

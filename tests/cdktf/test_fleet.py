@@ -223,6 +223,23 @@ def test_an_agent_keeps_its_address_when_others_go(stack) -> None:
         ]
 
 
+def test_what_exists_is_imported(stack, synth, tmp_path) -> None:
+    Fleet.from_csv(
+        stack, "table", _write(tmp_path / "a.csv", "name,ID\nweb,hst_1\nnew,\n"),
+        columns={"ID": "import_id"},
+    )  # fmt: skip
+    agent = {"specialty": "linux", "import_id": "agt_1"}
+    Fleet(stack, "rows", [{"name": "db", "import_id": "hst_2", "agents": [agent]}])
+    made = synth(stack)
+    places = [block["to"].partition(".") for block in made["import"]]
+    assert [block["id"] for block in made["import"]] == ["hst_1", "hst_2", "agt_1"]
+    assert [made["resource"][kind][name]["name"] for kind, _, name in places] == [
+        "web",
+        "db",
+        "db-linux",
+    ]
+
+
 def test_what_only_terraform_knows_stands_in_rows(stack, synth) -> None:
     def variable(name, type_name):
         return cdktf.TerraformVariable(stack, name, type=type_name)
