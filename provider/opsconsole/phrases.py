@@ -19,6 +19,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"There {'is' if len(names) == 1 else 'are'}: {shown}{', …' if len(names) > 20 else ''}."
 
 
+def near_address(text: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the address that is most like `text`; empty where none is.
+
+    Type and name are compared apart: addresses of one type are alike already by its length.
+    """
+    from difflib import SequenceMatcher
+
+    def likeness(address: str) -> float:
+        parts = zip(text.partition("."), address.partition("."), strict=True)
+        return min(SequenceMatcher(None, *pair).ratio() for pair in parts)
+
+    best = max(known, key=likeness, default=text)
+    return f'Did you mean "{best}"?' if best != text and likeness(best) >= 0.6 else ""
+
+
 def plural(count: int, noun: str, several: str = "") -> str:
     """Return `1 host`, `2 hosts`; `several` is the plural where it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else several or noun + 's'}"

@@ -107,6 +107,11 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
         (["plan", "--jsno"], 'Error: There is no option --jsno. Did you mean "--json"?\n'),
         (["plan", "--zzzzz"], "Error: There is no option --zzzzz.\n"),
         (["plan", "web"], 'Error: The word "web" is one too many.\n'),
+        (["state", "mv", "a"], "Error: TARGET is missing.\n"),
+        (
+            ["plan", "--max-destroy=200"],
+            "Error: --max-destroy: '200' is no percentage from 0 to 100\n",
+        ),
         (
             ["graph", "--format", "dto"],
             'Error: --format: "dto" is not one of its values. Did you mean "dot"?\n',
@@ -122,5 +127,5 @@ def test_a_usage_error_names_what_is_near(
 ) -> None:
     shown = said(words, capsys)
     assert shown.startswith(text)
-    verb = "" if words[0] == "plna" else f" {words[0]}"
-    assert shown == f"{text}`opsconsole{verb} --help` shows how it is used.\n"
+    asked = {"plna": [], "state": words[: 1 + ("mv" in words)]}.get(words[0], words[:1])
+    assert shown == f"{text}`{' '.join(['opsconsole', *asked])} --help` shows how it is used.\n"

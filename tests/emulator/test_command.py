@@ -63,7 +63,7 @@ def test_what_cannot_be_is_one_line(
 ) -> None:
     assert command.run(parsed(*arguments)) == 1
     captured = capfd.readouterr()
-    assert captured.err.startswith("opsconsole emulator: ")
+    assert captured.err.startswith("Error: ")
     assert said in captured.err
     assert len(captured.err.splitlines()) == 1
 

@@ -61,6 +61,20 @@ def test_rm_forgets_and_the_console_keeps(native: Any, fleet: Any, words: list[s
         assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
 
 
+def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native: Any) -> None:
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    near = 'Did you mean "opsconsole_host.a"?'
+    wrong = "opsconsole_hots.a"
+    for words in (
+        ("state", "show", wrong),
+        ("state", "rm", wrong),
+        ("import", wrong, "hst_1"),
+        ("plan", f"--target={wrong}"),
+    ):
+        assert near in native.run(*words, expect=1).err
+
+
 def test_fold_says_when_there_is_nothing(native: Any) -> None:
     native.write(HOST)
     assert "nothing to take in" in native.run("state", "fold").out

@@ -32,6 +32,21 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
+def per_cent(text: str) -> float:
+    """Read a share: `30` or `30%`.
+
+    Raises:
+        ArgumentTypeError: It is none from 0 to 100.
+    """
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+    return value
+
+
 def option(parser: argparse._ActionsContainer, name: str, **facts: Any) -> None:
     """Add an option that takes a value."""
     parser.add_argument(f"--{name}", **facts)
@@ -150,7 +165,7 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
         group,
         "max-destroy",
         metavar="PERCENT",
-        type=float,
+        type=per_cent,
         # A default that is a text is read as if it were given.
         default=os.environ.get("OPSCONSOLE_MAX_DESTROY") or DEFAULT_SHARE,
         help=f"per cent of ten or more resources that may go unforced (default {DEFAULT_SHARE:g})",

@@ -122,6 +122,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and exit."""
         text = re.sub(r"^argument ([^:]+): ", r"\1: ", message)
+        if missing := re.match(r"the following arguments are required: (.+)", text):
+            names = missing[1].split(", ")
+            text = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing."
         self.exit(FAILED, f"Error: {text}\n`{self.prog} --help` shows how it is used.\n")
 
 

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli.arguments import add_shard, add_variables, flag, option, seconds
+from opsconsole.cli.arguments import add_shard, add_variables, flag, option, per_cent, seconds
 from opsconsole.cli.command_line import INTERRUPTED, add_command
 from opsconsole.cli.drift_check import accept, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
@@ -96,7 +96,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     option(
         group,
         "min-coverage",
-        type=_per_cent,
+        type=per_cent,
         default=100.0,
         metavar="PERCENT",
         help="how much of hosts, attachments, specialties and blacklisted commands must have "
@@ -212,16 +212,6 @@ def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Ta
     report = merged([read_report(file) for file in files])
     write_all(report, targets or [Target("terminal")], colour=has_colour(args), anchor="")
     return judge(report).outcome.value
-
-
-def _per_cent(text: str) -> float:
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
-    return value
 
 
 def _kinds(text: str) -> tuple[str, ...]:

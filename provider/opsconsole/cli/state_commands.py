@@ -15,7 +15,7 @@ from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.phrases import plural
+from opsconsole.phrases import near_address, plural
 from opsconsole.reconcile.runs import settle_all
 from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
 
@@ -92,9 +92,7 @@ def _show(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state show"))
     address = Address.parse(args.address)
     if address not in state:
-        raise UserError(
-            f"{address} is not in the state.", "`opsconsole state list` prints what is."
-        )
+        raise UserError(f"{address} is not in the state.", _near(state, args.address))
     sys.stdout.write(state_text.instance(state, address, colour=planning.coloured(args)))
     return 0
 
@@ -247,12 +245,15 @@ def named(state: State, texts: Sequence[str]) -> list[Address]:
     for text in texts:
         wanted = [item for item in state.addresses() if _is_named(item, text)]
         if not wanted:
-            raise UserError(
-                f"{text} names nothing in the state.",
-                "`opsconsole state list` prints what is there.",
-            )
+            raise UserError(f"{text} names nothing in the state.", _near(state, text))
         found.update(dict.fromkeys(wanted))
     return list(found)
+
+
+def _near(state: State, text: str) -> str:
+    """Return a remedy for an address that names nothing: the one that was probably meant."""
+    near = near_address(text, map(str, state.addresses()))
+    return near or "`opsconsole state list` prints what is there."
 
 
 def _is_named(address: Address, text: str) -> bool:

@@ -87,7 +87,9 @@ def _new(args: argparse.Namespace) -> int:
 def _select(args: argparse.Namespace) -> int:
     name, place = _checked(args.name), opening.place_of(args)
     if name not in _names(args):
-        raise UserError(f'There is no workspace "{name}".', f"`opsconsole workspace new {name}`")
+        raise UserError(
+            f'There is no workspace "{name}".', f"`opsconsole workspace new {name}` makes it."
+        )
     _note(place, name)
     sys.stdout.write(f'Selected the workspace "{name}".\n')
     return 0

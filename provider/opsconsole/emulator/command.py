@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _start_in_background(args) if args.background else _serve(args)
     except _refusals() as failure:
-        sys.stderr.write(f"opsconsole emulator: {failure}\n")
+        sys.stderr.write(f"Error: {failure}.\n")
         return 1
 
 

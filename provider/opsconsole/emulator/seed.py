@@ -137,7 +137,10 @@ def _fleet(store: Store, count: int) -> None:
 def _file(store: Store, path: Path) -> None:
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as failure:
+    except OSError as failure:
+        named = "starter, empty, fleet and fleet:HOSTS are seeds too"
+        raise BadSeed(f"{path}: {failure.strerror or failure}; {named}") from failure
+    except ValueError as failure:
         raise BadSeed(f"{path}: {failure}") from failure
     if not isinstance(content, dict):
         raise BadSeed(f"{path}: must hold an object of collections")

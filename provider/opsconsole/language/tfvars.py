@@ -21,8 +21,10 @@ def read_tfvars(path: Path) -> dict[str, Any]:
     """
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}.", "Check the path.") from error
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: {error}.", "Save it as UTF-8.") from error
     values: dict[str, Any] = {}
     try:
         for name, source in assignments(_without_heredocs(text)):

@@ -73,7 +73,7 @@ def resolve_variables(
             if name not in program.variables:
                 raise UserError(
                     f"-var {name}: the program has no variable {name}.",
-                    did_you_mean(name, program.variables),
+                    did_you_mean(name, program.variables) if program.variables else "It has none.",
                 )
             given[name] = Given(value, f"-var {name}", textual=True)
     values = {

@@ -6,6 +6,7 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.phrases import near_address
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
@@ -68,7 +69,8 @@ def _declared(workspace: Workspace, address: Address) -> Block:
     if block is None or address.mode != "managed" or address.module:
         raise UserError(
             f"The program declares no resource {address.config}.",
-            "Declare it first, or use an import block with `terraform plan -generate-config-out`.",
+            near_address(address.config, workspace.program.blocks)
+            or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
         )
     return block
 

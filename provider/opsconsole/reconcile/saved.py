@@ -161,7 +161,7 @@ def read_plan(path: Path) -> SavedPlan:
     if not data.startswith(_MAGIC):
         raise UserError(
             f"{path} is no plan of this release of opsconsole.",
-            "A plan file is written by `opsconsole plan -out FILE`; Terraform's are not read.",
+            "A plan file is written by `opsconsole plan --out FILE`; Terraform's are not read.",
         )
     try:
         content = json.loads(_unpacked(data[len(_MAGIC) :]))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
+from opsconsole.phrases import near_address
 from opsconsole.reconcile.deposed import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.state import Address
@@ -49,7 +50,8 @@ class Targets:
             ):
                 raise UserError(
                     f"-target names {text}, which is neither in the program nor in state.",
-                    "Check the address: `opsconsole state list` shows those in state.",
+                    near_address(text, sorted({*graph.direct, *known}))
+                    or "Check the address: `opsconsole state list` shows those in state.",
                 )
             if config == address:
                 self._resources.add(config)
