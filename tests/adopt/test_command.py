@@ -172,6 +172,26 @@ def test_what_to_do_next_is_said(adopt, tmp_path, opsconsole_emulator) -> None:
     assert "one.py" in app.read_text()
 
 
+def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, opsconsole_emulator) -> None:
+    jump = opsconsole_emulator.create("hosts", name="jump", is_jump_host=False)["id"]
+    marked = opsconsole_emulator.create("hosts", name="marked", is_jump_host=True)["id"]
+    fields = {"jump_host_ids": [jump, marked], "tags": ["a:${b}"]}
+    web = opsconsole_emulator.create("hosts", name="web", **fields)["id"]
+    odd = opsconsole_emulator.create("hosts", name=" odd")["id"]
+    code, _, told = adopt("--fleet", "--output", "adopted.py", jump, marked, web, odd)
+    assert code == 0, told
+    rows = {row["key"]: row for row in json.loads((tmp_path / "adopted.json").read_text("utf-8"))}
+    assert list(rows) == ["marked", "web"]
+    # What a row would change is a statement: the mark of a jump host, white space in a name.
+    assert rows["web"]["jump_hosts"] == [jump, "marked"]
+    assert (rows["web"]["import_id"], rows["web"]["tags"]) == (web, ["a:$${b}"])
+    program = (tmp_path / "adopted.py").read_text("utf-8")
+    assert program.count("ManagedHost(") == 2
+    assert ').with_name("adopted.json")' in program
+    assert "adopted.json exists already." in adopt("--fleet", "--output", "adopted.txt", web)[2]
+    assert "--hcl leaves no place" in adopt("--fleet", "--hcl", "--output", "x.tf", web)[2]
+
+
 @pytest.mark.opsconsole_profile("archiving")
 def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monkeypatch) -> None:
     lists = {"host_list": "GET /api/v1/hosts"}

@@ -85,14 +85,19 @@ def synthesise(program: Path) -> dict:
 pytestmark = pytest.mark.opsconsole_profile("archiving")
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("seed", "words"), [(1, []), (2, []), (3, ["--fleet"]), (4, ["--fleet"])], ids=str
+)
 def test_what_is_adopted_is_imported_and_not_changed(
-    seed, tmp_path, monkeypatch, opsconsole_emulator
+    seed, words, tmp_path, monkeypatch, opsconsole_emulator
 ) -> None:
     console = opsconsole_emulator
     populate(console, seed)
-    adopt(console, tmp_path, monkeypatch)
+    adopt(console, tmp_path, monkeypatch, *words)
     before = {name: console.rows(name) for name in ("hosts", "agents", "blacklists")}
+    if words:
+        # Everything that a row can say is in rows.
+        assert len(json.loads((tmp_path / "adopted.json").read_text("utf-8"))) >= 4
     program = synthesise(tmp_path / "adopted.py")
     deployment = Deployment(program, console, {"OPSCONSOLE_EXTRA_ENDPOINTS": json.dumps(LISTS)})
     planned = deployment.plan()
@@ -168,10 +173,12 @@ def test_terraform_imports_it_all_too(
 def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator) -> None:
     populate(opsconsole_emulator, 4)
     adopt(opsconsole_emulator, tmp_path, monkeypatch)
-    file = str(tmp_path / "adopted.py")
+    (tmp_path / "cdktf.json").unlink()
+    adopt(opsconsole_emulator, tmp_path, monkeypatch, "--fleet", "--output", "with_fleet.py")
+    files = [str(tmp_path / name) for name in ("adopted.py", "with_fleet.py")]
     ruff = [sys.executable, "-m", "ruff"]
     for check in (["format", "--isolated", "--check", "--diff"], ["check", "--isolated"]):
-        done = subprocess.run([*ruff, *check, file], capture_output=True, text=True, check=False)
+        done = subprocess.run([*ruff, *check, *files], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    output, _, status = check_types("--strict", "--config-file=", file)
+    output, _, status = check_types("--strict", "--config-file=", *files)
     assert status == 0, output

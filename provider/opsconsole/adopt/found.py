@@ -160,7 +160,9 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> Found:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
         return _unread(type_name, import_id, outcome)
     values = outcome.shows or outcome.state
-    return Found(type_name, import_id, values, outcome.unobserved)
+    # What an agent's plugins are is read by itself: they are attachments.
+    unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
+    return Found(type_name, import_id, values, unread)
 
 
 def _unread(type_name: str, import_id: str, outcome: Outcome) -> Found:

@@ -46,24 +46,30 @@ class Item:
         name: Its name in its address; valid in Python too, once `-` is `_`.
         values: What is declared: literals, references, lists of either.
         group: What it is shown under, or empty.
+        unmarked: Whether hosts are reached through it, and it is not declared as a jump host.
+        place: The expression for it in Python, where something else declares it; or empty.
     """
 
     found: Found
     name: str
     values: Mapping[str, Any]
     group: str = ""
+    unmarked: bool = False
+    place: str = ""
 
     @property
     def variable(self) -> str:
-        """The name of a variable for it."""
+        """The name of a variable for it, or its place."""
+        if self.place:
+            return self.place
         name = _variable(self.name)
         return f"{name}_" if keyword.iskeyword(name) or name in _VARIABLES else name
 
 
-_VARIABLES: Final = ("annotations", "app", "stack")
+_VARIABLES: Final = ("annotations", "app", "hosts", "stack")
 """Variables of the Python program itself."""
 
-_CONSTRUCTS: Final = ("backend", "opsconsole")
+_CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids of what the Python program itself declares in its stack, and of what cdktf adds to it."""
 
 
@@ -81,7 +87,9 @@ def items(findings: Findings) -> list[Item]:
         if import_id in jumps and values.get("is_jump_host") is False:
             # A console may hold this contradiction; the constructs refuse to declare it.
             del values["is_jump_host"]
-        made[import_id] = Item(found, names[import_id], values, _group(found, made))
+        unmarked = import_id in jumps and values.get("is_jump_host") is not True
+        group = _group(found, made)
+        made[import_id] = Item(found, names[import_id], values, group, unmarked)
     return list(made.values())
 
 

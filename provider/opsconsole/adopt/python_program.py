@@ -16,7 +16,11 @@ _INDENT: Final = "    "
 
 
 def python_program(
-    findings: Findings, items: Sequence[Item], origin: str, framework: str = "cdktf"
+    findings: Findings,
+    items: Sequence[Item],
+    origin: str,
+    framework: str = "cdktf",
+    rows: str = "",
 ) -> str:
     """Return the program.
 
@@ -25,9 +29,15 @@ def python_program(
         items: What is declared.
         origin: The console's address, for the first line.
         framework: `cdktf` or `cdktn`.
+        rows: Name of the file of a fleet that declares the items with a place; empty: there is no
+            such file.
     """
+    items = [item for item in items if not item.place]
     variables = _variables(items)
     body: list[str] = []
+    if rows:
+        place = f"Path(__file__).with_name({_quoted(rows)})"
+        body += [_statement("hosts = Fleet.from_json", ["stack", '"hosts"', place], ".hosts"), ""]
     for lookup in lookups_of(items):
         call = ["stack", _quoted(lookup.name), f"key={_quoted(lookup.key)}"]
         body.append(_statement(f"{lookup.variable} = DataSpecialty", call))
@@ -40,13 +50,14 @@ def python_program(
     body += ["", *_remarks(findings)] if _remarks(findings) else []
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
-    used = [name for name in _CLASSES if re.search(rf"\b{name}\(", text)]
+    used = [name for name in _CLASSES if re.search(rf"\b{name}[.(]", text)]
     return "\n".join(
         [
             f'"""Adopted from {_docstring(origin)}: each construct imports one object."""',
             "",
             "from __future__ import annotations",
             "",
+            *(["from pathlib import Path", ""] if rows else []),
             f"from {framework} import App, TerraformStack",
             _imported(package, sorted([*used, "OpsconsoleProvider"])),
             "",
@@ -66,6 +77,7 @@ _CLASSES: Final = (
     "AgentPlugin",
     "BlacklistedCommand",
     "DataSpecialty",
+    "Fleet",
     "ManagedHost",
     "Specialty",
 )
@@ -83,7 +95,12 @@ def _variables(items: Sequence[Item]) -> dict[str, str]:
 
     These are the items that others refer to, and those whose declaration goes on after its call.
     """
-    referred = [reference.item for item in items for reference in _references(item)]
+    referred = [
+        reference.item
+        for item in items
+        for reference in _references(item)
+        if not reference.item.place
+    ]
     behind = [item for item in items if _jumps(item)]
     return {item.found.import_id: item.variable for item in (*referred, *behind)}
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.found import Findings, listed_ids, look, type_of, without
 from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.matching import matched_ids
@@ -54,6 +55,11 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         "knows are adopted",
     )
     arguments.flag(parser, "hcl", "write Terraform's own language instead of Python")
+    arguments.flag(
+        parser,
+        "fleet",
+        "write hosts and agents as rows of a JSON file, and a program whose Fleet reads it",
+    )
     arguments.option(
         parser,
         "framework",
@@ -78,10 +84,12 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, and write the program; return the exit code."""
     path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
-    if str(path) != "-" and path.exists():
-        raise UserError(
-            f"{path} exists already.", "Name another file with --output, or move it away."
-        )
+    data = _rows_file(args, path)
+    for file in (path, data):
+        if file is not None and str(file) != "-" and file.exists():
+            raise UserError(
+                f"{file} exists already.", "Name another file with --output, or move it away."
+            )
     ids = [*args.ids, *(_ids_of(args.file) if args.file else ())]
     for import_id in ids:
         type_of(import_id)
@@ -100,6 +108,10 @@ def run(args: argparse.Namespace) -> int:
     declared = items(findings)
     if args.hcl:
         text = hcl_program(findings, declared, found.base_url)
+    elif data is not None:
+        table, placed = fleet_rows(declared)
+        _write(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
+        text = python_program(findings, placed, found.base_url, args.framework, data.name)
     else:
         text = python_program(findings, declared, found.base_url, args.framework)
     if str(path) == "-":
@@ -114,6 +126,24 @@ def run(args: argparse.Namespace) -> int:
     if str(path) != "-":
         sys.stderr.write(_next(args, path))
     return 0
+
+
+def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
+    """Return the file of rows that goes with a program, or None.
+
+    Raises:
+        UserError: There is no place for one.
+    """
+    if not args.fleet:
+        return None
+    if args.hcl or str(path) == "-":
+        other = "--hcl" if args.hcl else "--output -"
+        raise UserError(
+            f"--fleet writes a Python program and a file beside it, and {other} leaves no place "
+            "for them.",
+            "Give one of the two.",
+        )
+    return path.with_suffix(".json")
 
 
 def _next(args: argparse.Namespace, path: Path) -> str:

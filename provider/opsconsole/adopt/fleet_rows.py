@@ -1,0 +1,132 @@
+"""Hosts and agents as the rows of a fleet, where a row can say all of them. No syntax here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from opsconsole.adopt.plan import Item, Lookup, Reference
+from opsconsole.resources import AGENT, HOST
+
+Row = dict[str, Any]
+
+_OF_AGENT: Final = frozenset(
+    {
+        "org_id",
+        "name",
+        "main_engine",
+        "secondary_engine",
+        "remote_execution",
+        "accessible_credential_ids",
+        "host_id",
+        "specialty_id",
+    }
+)
+"""Attributes of an agent that a row can say."""
+
+
+def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
+    """Return the rows of a fleet, and all items with their places where a row declares them.
+
+    What a row would change stays a statement: text with white space around it, a jump host that
+    the console does not mark as one, and what reading did not show.
+    """
+    rows: dict[str, Row] = {}
+    placed: dict[str, Item] = {}
+    for item in items:
+        import_id = item.found.import_id
+        values = {name: _linked(value, placed) for name, value in item.values.items()}
+        linked = replace(item, values=values)
+        if item.found.type_name == HOST.type_name and _fits_host(linked):
+            rows[import_id] = _host_row(linked)
+            linked = replace(linked, place=f'hosts["{item.name}"]')
+        elif item.found.type_name == AGENT.type_name and _fits_agent(linked):
+            host = values["host_id"].item
+            rows[host.found.import_id].setdefault("agents", []).append(_agent_row(linked))
+            linked = replace(linked, place=f'{host.place}.agents["{item.name}"]')
+        placed[import_id] = linked
+    return list(rows.values()), list(placed.values())
+
+
+def _linked(value: Any, placed: Mapping[str, Item]) -> Any:
+    if isinstance(value, list):
+        return [_linked(item, placed) for item in value]
+    if isinstance(value, Reference):
+        return Reference(placed[value.item.found.import_id])
+    return value
+
+
+def _fits_host(item: Item) -> bool:
+    jumps = item.values.get("jump_host_ids") or []
+    plain = {name: value for name, value in item.values.items() if name != "jump_host_ids"}
+    return (
+        _is_plain(item, plain)
+        # A fleet marks the jump hosts among its rows.
+        and all(isinstance(one, Reference) or one.startswith("hst_") for one in jumps)
+        and not item.unmarked
+    )
+
+
+def _fits_agent(item: Item) -> bool:
+    host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
+    by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
+    by_id = isinstance(specialty, str) and specialty.startswith("spc_")
+    plain = {name: value for name, value in item.values.items() if not name.endswith("_id")}
+    return (
+        isinstance(host, Reference)
+        and bool(host.item.place)
+        and (by_key or by_id)
+        and bool(item.values.get("name"))
+        and item.values.keys() <= _OF_AGENT
+        and _is_plain(item, plain)
+    )
+
+
+def _is_plain(item: Item, values: Mapping[str, Any]) -> bool:
+    texts = [
+        text
+        for value in values.values()
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str)
+    ]
+    return not item.found.unread and all(text == text.strip() for text in texts)
+
+
+def _host_row(item: Item) -> Row:
+    jumps: Sequence[Any] = item.values.get("jump_host_ids") or []
+    keys = [_key(jump) for jump in jumps]
+    row: Row = {"key": item.name, "import_id": item.found.import_id}
+    row |= {name: literal(value) for name, value in item.values.items() if name != "jump_host_ids"}
+    return row | ({"jump_hosts": keys} if keys else {})
+
+
+def _key(jump: Any) -> str:
+    if not isinstance(jump, Reference):
+        return str(jump)
+    return jump.item.name if jump.item.place else jump.item.found.import_id
+
+
+def _agent_row(item: Item) -> Row:
+    specialty = item.values["specialty_id"]
+    row: Row = {
+        "key": item.name,
+        "import_id": item.found.import_id,
+        "specialty": literal(specialty.key) if isinstance(specialty, Lookup) else specialty,
+    }
+    return row | {
+        name: literal(value)
+        for name, value in item.values.items()
+        if name not in ("host_id", "specialty_id")
+    }
+
+
+def literal(value: Any) -> Any:
+    """Return a value as a program's data says it: what Terraform would take for a template stays
+    text.
+    """
+    if isinstance(value, str):
+        return value.replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, list):
+        return [literal(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
