@@ -430,6 +430,18 @@ async def test_a_field_is_not_compared_where_the_verdict_names_another_host() ->
     assert "private_ip" in found.settings["host_read_fields"]
 
 
+async def test_a_row_that_matches_no_host_tells_nothing_of_rows_that_match() -> None:
+    with serve("default") as console:
+        # The host has no mac. A row that matched would be skipped, and hold its id.
+        console.switch(match_by=["mac"])
+        found = await probed(console)
+    by_name = {finding.question: finding for finding in found.findings}
+    for name in ("verdict_same", "verdict_ids", "matching"):
+        assert not by_name[name].learned
+        assert by_name[name].why
+    assert by_name["comparing"].value is False
+
+
 @pytest.mark.parametrize(
     ("switches", "has_more", "page_size"),
     [

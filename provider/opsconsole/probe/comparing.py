@@ -74,6 +74,9 @@ class Comparison:
     def _of_same_row(self) -> tuple[Finding, Finding]:
         same, calls = self._same, (self._first.number,)
         tied = same.id == self._host_id
+        if not tied and same.status in self._created:
+            why = "The row would be created: it matches no host by what this host sets."
+            return Finding("verdict_same", why=why), Finding("verdict_ids", why=why)
         ids = "yes: that of the host" if tied else "no" if same.id is None else "of another host"
         return (
             Finding("verdict_same", quoted(same.status), calls=calls, value=same.status),
