@@ -45,6 +45,7 @@ def test_one_address_is_accepted_by_attribute(drifted: Any) -> None:
     assert code == 2
     assert err.startswith(f"Added 2 entries to {FILE_NAME}: drift of 1 resource is accepted.\n")
     assert "1 accepted." in out
+    assert (drifted.folder / FILE_NAME).read_text().count(f"expires: {LATER}\n") == 2
     assert entries(drifted) == [
         {
             "address": WEB,

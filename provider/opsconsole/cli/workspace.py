@@ -49,7 +49,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
             example += " staging"
         verb = add_command(verbs, name, meaning, example=example)
         if name in ("new", "select", "delete"):
-            verb.add_argument("name", metavar="NAME")
+            verb.add_argument("name", metavar="NAME", help="the workspace")
         if name == "delete":
             arguments.flag(verb, "force", "delete it even if its state holds something")
         arguments.add_place(verb)

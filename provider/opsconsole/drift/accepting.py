@@ -131,9 +131,17 @@ def _last(node: yaml.Node) -> yaml.Node:
     return node
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes a date that several entries share in each of them: people edit the file."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def _written(entries: Sequence[Entry], indent: int) -> str:
-    text = yaml.safe_dump(
+    text = yaml.dump(
         [dict(_members(entry)) for entry in entries],
+        Dumper=_Plain,
         sort_keys=False,
         allow_unicode=True,
         width=10_000,
