@@ -430,10 +430,13 @@ async def test_a_field_is_not_compared_where_the_verdict_names_another_host() ->
     assert "private_ip" in found.settings["host_read_fields"]
 
 
-async def test_a_row_that_matches_no_host_tells_nothing_of_rows_that_match() -> None:
+@pytest.mark.parametrize("more", [{}, {"max_rows": 1, "dry_run_created_word": "would_create"}])
+async def test_a_row_that_matches_no_host_tells_nothing_of_rows_that_match(
+    more: dict[str, Any],
+) -> None:
     with serve("default") as console:
         # The host has no mac. A row that matched would be skipped, and hold its id.
-        console.switch(match_by=["mac"])
+        console.switch(match_by=["mac"], **more)
         found = await probed(console)
     by_name = {finding.question: finding for finding in found.findings}
     for name in ("verdict_same", "verdict_ids", "matching"):

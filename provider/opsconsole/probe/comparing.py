@@ -25,10 +25,16 @@ SPELLINGS: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict on one row, and the number of the call that got it."""
+    """The verdict on one row.
+
+    Attributes:
+        number: The call that got it.
+        is_new: Whether the counts say that the row would be created, whatever the word.
+    """
 
     verdict: Verdict
     number: int
+    is_new: bool
 
 
 class Comparison:
@@ -56,7 +62,7 @@ class Comparison:
         self._row = row
         self._first = same
         self._same = same.verdict
-        self._created = {"created", created}
+        self._created = {"created", created} | ({same.verdict.status} if same.is_new else set())
 
     async def ask(self, found: dict[str, Finding]) -> None:
         """Ask, and put into `found` what was learned; an exception leaves there what was before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opsconsole.lifecycle.verdicts import verdicts
+from opsconsole.lifecycle.verdicts import all_created, verdicts
 from opsconsole.probe.calls import (
     Call,
     Calls,
@@ -109,7 +109,9 @@ class _Judging:
     async def _verdict(self, row: Mapping[str, Any]) -> Judged | None:
         call = await self._calls.judge([row])
         result = _result(call)
-        return None if result is None else Judged(verdicts(result, 1)[0], call.number)
+        if result is None:
+            return None
+        return Judged(verdicts(result, 1)[0], call.number, all_created(result, 1))
 
     async def _new_rows(self) -> None:
         """Ask about rows that match no host: their word, and the base of the index."""
