@@ -1,4 +1,7 @@
-"""Several stacks with references between them, and an interrupted deploy, by the real cdktf."""
+"""Several stacks with references between them, and an interrupted deploy, by the real clients.
+
+By cdktn only where everything is wanted.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ import sys
 
 import pytest
 
+from backend_places import EVERYTHING
 from engines import Terraform
 from opsconsole.emulator.running import serve
+from opsconsole.generate.forks import CDKTN
 from patience import until
 from terminals import Session
 
@@ -40,12 +45,22 @@ app.synth()
 """
 
 
-@pytest.mark.cdktf
-def test_stacks_and_an_interrupt(cdktf_cli, plain_path, terraform_binary, cli_environment) -> None:
+FORKS = [pytest.param("cdktf", marks=pytest.mark.cdktf)]
+if EVERYTHING:
+    FORKS += [pytest.param("cdktn", marks=pytest.mark.cdktn)]
+
+
+@pytest.mark.parametrize("fork", FORKS)
+def test_stacks_and_an_interrupt(
+    fork, request, plain_path, terraform_binary, cli_environment
+) -> None:
     with serve() as console:
-        engine = cdktf_cli(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
-        engine.environment["PATH"] = plain_path
-        (engine.folder / "main.py").write_text(APP, "utf-8")
+        make = request.getfixturevalue(f"{fork}_cli")
+        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
+        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
+        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        source = CDKTN.renamed(APP) if fork == "cdktn" else APP
+        (engine.folder / "main.py").write_text(source, "utf-8")
         engine.configure(f"{sys.executable} main.py")
         interrupted(engine, console)
 
