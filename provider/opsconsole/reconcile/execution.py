@@ -132,7 +132,7 @@ class Execution:
         """Begin steps while there is room; note when there is nothing left to wait for."""
         try:
             self._collect()
-            while not self._stopping and self._problem is None and len(self._running) < self._limit:
+            while not self._stopping and self._problem is None and self._has_room():
                 numbers = self._next()
                 if not numbers:
                     break
@@ -141,6 +141,14 @@ class Execution:
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
+
+    def _has_room(self) -> bool:
+        """Tell whether a step may begin.
+
+        More begin than requests may be in flight where several creates wait for one write of state;
+        the client holds their requests back.
+        """
+        return len(self._running) < max(self._limit, self._worker.session.creates_at_once)
 
     def _collect(self) -> None:
         """Sort what has become ready, and take what asks nothing of the console at once."""

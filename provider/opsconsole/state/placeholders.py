@@ -8,8 +8,10 @@ journal that knows more.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, object_id
@@ -44,16 +46,36 @@ class Placeholder:
         state.put(self.address, self.item)
 
 
+_TIMES: Final = 4
+_MOST: Final = 256
+
+
 class Placeholders:
     """The placeholders of one session: those that must be stored, and those that are."""
 
     def __init__(self) -> None:
         self._open: dict[str, Placeholder] = {}
         self._stored: frozenset[str] = frozenset()
+        self._added = 0
+        self._began = 0.0
 
     def add(self, intent: str, placeholder: Placeholder) -> None:
         """Show a create in what is stored from now on."""
+        self._began = self._began or time.monotonic()
+        self._added += 1
         self._open[intent] = placeholder
+
+    def worth(self, cost: float) -> int:
+        """Return how many creates should share one write, at the rate of this session.
+
+        So many that writing takes about a quarter of the time, up to a bound: after a crash, the
+        outcome of each of them is unknown.
+
+        Args:
+            cost: Seconds that the last write took.
+        """
+        passed = time.monotonic() - self._began
+        return min(_MOST, int(self._added / passed * cost * _TIMES)) if self._added else 0
 
     def drop(self, intent: str) -> None:
         """Show a create no more: its outcome is known."""

@@ -96,6 +96,11 @@ class StateSession:
         """Whether `intend` wants to know what the stored state shows of a create."""
         return self._backend.shows_creates
 
+    @property
+    def creates_at_once(self) -> int:
+        """How many creates should share one write of the state; 0 where they wait for none."""
+        return self._placeholders.worth(self._last_cost)
+
     def intend(
         self,
         address: str,
