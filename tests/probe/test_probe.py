@@ -12,7 +12,7 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve
-from opsconsole.errors import Stopped, Unauthorized
+from opsconsole.errors import ConsoleError, Stopped, Unauthorized
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
 from opsconsole.probe.planned import UNKNOWN, planned_calls
@@ -317,6 +317,14 @@ async def test_a_proposed_parameter_is_added_to_those_that_are_set() -> None:
     assert with_own.settings["list_query"] == {"limit": "5", "specialties.include": "total_count"}
     # Whether the parameter that is set already leaves entries out was not asked.
     assert "list_query_narrows" not in with_own.settings
+
+
+async def test_nothing_is_sent_to_what_is_not_the_console() -> None:
+    with serve("default") as console:
+        console.fault(operation="specialty_search", text="<html>Log in</html>")
+        with pytest.raises(ConsoleError, match="no usable JSON object"):
+            await probed(console)
+        assert len(console.requests()) == 1
 
 
 @pytest.mark.parametrize("refusals", [1, 2])

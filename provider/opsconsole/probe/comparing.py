@@ -136,8 +136,11 @@ class Comparison:
         # Each row holds the name, so a host that was renamed must be told as well.
         fields = sorted(name for name in told if name != "name")
         why = self._unfit(again)
-        if not why and ("name" not in told or not fields):
-            why = f"a row that differs gets the verdict {quoted(self._same.status)} too"
+        if not why and len(self._row) == 1:
+            why = "the host sets no field but its name"
+        elif not why and ("name" not in told or not fields):
+            what = "any other field" if "name" in told else "the name"
+            why = f"no verdict tells that {what} differs from the host's"
         if why:
             return Finding("comparing", f"no: {why}", calls=calls, value=False)
         words = Counter(told[name] for name in fields)

@@ -20,9 +20,8 @@ NO_MATCH: Final = "opsconsole-probe-no-such-thing"
 _ENVELOPE: Final = frozenset({"object", "data", "has_more", "total_count"})
 
 
-async def ask_lists(calls: Calls, agent_id: str | None) -> list[Finding]:
-    """Return what the search, and an agent's list of plugins, show."""
-    search = await calls.ask(SEARCH_SPECIALTIES)
+async def ask_lists(calls: Calls, search: Call, agent_id: str | None) -> list[Finding]:
+    """Return what the search, whose first answer is given, and an agent's plugins show."""
     plugins = None if agent_id is None else await calls.ask(LIST_PLUGINS, agent_id)
     seen = [call for call in (search, plugins) if call is not None and _is_list(call)]
     found = [await _missing_agent(calls, plugins)]

@@ -13,6 +13,7 @@ from opsconsole.probe.listing import ask_lists
 from opsconsole.probe.questions import QUESTIONS
 from opsconsole.probe.reading import read_host
 from opsconsole.v1.client import Client
+from opsconsole.v1.operations import SEARCH_SPECIALTIES
 from opsconsole.v1.settings import Settings
 
 
@@ -44,16 +45,17 @@ async def probe(
 
     Raises:
         Unauthorized: The console refuses the credentials; no call is made after that.
-        ConsoleError: It cannot be reached.
+        ConsoleError: It cannot be reached, or what answers is not the console.
     """
     calls = Calls(client, settings, only_get=only_get)
-    found = await ask_lists(calls, agent_id)
-    first = calls.made[0]
-    if not first.status:
+    search = await calls.ask(SEARCH_SPECIALTIES)
+    if not search.body:
+        # Nothing is sent to what may be a proxy, a login page or another service.
         raise ConsoleError(
-            f"The console does not answer a search: {first.outcome}",
+            f"A search is not answered as the console would: {search.outcome.removesuffix('.')}.",
             "opsconsole doctor says what is wrong.",
         )
+    found = await ask_lists(calls, search, agent_id)
     host = await read_host(calls, host_id)
     found += host.findings
     found += await judge_rows(calls, host)
