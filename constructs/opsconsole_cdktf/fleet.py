@@ -10,6 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import is_token
+from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.data_specialty import DataSpecialty
 from opsconsole_cdktf.host import HostArguments
 from opsconsole_cdktf.managed_host import ManagedHost
@@ -229,6 +230,11 @@ class Fleet(Construct):
         )
         if row.import_id is not None:
             agent.import_from(row.import_id)
+        for item in row.attachments:
+            name = "plugin" if is_token(item.plugin_id) else item.plugin_id
+            attached = AgentPlugin(agent, name, agent_id=agent.id, plugin_id=item.plugin_id)
+            if item.import_id is not None:
+                attached.import_from(item.import_id)
 
     def _specialty(self, key: str) -> DataSpecialty | str:
         if is_token(key) or key.startswith("spc_"):

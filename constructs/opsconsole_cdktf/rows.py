@@ -6,8 +6,20 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from opsconsole_cdktf._row import items_of
+from opsconsole_cdktf._row import Row, items_of
 from opsconsole_cdktf.row_values import AgentValues, HostValues
+
+
+class AttachmentRow(Row):
+    """A plugin on an agent, as a resource of its own.
+
+    Attributes:
+        plugin_id: Id of the plugin.
+        import_id: Its import id, `AGENT_ID/PLUGIN_ID`, where it is attached already.
+    """
+
+    plugin_id: str
+    import_id: str | None = None
 
 
 class AgentRow(AgentValues):
@@ -18,15 +30,23 @@ class AgentRow(AgentValues):
         key: Its name inside its host, which makes up its address; the specialty where there is
             none. Agents of one host that are alike in everything need none: they are counted.
         plugins: Ids of all its plugins; None leaves them alone.
+        attachments: Plugins that are attached beside what else the agent has; a text is the id of
+            a plugin.
         import_id: Id of the agent, `agt_…`, where it exists already: it is imported.
     """
 
-    LITERAL: ClassVar[frozenset[str]] = frozenset({"key"})
+    LITERAL: ClassVar[frozenset[str]] = frozenset({"key", "attachments"})
 
     specialty: str
     key: str | None = None
     plugins: list[str] | None = None
+    attachments: list[AttachmentRow] = Field(default_factory=list)
     import_id: str | None = None
+
+    @field_validator("attachments", mode="before")
+    @classmethod
+    def _id_alone(cls, value: object) -> object:
+        return _objects("plugin_id", value)
 
 
 class HostRow(HostValues):
@@ -57,8 +77,15 @@ class HostRow(HostValues):
     @field_validator("agents", mode="before")
     @classmethod
     def _key_alone(cls, value: object) -> object:
-        if isinstance(value, str):
-            value = items_of(value)
-        if not isinstance(value, list):
-            return value
-        return [{"specialty": item} if isinstance(item, str) else item for item in value]
+        return _objects("specialty", value)
+
+
+def _objects(field: str, value: object) -> object:
+    """Return a list in which texts, also those of one cell, are objects with that field."""
+    if isinstance(value, str):
+        value = items_of(value)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return value
+    return [{field: item} if isinstance(item, str) else item for item in value]

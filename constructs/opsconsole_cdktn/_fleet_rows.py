@@ -145,15 +145,24 @@ def _unknown_groups(row: HostRow, groups: Collection[str] | None) -> list[str]:
 
 def _wrong_agents(row: HostRow) -> list[str]:
     counted = Counter(agent_names(row))
-    return [
-        f"agents: {count} agents are called {name!r}: give each that differs a key"
-        for name, count in counted.items()
-        if count > 1
-    ] + [
-        f"agents: {name!r} holds white space; a key is part of an address"
-        for name in counted
-        if any(sign.isspace() for sign in name)
-    ]
+    return (
+        [
+            f"agents: {count} agents are called {name!r}: give each that differs a key"
+            for name, count in counted.items()
+            if count > 1
+        ]
+        + [
+            f"agents: {name!r} holds white space; a key is part of an address"
+            for name in counted
+            if any(sign.isspace() for sign in name)
+        ]
+        + [
+            f"agents: attachments: {plugin!r} stands twice"
+            for agent in row.agents
+            for plugin, count in Counter(item.plugin_id for item in agent.attachments).items()
+            if count > 1
+        ]
+    )
 
 
 def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow]) -> list[str]:

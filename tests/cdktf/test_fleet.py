@@ -101,6 +101,10 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
             ["row 1: agents: 2 agents are called 'linux': give each that differs a key"],
         ),
         (
+            [{"name": "a", "agents": [{"specialty": "b", "attachments": ["plg_1", "plg_1"]}]}],
+            ["row 1: agents: attachments: 'plg_1' stands twice"],
+        ),
+        (
             [{"name": "a", "agents": ["b", "b", {"specialty": "c", "key": "b-2"}]}],
             ["row 1: agents: 2 agents are called 'b-2': give each that differs a key"],
         ),
@@ -228,16 +232,17 @@ def test_what_exists_is_imported(stack, synth, tmp_path) -> None:
         stack, "table", _write(tmp_path / "a.csv", "name,ID\nweb,hst_1\nnew,\n"),
         columns={"ID": "import_id"},
     )  # fmt: skip
-    agent = {"specialty": "linux", "import_id": "agt_1"}
+    attachments = ["plg_new", {"plugin_id": "plg_disk", "import_id": "agt_1/plg_disk"}]
+    agent = {"specialty": "linux", "import_id": "agt_1", "attachments": attachments}
     Fleet(stack, "rows", [{"name": "db", "import_id": "hst_2", "agents": [agent]}])
     made = synth(stack)
     places = [block["to"].partition(".") for block in made["import"]]
-    assert [block["id"] for block in made["import"]] == ["hst_1", "hst_2", "agt_1"]
-    assert [made["resource"][kind][name]["name"] for kind, _, name in places] == [
-        "web",
-        "db",
-        "db-linux",
-    ]
+    ids = [block["id"] for block in made["import"]]
+    assert ids == ["hst_1", "hst_2", "agt_1", "agt_1/plg_disk"]
+    declared = [made["resource"][kind][name] for kind, _, name in places]
+    assert [item["name"] for item in declared[:3]] == ["web", "db", "db-linux"]
+    assert declared[3]["plugin_id"] == "plg_disk"
+    assert len(made["resource"]["opsconsole_agent_plugin"]) == 2
 
 
 def test_what_only_terraform_knows_stands_in_rows(stack, synth) -> None:

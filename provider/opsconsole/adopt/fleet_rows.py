@@ -1,4 +1,4 @@
-"""Hosts and agents as the rows of a fleet, where a row can say all of them. No syntax here."""
+"""Hosts, agents and attachments as the rows of a fleet, where a row can say all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.adopt.plan import Item, Lookup, Reference
-from opsconsole.resources import AGENT, HOST
+from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 
 Row = dict[str, Any]
 
@@ -33,6 +33,7 @@ def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
     the console does not mark as one, and what reading did not show.
     """
     rows: dict[str, Row] = {}
+    """The rows of hosts and of agents, by import id."""
     placed: dict[str, Item] = {}
     for item in items:
         import_id = item.found.import_id
@@ -43,10 +44,17 @@ def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
             linked = replace(linked, place=f'hosts["{item.name}"]')
         elif item.found.type_name == AGENT.type_name and _fits_agent(linked):
             host = values["host_id"].item
-            rows[host.found.import_id].setdefault("agents", []).append(_agent_row(linked))
+            rows[import_id] = _agent_row(linked)
+            rows[host.found.import_id].setdefault("agents", []).append(rows[import_id])
             linked = replace(linked, place=f'{host.place}.agents["{item.name}"]')
+        elif item.found.type_name == AGENT_PLUGIN.type_name and _fits_attachment(linked):
+            agent = values["agent_id"].item
+            plugin = {"plugin_id": literal(values["plugin_id"]), "import_id": import_id}
+            rows[agent.found.import_id].setdefault("attachments", []).append(plugin)
+            linked = replace(linked, place=f"an attachment of {agent.place}")
         placed[import_id] = linked
-    return list(rows.values()), list(placed.values())
+    hosts = [rows[one] for one in rows if placed[one].found.type_name == HOST.type_name]
+    return hosts, list(placed.values())
 
 
 def _linked(value: Any, placed: Mapping[str, Item]) -> Any:
@@ -81,6 +89,11 @@ def _fits_agent(item: Item) -> bool:
         and item.values.keys() <= _OF_AGENT
         and _is_plain(item, plain)
     )
+
+
+def _fits_attachment(item: Item) -> bool:
+    agent = item.values.get("agent_id")
+    return isinstance(agent, Reference) and bool(agent.item.place) and _is_plain(item, item.values)
 
 
 def _is_plain(item: Item, values: Mapping[str, Any]) -> bool:

@@ -58,7 +58,8 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(
         parser,
         "fleet",
-        "write hosts and agents as rows of a JSON file, and a program whose Fleet reads it",
+        "write hosts, agents and their plugins as rows of a JSON file, and a program whose Fleet "
+        "reads it",
     )
     arguments.option(
         parser,
