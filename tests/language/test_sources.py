@@ -187,6 +187,15 @@ def test_what_a_failing_app_printed_is_shown(app: Callable[..., Path]) -> None:
         load_program(app('print("nothing here")'), resources)
 
 
+def test_a_framework_that_is_not_installed_is_named_with_its_extra(
+    app: Callable[..., Path],
+) -> None:
+    lacking = "raise ModuleNotFoundError(\"No module named 'cdktn.constructs'\")"
+    with pytest.raises(UserError) as raised:
+        load_program(app(lacking), resources)
+    assert raised.value.remedy.startswith("Install the extra: pip install 'opsconsole[cdktn]'.")
+
+
 def test_frames_of_installed_packages_are_left_out(app: Callable[..., Path]) -> None:
     raising = 'exec(compile("1 / 0", "/v/site-packages/inner.py", "exec"))'
     with pytest.raises(UserError) as raised:

@@ -79,7 +79,7 @@ def read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise UserError(
             f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
-            "The file must hold Terraform's JSON syntax; synthesise it again.",
+            "Write JSON there; a file that a program wrote is to be synthesised again.",
         ) from error
     except RecursionError as error:
         raise UserError(f"{path}: it is nested too deeply.", "Use fewer levels.") from error

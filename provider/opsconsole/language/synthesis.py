@@ -15,6 +15,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.language.documents import read_json
+from opsconsole.optional_packages import missing_package
 
 _OLDEST_NODE = 18
 _SILENCED = (
@@ -25,6 +26,7 @@ _SILENCED = (
 _SHOWN_LINES = 60
 _FRAME = re.compile(r'  File "(.+)", line \d+')
 _ELLIPSIS = "  …"
+_LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def synthesise(app: App) -> None:
         raise UserError(
             f"The app failed: `{app.command}` ended with status {result.returncode}.\n"
             f"{_ending(result.stdout)}",
-            "Fix the app, or run its command on its own to see the error.",
+            _remedy(result.stdout),
         )
     if not manifest.exists():
         raise UserError(
@@ -106,6 +108,15 @@ def synthesise(app: App) -> None:
             f"{_ending(result.stdout)}",
             "Does it call `app.synth()`?",
         )
+
+
+def _remedy(output: str) -> str:
+    """Say what helps an app that failed: the extra that it lacks, where that is all."""
+    lacking = _LACKING.search(output)
+    problem = lacking and missing_package(ModuleNotFoundError(name=lacking[1]))
+    if problem:
+        return f"{problem.remedy} The app may run with another Python than this command."
+    return "Fix the app, or run its command on its own to see the error."
 
 
 def _ending(output: str) -> str:
