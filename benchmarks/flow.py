@@ -4,7 +4,7 @@ Each console is an emulator in a process of its own: a token bucket, answers tha
 more requests are in flight, or a stall. The client's goodput (requests done a second) stands beside
 the best that a fixed rate, or a fixed number in flight, reaches on the same console in the same
 run. Most of the time is spent waiting, so the consoles of one kind are measured side by side.
-Run: `python -m benchmarks --only flow`; it takes three minutes.
+Run: `python -m benchmarks --only flow`; it takes five minutes.
 """
 
 from __future__ import annotations
@@ -40,30 +40,46 @@ _SWEEP_SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Case:
-    """One console: its switches, how many requests it gets, and its stall, if any."""
+    """One console: its switches, how many requests it gets, and its stall, if any.
+
+    `at_once` is how many requests its bucket holds, one second's where it is None.
+    """
 
     name: str
     requests: int
     rate: int | None = None
+    at_once: int | None = None
     retry_after: int | None = None
     latency: float = 0.0
     crowding_microseconds: int = 0
     stall: str = ""
 
 
-BUCKETS = tuple(
-    Case(f"{rate} a second{', Retry-After' if wait else ''}", requests, rate, wait)
-    for rate, requests in ((5, 200), (20, 500), (100, 2000))
-    for wait in (None, 1)
+def _buckets(kind: str, size: Callable[[int], int]) -> tuple[Case, ...]:
+    return tuple(
+        Case(
+            f"{rate} a second, {kind}{', Retry-After' if wait else ''}",
+            requests,
+            rate,
+            size(rate),
+            wait,
+        )
+        for rate, requests in ((5, 200), (20, 500), (100, 2000))
+        for wait in (None, 1)
+    )
+
+
+BUCKETS = (
+    _buckets("saves up a second", lambda rate: rate),
+    _buckets("saves up nothing", lambda rate: 1),
+    _buckets("saves up two seconds", lambda rate: 2 * rate),
 )
 CROWDED = tuple(
     Case(
         f"{1000 * latency:g} ms and {crowding / 1000:g} ms times n²",
         1000,
-        None,
-        None,
-        latency,
-        crowding,
+        latency=latency,
+        crowding_microseconds=crowding,
     )
     for latency, crowding in ((0.02, 200), (0.02, 5000), (0.05, 50))
 )
@@ -94,6 +110,7 @@ def _serve(case: Case, pipe: Connection) -> None:
     profile = dataclasses.replace(
         profiles()["default"],
         requests_per_second=case.rate,
+        requests_at_once=case.at_once,
         retry_after=case.retry_after,
         crowding_microseconds=case.crowding_microseconds,
     )
@@ -207,7 +224,7 @@ async def _stall(case: Case, process: BaseProcess, settings: Settings) -> None:
 async def _all() -> list[Row]:
     found: list[Row] = []
     measures: tuple[tuple[tuple[Case, ...], Callable[[Case], Awaitable[Row]]], ...] = (
-        (BUCKETS, _compared),
+        *((cases, _compared) for cases in BUCKETS),
         (CROWDED, _compared),
         (STALLS, _stalled),
     )

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from opsconsole.v1.limiter import Limiter, shared_limiter
+from opsconsole.v1.pace import Pace
 
 MOST = 32
 
@@ -33,10 +34,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 class Bucket:
     """A console that grants `rate` requests a second and saves up `burst` of them."""
 
-    def __init__(self, rate, burst, retry_after=None, latency=0.005, shut=(0, 0)):
+    def __init__(self, rate, burst, retry_after=None, latency=0.005, shut=(0, 0), left=None):
         self.rate, self.burst, self.retry_after = rate, burst, retry_after
         self.latency, self.shut = latency, shut
-        self.left, self.at = burst, 0.0
+        self.left, self.at = burst if left is None else left, 0.0
         self.accepted = self.refused = 0
 
     async def answer(self):
@@ -114,11 +115,36 @@ def test_a_console_that_counts_requests_is_used_to_the_full(rate, retry_after, s
 
 
 @pytest.mark.parametrize("rate", [5, 20, 100])
-def test_a_console_that_saves_up_nothing(rate):
-    console = Bucket(rate, 1)
-    spent = seconds_for(console, max(500, 20 * rate))
+@pytest.mark.parametrize("retry_after", [None, 1])
+@pytest.mark.parametrize(("latency", "share"), [(0.005, 0.8), (0.2, 0.7)])
+def test_a_console_that_saves_up_nothing(rate, retry_after, latency, share):
+    console = Bucket(rate, 1, retry_after, latency)
+    spent = seconds_for(console, max(1000, 50 * rate))
+    assert console.refused <= 0.1 * console.accepted
+    assert spent <= console.accepted / rate / share
+
+
+@pytest.mark.parametrize("rate", [5, 20])
+@pytest.mark.parametrize("retry_after", [None, 1])
+def test_a_console_that_has_nothing_saved_up_at_first(rate, retry_after):
+    console = Bucket(rate, rate, retry_after, left=0)
+    spent = seconds_for(console, 500)
     assert console.refused <= 0.2 * console.accepted
-    assert spent <= console.accepted / rate / 0.75
+    assert spent <= console.accepted / rate / 0.8
+
+
+def test_the_rate_does_not_grow_while_nothing_is_sent():
+    pace = Pace()
+    pace.sent(0.0)
+    pace.refused(0.0, 0.1, None)
+    for sent in (1.0, 1.1, 1.2):
+        pace.sent(sent)
+        pace.accepted(sent)
+    pace.sent(1.3)
+    pace.refused(1.3, 1.4, 1.0)
+    before = pace.rate(2.5)
+    pace.sent(100.0)
+    assert before * 0.99 <= pace.rate(100.0) <= 1.1 * before
 
 
 @pytest.mark.parametrize("retry_after", [None, 1, 30])

@@ -133,9 +133,13 @@ class Limiter:
         now = self.clock()
         if self._only_refused_since is None:
             self._only_refused_since = now
-        if not self._pace.known and not self._pace.probing:
-            self._window.restart(now)
+        was_known = self._pace.known
+        if not was_known and not self._pace.probing:
+            self._window.restart(now, 1)
         self._pause(now + self._pace.refused(place.sent, now, asked))
+        if self._pace.known and not was_known:
+            # From here on the rate says how much is sent.
+            self._window.restart(now)
 
     def overloaded(self, place: Place, asked: float | None = None) -> None:
         """Note that the console cannot answer, or not in time; it may ask to wait some seconds."""

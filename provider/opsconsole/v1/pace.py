@@ -1,35 +1,55 @@
 """The rate that a console bears, found from its refusals (429). Pure but for the times it is given.
 
-A console that counts requests has nothing left at the moment of a refusal. What it accepted between
-two refusals, divided by the time between them, is the rate that it grants, or less where it could
-not save up all that was left unused. The rate at which it refused is more than it grants.
+A console that counts requests is taken for a token bucket: it grants a rate, and saves up some of
+what is left unused. At the moment of a refusal it has nothing left. What it accepted in some time
+before, less what it may have saved up, is at most what it granted in that time.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Sequence
 
-_DECREASE = 0.95
+_DECREASE = 0.96
 _INCREASE = 0.1
 _INCREASE_SECONDS = 2.0
 _INCREASE_REQUESTS = 40
 _SEARCH_SECONDS = 0.5
-_COST_SHARE = 15.0
-_VAGUE = 1.5
-_BOLDEST = 16.0
+_COST_SHARE = 20.0
 _FIRST_BACKOFF = 0.25
 _LONGEST_BACKOFF = 2.0
 _LEAST_RATE = 0.05
+_LEAST_INTERVAL = 0.001
+_LEAST_IDLE = 0.01
+_REMEMBERED = 1024
+"""Requests between two refusals whose moments are kept."""
+_LEAST_COUNT = 8
+"""Fewer accepted requests do not tell a rate: those before the last refusal count too."""
+_BOLDEST = 16.0
+"""How far above what is proven the rate may be guessed."""
+_FADING = 0.5
+"""What is left of a lower bound for the next measurement, where this one is vague."""
+_VAGUE = 1.3
+"""A measurement is vague where its bounds are further apart than this factor, ..."""
+_LEAST_BEYOND = 2
+_SHARE_BEYOND = 0.125
+"""... or where fewer requests, or a smaller share, went beyond what may have been saved up."""
+_SAVES_UP = 2
+"""A console that saves up fewer requests refuses the second of two that come too close."""
+_LOWER = 0.98
+"""A refusal at less than this part of the measured rate contradicts it, ..."""
+_CONTRADICTIONS = 2
+"""... and so many in a row show that more is saved up than was thought."""
 
 
 class Pace:
     """How many requests a second are sent: as many as can be, until the console refuses some.
 
     Each refusal sets the rate to a little less than was measured. From there it grows by a tenth
-    in `_INCREASE_SECONDS`, in the time of `_INCREASE_REQUESTS`, or in `_COST_SHARE` times the pause
-    that a refusal costs, whichever is longest, and the faster the longer no refusal comes. While
-    the rate that was refused is more than `_VAGUE` times the one measured, the truth is looked for
-    between the two, faster.
+    in `_INCREASE_SECONDS`, in the time of `_INCREASE_REQUESTS`, or in `_COST_SHARE` times what is
+    lost by a pause, whichever is longest: slowly at first, and the faster the longer no refusal
+    comes. While the measurement is vague, the truth is looked for faster.
 
     Attributes:
         probing: Whether nothing was accepted since the last refusal: one request at a time shows
@@ -39,12 +59,19 @@ class Pace:
     def __init__(self) -> None:
         self.probing = False
         self._base: float | None = None
+        self._measured: float | None = None
+        self._saved_up: int | None = None
         self._grows_from = 0.0
         self._growth_seconds = _INCREASE_SECONDS
         self._refused_at: float | None = None
         self._accepted = 0
-        self._first_sent = self._last_sent = 0.0
+        self._early: deque[float] = deque(maxlen=_REMEMBERED)
+        self._sent: deque[float] = deque(maxlen=_REMEMBERED)
+        self._answered: deque[float] = deque(maxlen=_REMEMBERED)
+        self._cycles: deque[tuple[float, int]] = deque(maxlen=_LEAST_COUNT)
+        self._least = 0.0
         self._vague = 0
+        self._contradicted = 0
         self._in_vain = 0
         self._next = 0.0
 
@@ -58,7 +85,7 @@ class Pace:
         if self._base is None:
             return None
         grown = max(0.0, now - self._grows_from) / self._growth_seconds
-        return self._base * (1 + _INCREASE * (grown + grown**3))
+        return self._base * (1 + _INCREASE * ((grown if self._vague else 0.0) + grown**3))
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next request may be sent."""
@@ -66,22 +93,29 @@ class Pace:
 
     def sent(self, now: float) -> None:
         """Note that a request is sent."""
+        self._sent.append(now)
         rate = self.rate(now)
-        if rate is not None:
-            interval = 1 / rate
-            # A timer that fires late is made up for, by half an interval at most.
-            self._next = max(self._next, now - interval / 2) + interval
+        if rate is None:
+            return
+        interval = 1 / rate
+        # Where less was sent than the rate allows, nothing shows that it can be more.
+        idle = now - self._next
+        if idle > max(interval, _LEAST_IDLE):
+            self._grows_from += idle
+        # A timer that fires late is made up for, by half an interval at most.
+        saves_up = (self._saved_up or 0) >= _SAVES_UP
+        self._next = max(self._next, now - (interval / 2 if saves_up else 0.0)) + interval
 
     def accepted(self, sent: float) -> None:
         """Note an answer other than 429 to a request that was sent at the moment `sent`."""
-        if self._refused_at is None or sent < self._refused_at:
+        if self._refused_at is None or sent <= self._refused_at:
+            if self._saved_up is None:
+                self._early.append(sent)
             return
         self.probing = False
         self._in_vain = 0
-        if not self._accepted:
-            self._first_sent = self._last_sent = sent
         self._accepted += 1
-        self._last_sent = max(self._last_sent, sent)
+        self._answered.append(sent)
 
     def refused(self, sent: float, now: float, asked: float | None) -> float:
         """Note a 429, and return the seconds for which nothing is to be sent.
@@ -92,39 +126,104 @@ class Pace:
             now: When it was heard.
             asked: The seconds of its Retry-After.
         """
-        if self._refused_at is not None and sent < self._refused_at:
+        if self._refused_at is not None and sent <= self._refused_at:
             return asked or 0.0
         if self._accepted:
-            self._measure(sent, now)
+            self._measure(sent, self._refused_at or 0.0)
         elif self.probing:
             self._in_vain += 1
-        pause = self._pause() if asked is None or self._in_vain else 0.0
+        pause = 0.0 if asked and not self._in_vain else self._pause()
         pause = max(pause, asked or 0.0)
         self._next = now + pause
         self.probing = True
         self._accepted = 0
+        self._sent.clear()
+        self._answered.clear()
         self._refused_at = now
         self._grows_from = now + pause
-        self._growth_seconds = max(
-            _INCREASE_SECONDS,
-            _INCREASE_REQUESTS / self._base if self._base else 0.0,
-            _COST_SHARE * pause if asked else 0.0,
-        )
-        if self._vague:
-            searched = _SEARCH_SECONDS * 2.0 ** min(self._vague - 1, 8)
-            self._growth_seconds = min(self._growth_seconds, searched)
+        if self._measured is not None:
+            self._restart(self._measured, asked or 0.0)
         return pause
 
-    def _measure(self, sent: float, now: float) -> None:
-        assert self._refused_at is not None
-        measured = self._accepted / max(self._last_sent - self._refused_at, 0.001)
-        refused = self.rate(now) or self._accepted / max(sent - self._first_sent, 0.001)
-        self._vague = self._vague + 1 if refused > _VAGUE * measured else 0
-        base = _DECREASE * math.sqrt(measured * min(refused, _BOLDEST * measured))
-        self._base = max(_LEAST_RATE, base)
+    def _restart(self, measured: float, pause: float) -> None:
+        """Set the rate after a pause that was asked for."""
+        # What the console saves up during the pause is not lost, and can be spent after it.
+        lost = pause - (self._saved_up or 0) / measured
+        is_free = pause > 0 and lost <= 0
+        self._base = max(_LEAST_RATE, measured * (1.0 if is_free else _DECREASE))
+        seconds = max(_INCREASE_SECONDS, _INCREASE_REQUESTS / self._base, _COST_SHARE * lost)
+        if self._vague:
+            seconds = min(seconds, _SEARCH_SECONDS * 2.0 ** min(self._vague - 1, 8))
+        self._growth_seconds = seconds
+
+    def _measure(self, sent: float, since: float) -> None:
+        """Find the rate from what was accepted since the refusal before.
+
+        Args:
+            sent: When the request was sent that is refused now.
+            since: When the refusal before was heard.
+        """
+        accepted = sorted(self._answered)
+        self._cycles.append((since, self._accepted))
+        proven = self._proven(accepted[-1])
+        if self._saved_up is None:
+            self._saved_up = _saved_up(sorted(self._early), proven)
+        refused = self.rate(sent)
+        is_lower = bool(
+            refused and self._measured and refused < _LOWER * self._measured and not self._vague
+        )
+        self._contradicted = self._contradicted + 1 if is_lower else 0
+        if self._contradicted >= _CONTRADICTIONS:
+            self._saved_up = min(2 * self._saved_up + 1, _REMEMBERED)
+        saved = self._saved_up
+        least = max(proven, _granted(accepted, saved))
+        if self._vague:
+            least = max(least, _FADING * self._least)
+        self._least = least
+        top = max(least, refused or math.inf)
+        is_telling = self._accepted - saved >= max(_LEAST_BEYOND, _SHARE_BEYOND * saved)
+        if is_telling or refused is None:
+            tried = [moment for moment in self._sent if moment <= sent]
+            top = min(top, max(least, _granted(tried, saved)))
+        self._vague = self._vague + 1 if top > _VAGUE * least else 0
+        if self._vague or not is_telling:
+            self._measured = math.sqrt(least * min(top, _BOLDEST * least))
+        else:
+            self._measured = least
+
+    def _proven(self, until: float) -> float:
+        """Return the requests a second that were accepted between the last refusals."""
+        count = 0
+        start = until
+        for since, accepted in reversed(self._cycles):
+            count += accepted
+            start = since
+            if count >= _LEAST_COUNT:
+                break
+        return count / max(until - start, _LEAST_INTERVAL)
 
     def _pause(self) -> float:
         """Return how long to wait where the console does not say."""
         if self._base is not None and not self._in_vain:
             return 1 / self._base
         return float(min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(self._in_vain, 8)))
+
+
+def _saved_up(accepted: Sequence[float], rate: float) -> int:
+    """Return how many requests were accepted beyond `rate`, one at least."""
+    beyond = (
+        len(accepted) - before - rate * (accepted[-1] - moment)
+        for before, moment in enumerate(accepted)
+    )
+    return max(1, math.floor(max(beyond, default=1.0)))
+
+
+def _granted(accepted: Sequence[float], saved_up: float) -> float:
+    """Return the rate that must have been granted where `saved_up` were saved up before."""
+    return max(
+        (
+            (len(accepted) - before - saved_up) / max(accepted[-1] - moment, _LEAST_INTERVAL)
+            for before, moment in enumerate(accepted[:-1])
+        ),
+        default=0.0,
+    )

@@ -76,13 +76,13 @@ class Window:
         self._rest = self._patience = 4
         self._resize(max(1, self.size // 2), now)
 
-    def restart(self, now: float) -> None:
-        """Begin anew with one request in flight."""
+    def restart(self, now: float, size: int = _FIRST) -> None:
+        """Begin anew with `size` requests in flight."""
         self._reference = None
         self._rest = 0
         self._patience = 1
         self._factor = 2.0
-        self._resize(1, now)
+        self._resize(size, now)
 
     def answered(self, name: str, beside: int, sent: float, now: float, most: int) -> None:
         """Note an answer.
