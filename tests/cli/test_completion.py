@@ -45,11 +45,11 @@ compadd() {
   builtin compadd "$@"
 }
 tell() { print -r -- "told"; zle kill-whole-line }
-zle -N tell; bindkey "^I" complete-word "^X" tell; print -r -- "rea"dy'
+zle -N tell; bindkey "^I" complete-word "^T" tell; print -r -- "rea"dy'
 zpty -r shell seen '*ready*'
 for line in "$@"; do
   print -r -- "= $line" >> found
-  zpty -n -w shell "opsconsole $line"$'\t\x18'
+  zpty -n -w shell "opsconsole $line"$'\t\x14'
   zpty -r shell seen '*told*'
 done
 cat found
