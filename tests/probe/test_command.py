@@ -97,6 +97,24 @@ def test_what_was_found_is_written_for_block_and_environment(
     assert all(item["answer"] or item["why"] for item in document["findings"])
 
 
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_an_echo_of_the_key_is_not_printed(
+    words: tuple[str, ...], run: Run, console: Emulator
+) -> None:
+    key = console.api_key
+    console.fault(
+        path="opsconsole_probe_none",
+        status=404,
+        code=f"NOT_FOUND {key}",
+        headers={"X-Request-Id": f"req_{key}"},
+        times=None,
+    )
+    code, out, err = run("--yes", *words)
+    assert code == 0
+    assert "404 NOT_FOUND ***" in out
+    assert key not in out + err
+
+
 def test_a_file_that_cannot_be_written_and_a_wrong_key_are_one_message(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,7 +209,10 @@ class Client:
                 url += "?" + urlencode(query)
             content_type, content = _encoded(body, None)
             reply = await self._exchange(operation, url, content_type, content, turn)
-            return replace(reply, content=self._redact(reply.content))
+            headers = {
+                name: self._redact(value.encode()).decode() for name, value in reply.headers.items()
+            }
+            return replace(reply, headers=headers, content=self._redact(reply.content))
         finally:
             turn.end()
 
