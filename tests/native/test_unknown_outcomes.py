@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -23,7 +23,17 @@ Unresolved = Callable[..., None]
 def crashed(native: Any) -> Unresolved:
     """Leave a create of unknown outcome, as a run does that is killed after sending it."""
 
-    def leave(address: str, said: str = "created", **planned: Any) -> None:
+    def leave_one(address: str, said: str = "created", **planned: Any) -> None:
+        leave(native, [(address, planned)], said)
+
+    return leave_one
+
+
+def leave(native: Any, creates: Sequence[tuple[str, dict[str, Any]]], said: str = "") -> None:
+    """Leave creates of unknown outcome beside the state."""
+    path = unresolved_of(native.state_file)
+    calls = list(read_unresolved(path))
+    for address, planned in creates:
         details = {
             "planned": planned,
             "dry_run_said": said,
@@ -32,11 +42,8 @@ def crashed(native: Any) -> Unresolved:
             "instead_of": None,
             "provider": PROVIDER,
         }
-        path = unresolved_of(native.state_file)
-        calls = [*read_unresolved(path), Intent(address, address, "create", details, "2026-01-01")]
-        write_unresolved(path, calls)
-
-    return leave
+        calls.append(Intent(address, address, "create", details, "2026-01-01"))
+    write_unresolved(path, calls)
 
 
 def left(native: Any) -> list[str]:
@@ -119,6 +126,37 @@ def test_or_until_the_user_says_which_it_is(native: Any, crashed: Unresolved) ->
     assert native.attributes("opsconsole_agent.x")["id"] == "agt_x"
     native.run("apply", "-auto-approve")
     assert len(native.console.rows("agents")) == 1
+
+
+def test_where_agents_can_be_listed_the_list_says_which_were_created(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("extended")
+    native.write({"opsconsole_host": {"b": {"name": "b"}}})
+    native.run("apply", "-auto-approve")
+    host_id = native.attributes("opsconsole_host.b")["id"]
+    bound = {"host_id": host_id, "specialty_id": "spc_linux"}
+    names = ("came", "never", "twins")
+    native.write(
+        {
+            "opsconsole_host": {"b": {"name": "b"}},
+            "opsconsole_agent": {name: {"name": name, **bound} for name in names},
+        }
+    )
+    for name, agent_id in (("came", "agt_1"), ("twins", "agt_2"), ("twins", "agt_3")):
+        native.console.create("agents", id=agent_id, name=name, **bound)
+    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names])
+    told = native.run("apply", "-auto-approve", expect=1).out
+    assert "opsconsole_agent.came was created by the run that was interrupted" in told
+    assert "opsconsole_agent.never was not created by the run that was interrupted" in told
+    assert "Nobody knows whether opsconsole_agent.twins was created" in told
+    assert native.attributes("opsconsole_agent.came")["id"] == "agt_1"
+    assert sorted(row["name"] for row in native.console.rows("agents")) == [
+        "came",
+        "never",
+        "twins",
+        "twins",
+    ]
 
 
 @pytest.mark.parametrize("command", [["rm", "opsconsole_host.a"], None])

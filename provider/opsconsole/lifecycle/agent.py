@@ -5,7 +5,7 @@ The rules of what an agent may become are in `agent_rules`; this file takes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from opsconsole.compare import changed_fields
@@ -20,6 +20,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
 )
 from opsconsole.lifecycle.agent_rules import AgentRules
+from opsconsole.lifecycle.agent_settling import settle_by_list
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.created import create_once
@@ -29,6 +30,7 @@ from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
+    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -37,6 +39,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Removal,
     Seen,
+    SettledCreate,
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import propose_creation, settle
@@ -195,6 +198,34 @@ class AgentLifecycle(BaseLifecycle):
         if outcome.state is not None and not outcome.uncertain:
             self.session.meet([_known(outcome.state, request.address)])
             self._note_plugin_set(outcome.state["id"], outcome.state)
+        return outcome
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[SettledCreate]:
+        """Say what became of creations whose outcome is unknown, where agents can be listed.
+
+        Raises:
+            ConsoleError: the console could not be asked.
+        """
+        if not self.session.console.has("agent_list"):
+            return await super().settle_creates(lost, existing)
+        listing = await self.session.console.listed("agent_list")
+        return [
+            SettledCreate(result, None if agent is None else self._taken(item, agent))
+            for item, (result, agent) in zip(
+                lost, settle_by_list(listing, lost, existing), strict=True
+            )
+        ]
+
+    def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
+        """Return the outcome of a create whose agent was found in a list."""
+        known = {name: item.planned.get(name) for name in self.definition.names}
+        unset = {a.name: UNKNOWN for a in self.definition if a.computed and known[a.name] is None}
+        config = {a.name: known[a.name] for a in self.definition.settable}
+        request = CreateRequest(config, known | unset, address=item.address)
+        outcome = self._answered(request, agent)
+        self.session.meet([_known(outcome.state or {}, item.address)])
         return outcome
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
