@@ -138,6 +138,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         command.main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"opsconsole {__version__}\n"
+    assert python("-m", "opsconsole", "--version").stdout == f"opsconsole {__version__}\n"
 
 
 @pytest.mark.parametrize("name", sorted(command.COMMANDS))
