@@ -64,7 +64,7 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[Fact]:
     yield Fact("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
     yield Fact("Took", f"{report.seconds:.1f} s")
     if report.method:
-        yield Fact("Hosts", printable(report.method))
+        yield Fact("Method", printable(report.method))
 
 
 def _sections(report: DriftReport) -> Iterator[Section]:
