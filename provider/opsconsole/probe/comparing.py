@@ -212,7 +212,11 @@ class Comparison:
             if verdict == self._same or self._tells("tags", verdict):
                 found[name] = "ignored" if verdict == self._same else "heeded"
                 numbers.append(judged.number)
-        words = [f"an import has {name} {word}" for name, word in found.items()]
+        words = [
+            f"an import {verb} {' and '.join(names)}"
+            for verb, word in (("heeds", "heeded"), ("ignores", "ignored"))
+            if (names := [name for name, was in found.items() if was == word])
+        ]
         if shown := _shown_as(self._read.tags):
             found["reads"] = shown
             words.append(f"a read shows tags {' and '.join(shown)}")
