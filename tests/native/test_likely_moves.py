@@ -157,6 +157,21 @@ def test_an_adopted_object_is_known_by_its_id(native: Any) -> None:
     assert native.actions() == {}
 
 
+def test_an_import_of_what_another_address_holds_is_a_move(native: Any) -> None:
+    host = native.console.create("hosts", name="web")["id"]
+    for name in ("old", "new"):
+        native.write(
+            {"opsconsole_host": {name: {"name": "web"}}},
+            **{"import": [{"to": f"opsconsole_host.{name}", "id": host}]},
+        )
+        if name == "old":
+            native.run("apply", "-auto-approve")
+    refused = native.run("plan", "-moved", expect=1)
+    assert "are the same host" in refused.text
+    assert "opsconsole_host.old to opsconsole_host.new looks like a move" in refused.text
+    assert native.actions() == {}
+
+
 def test_blocks_are_added_to_those_that_are_there(native: Any) -> None:
     begin(native, {"opsconsole_host": {"a": {"name": "web"}}})
     for name in ("b", "c"):

@@ -45,7 +45,7 @@ def python_program(
     for item in items:
         if item.group != group:
             group = item.group
-            body += ["", f"# {_line(group.capitalize())}"]
+            body += [*([""] if body and body[-1] else []), f"# {_line(group.capitalize())}"]
         body += _declaration(item, variables)
     body += ["", *_remarks(findings)] if _remarks(findings) else []
     text = "\n".join(body).strip("\n")

@@ -39,7 +39,7 @@ class _Search:
     """Pairs what goes with what comes, as far as each has exactly one counterpart.
 
     Attributes:
-        coming: The creations that have no counterpart yet, by address.
+        coming: The creations and imports that have no counterpart yet, by address.
         configs: What these declare, as far as it is known.
         paired: The change that removes its counterpart, by the address of a creation.
         matching: The addresses of what equals each creation.
@@ -55,7 +55,8 @@ class _Search:
         self._taken: set[str] = set()
         self._index: dict[tuple[object, ...], list[str]] = {}
         for address, change in self.leaving.items():
-            for key in _keys(change, change.before or {}):
+            before = change.before or {}
+            for key in [*_keys(change, before), _id_key(change, before.get("id"))]:
                 self._index.setdefault(key, []).append(address)
         for address in self.coming:
             self.compare(address)
@@ -63,7 +64,9 @@ class _Search:
     def compare(self, address: str) -> None:
         """Find what equals a creation, by what is known of its configuration."""
         change, config = self.coming[address], self.configs[address]
-        near = min((self._index.get(key, []) for key in _keys(change, config)), key=len)
+        known = _known_id(change)
+        keys = _keys(change, config) if known is None else [_id_key(change, known)]
+        near = min((self._index.get(key, []) for key in keys), key=len)
         if len(near) > _MANY and not self.settled(address):
             near = []
         self.matching[address] = [
@@ -73,7 +76,9 @@ class _Search:
         ]
 
     def settled(self, address: str) -> bool:
-        """Tell whether a configuration holds no id that is not known."""
+        """Tell whether it is known which object it is, or all that its configuration holds."""
+        if _known_id(self.coming[address]) is not None:
+            return True
         definition = RESOURCES[self.coming[address].type_name]
         config = self.configs[address]
         return not any(holds_unknown(config.get(item.name)) for item in definition.settable)
@@ -143,7 +148,9 @@ def likely_moves(
     coming = {
         item.address: item
         for item in items
-        if item.action is Action.CREATE and item.config is not None and item.type_name in types
+        if (item.action is Action.CREATE or item.import_id)
+        and item.config is not None
+        and item.type_name in types
     }
     if not leaving or not coming:
         return [], []
@@ -178,11 +185,21 @@ def _keys(change: Change, values: Attributes) -> list[tuple[object, ...]]:
     return [kind, *((*kind, part) for part in parts), *([(*kind, *parts)] if parts[1:] else [])]
 
 
+def _id_key(change: Change, object_id: Value) -> tuple[object, ...]:
+    return (change.type_name, change.provider, "id", object_id)
+
+
+def _known_id(coming: Change) -> str | None:
+    """Return the id of the object that is adopted or imported, where one is."""
+    found = (coming.after or {}).get("id")
+    return found if isinstance(found, str) else None
+
+
 def _equals(leaving: Change, coming: Change, config: Attributes) -> bool:
     """Tell whether a move would leave nothing to change; what is not known yet may be equal."""
-    before, planned = leaving.before or {}, (coming.after or {}).get("id")
-    if isinstance(planned, str):
-        return planned == before.get("id")
+    before, known = leaving.before or {}, _known_id(coming)
+    if known is not None:
+        return known == before.get("id")
     return all(
         _agrees(item, before.get(item.name), config.get(item.name))
         for item in RESOURCES[coming.type_name].settable
@@ -214,8 +231,8 @@ def told_moves(
         more = f"\n\nand {count - _SHOWN:,} more." if count > _SHOWN else ""
         yield warning(
             what,
-            "What is to be deleted equals what is to be created, but for the address. If it is "
-            "the same object, declare the move, and neither happens:\n\n"
+            "What is to be deleted equals what the program declares at another address. If it is "
+            "the same object, declare the move, and it stays:\n\n"
             f"{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
         )
     for group in unclear:
@@ -223,7 +240,7 @@ def told_moves(
             "It is unclear which resource moved where",
             "These are to be deleted:\n"
             + "\n".join(f"  {address}" for address in group.sources)
-            + "\nThese are to be created, and several of them equal several of those:\n"
+            + "\nThese are declared, and equal them in more than one way:\n"
             + "\n".join(f"  {address}" for address in group.targets)
             + "\nIf one moved, declare it: a moved block, or move_from_id in Python.",
         )
