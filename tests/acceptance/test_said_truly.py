@@ -60,3 +60,18 @@ def test_a_key_that_may_not_write_hosts_is_told_what_reading_takes(
     [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
     assert "takes the right to write" in told["detail"]
     assert "host_get" in told["detail"]
+
+
+def test_one_refused_empty_update_leaves_the_other_hosts_read(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    hosts = {f"h{number}": {"name": f"h{number}", "knowledge": "old"} for number in range(4)}
+    engine = project(program(host=hosts), console)
+    engine.apply()
+    for row in console.rows("hosts"):
+        console.change("hosts", row["id"], knowledge="changed")
+    console.fault(kind="bad_request", operation="host_update")
+    plan = engine.plan()
+    warnings = [item for item in plan.run.warnings if "was not checked" in item["summary"]]
+    assert len(warnings) == 1
+    assert sorted(plan.actions.values()) == [["update"]] * 3

@@ -86,3 +86,16 @@ def test_a_key_that_may_not_write_hosts_is_told_what_reading_takes(native: Any) 
     native.console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])
     told = " ".join(native.run("plan").text.split())
     assert "takes the right to write" in told
+
+
+def test_one_refused_empty_update_leaves_the_other_hosts_read(native: Any) -> None:
+    hosts = {f"h{number}": {"name": f"h{number}", "knowledge": "old"} for number in range(4)}
+    native.write({"opsconsole_host": hosts})
+    native.run("apply", "-auto-approve")
+    for row in native.console.rows("hosts"):
+        native.console.change("hosts", row["id"], knowledge="changed")
+    native.console.fault(kind="bad_request", operation="host_update")
+    planned = native.run("plan", "-detailed-exitcode", expect=2).text
+    assert planned.count("was not checked") == 1
+    native.console.fault(kind="bad_request", operation="host_update")
+    assert sorted(native.actions().values()) == [["update"]] * 3
