@@ -287,7 +287,9 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document: dict[st
         assert _follows_the_schema(document)
 
 
-@pytest.mark.parametrize("text", ["a: [", "\x00", "a: &x [*x, *y]"])
+@pytest.mark.parametrize(
+    "text", ["a: [", "\x00", "a: &x [*x, *y]", "version: " + "1:" * 5000 + "1"]
+)
 def test_what_is_no_yaml(text: str, tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     file.write_text(text)

@@ -75,6 +75,14 @@ def numeric_id(state: dict[str, Any]) -> None:
     state["resources"][0]["instances"][0]["attributes"]["id"] = 5
 
 
+def no_id(state: dict[str, Any]) -> None:
+    state["resources"][0]["instances"][0]["attributes"]["id"] = None
+
+
+def no_attributes(state: dict[str, Any]) -> None:
+    state["resources"][0]["instances"][0]["attributes"] = None
+
+
 def text_for_a_set(state: dict[str, Any]) -> None:
     state["resources"][0]["instances"][0]["attributes"]["tags"] = "x"
 
@@ -87,6 +95,8 @@ def text_for_a_set(state: dict[str, Any]) -> None:
         other_provider,
         output_of_a_number,
         numeric_id,
+        no_id,
+        no_attributes,
         text_for_a_set,
     ],
 )
@@ -100,6 +110,24 @@ def test_states(native: Any, spoil: Any) -> None:
     refused = native.run("apply", "-auto-approve", expect=1)
     assert refused.text.count("Error:") == 1
     assert native.state_file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hosts", "import"),
+        ("plan", "-var-file"),
+        ("plan", "-state"),
+        ("state", "push"),
+        ("show",),
+    ],
+    ids=" ".join,
+)
+def test_a_device_that_never_ends(native: Any, words: tuple[str, ...]) -> None:
+    native.write(HOST)
+    refused = native.run(*words, "/dev/zero", expect=1)
+    assert refused.text.count("Error:") == 1
+    assert "it is a device, no file" in refused.text
 
 
 def test_a_state_that_is_no_json(native: Any) -> None:

@@ -29,6 +29,7 @@ from opsconsole.lifecycle.file_import import (
     Tell,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.named_files import read_named
 from opsconsole.phrases import plural
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable
@@ -138,7 +139,7 @@ def parse_rows(
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_named(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
         raise UserError(f"Cannot read {path}: {reason}.") from problem

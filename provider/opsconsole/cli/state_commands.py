@@ -15,6 +15,7 @@ from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.named_files import read_named
 from opsconsole.phrases import near_address, plural
 from opsconsole.reconcile.runs import settle_all
 from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
@@ -162,7 +163,7 @@ def _pull(args: argparse.Namespace) -> int:
 def _push(args: argparse.Namespace) -> int:
     """Replace the state by a file: a later one of the same lineage, or forced."""
     try:
-        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+        data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
     except OSError as error:
         raise UserError(f"{args.file}: {error.strerror}.", "Check the path.") from error
     pushed = State.parse(data, args.file)

@@ -30,6 +30,7 @@ from opsconsole.errors import UserError
 FILE_NAME: Final = ".opsconsole-drift.yml"
 VERSION: Final = 1
 MAX_BYTES: Final = 2**20
+_MAX_DIGITS: Final = 100
 MAX_DEPTH: Final = 100
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _BUCKETS: Final = tuple(bucket.value for bucket in Bucket if bucket.is_drift)
@@ -283,6 +284,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     A key that is there twice would silently lose its first value; merge keys can grow without
     bound.
     """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        is_number = node.tag == "tag:yaml.org,2002:int"
+        if is_number and isinstance(node, yaml.ScalarNode) and len(node.value) > _MAX_DIGITS:
+            line = node.start_mark.line + 1
+            raise yaml.YAMLError(f"line {line}: a number of more than {_MAX_DIGITS} digits")
+        return super().construct_object(node, deep)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [item.value for item, _ in node.value if isinstance(item, yaml.ScalarNode)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections import Counter
@@ -15,6 +16,7 @@ from opsconsole.language.characters import normalised
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Origin
 from opsconsole.language.numeric import parse_number
+from opsconsole.named_files import read_named
 
 COMMENT = "//"
 """The property that is no argument: comments, and the metadata of constructs."""
@@ -48,12 +50,11 @@ def read_text(path: Path) -> str:
         UserError: It cannot be read, is too large, or is no UTF-8.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_PROGRAM + 1)
+        data = read_named(path, MAX_PROGRAM)
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
-    if len(data) > MAX_PROGRAM:
-        raise UserError(f"{path}: it has more than {MAX_PROGRAM:,} bytes.", "Split the program.")
+        too_large = error.errno == errno.EFBIG
+        remedy = "Split the program." if too_large else "Check the path."
+        raise UserError(f"{path}: {error.strerror or error}.", remedy) from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.language.bounds import MAX_FILE
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.parsing import tree_of
 from opsconsole.language.scanning import assignments
+from opsconsole.named_files import read_named
 
 
 def read_tfvars(path: Path) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def read_tfvars(path: Path) -> dict[str, Any]:
         UserError: It cannot be read, or a value is not written out.
     """
     try:
-        text = path.read_text("utf-8")
+        text = read_named(path, MAX_FILE).decode("utf-8")
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
     except UnicodeDecodeError as error:

@@ -193,6 +193,9 @@ def _written(step: str | int) -> dict[str, Any]:
     return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
+_RESTORE = "Nothing was changed. Restore the state from its backup, or from version control."
+
+
 def from_state(
     definition: ResourceDefinition | DataSourceDefinition, attributes: Attributes
 ) -> Attributes:
@@ -208,7 +211,7 @@ def from_state(
             raise UserError(
                 f"The state holds {attribute.name} of {definition.type_name} in a shape that it "
                 "cannot have.",
-                "Nothing was changed. Restore the state from its backup, or from version control.",
+                _RESTORE,
             )
         if attribute.kind is Kind.STRING_SET and isinstance(found, list):
             found = normalise_set(found)
@@ -216,4 +219,6 @@ def from_state(
             names = [nested.name for nested in attribute.attributes]
             found = [{name: entry.get(name) for name in names} for entry in found]
         value[attribute.name] = found
+    if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
+        raise UserError(f"The state holds no id of {definition.type_name}.", _RESTORE)
     return value

@@ -23,6 +23,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.errors import UserError
+from opsconsole.named_files import read_named
 from opsconsole.reconcile.changes import (
     Action,
     Change,
@@ -154,8 +155,7 @@ def read_plan(path: Path) -> SavedPlan:
         UserError: it cannot be read, or is no plan of this release.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_named(path)
     except OSError as problem:
         raise UserError(f"Cannot read the plan {path}: {problem.strerror}.") from problem
     if not data.startswith(_MAGIC):

@@ -12,6 +12,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
+from opsconsole.named_files import check_no_device
 from opsconsole.state.backend import NoCompanions, SnapshotMeta
 from opsconsole.state.failures import refused
 from opsconsole.state.lock import LockInfo, StateLock, is_file
@@ -157,6 +158,7 @@ class LocalBackend(NoCompanions):
             raise refused("open", self.path, error, _AS_IT_WAS) from error
 
     def _read_open(self, descriptor: int) -> bytes:
+        check_no_device(descriptor)
         self._seen = _stamp(descriptor)
         return _read_all(descriptor)
 

@@ -59,7 +59,10 @@ def _duration(text: str) -> timedelta:
 
 @Signature("timeadd", (STRING, STRING))
 def _timeadd(moment: str, duration: str) -> str:
-    return stamp(_parsed(moment) + _duration(duration))
+    try:
+        return stamp(_parsed(moment) + _duration(duration))
+    except OverflowError as error:
+        raise EvaluationError("the result is no year from 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
