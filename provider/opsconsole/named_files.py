@@ -1,4 +1,7 @@
-"""Reading files that people name: pipes are read, devices are not, and nothing without a bound."""
+"""Reading files that people name: pipes are read, devices that hold something are not.
+
+Nothing is read without a bound.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,14 @@ MOST_BYTES: Final = 256 * 2**20
 
 
 def check_no_device(descriptor: int) -> None:
-    """Check that an open file is no device: some of them never end.
+    """Check that an open file is no device but the empty one: some of them never end.
 
     Raises:
         OSError: It is one.
     """
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+    found = os.fstat(descriptor)
+    is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
+    if is_device and found.st_rdev != Path(os.devnull).stat().st_rdev:
         raise OSError(errno.EINVAL, "it is a device, no file")
 
 

@@ -130,6 +130,11 @@ def test_a_device_that_never_ends(native: Any, words: tuple[str, ...]) -> None:
     assert "it is a device, no file" in refused.text
 
 
+def test_the_empty_device_is_an_empty_file(native: Any) -> None:
+    native.write(HOST)
+    assert "1 to add" in native.run("plan", "-var-file=/dev/null").out
+
+
 def test_a_state_that_is_no_json(native: Any) -> None:
     native.write(HOST)
     native.state_file.write_text("{]")
