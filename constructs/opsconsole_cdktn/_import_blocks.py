@@ -58,12 +58,23 @@ class ImportBlocks(cdktn.TerraformElement):
             ]
         }
 
+    @jsii.member(jsii_name="toMetadata")
+    def to_metadata(self) -> Any:
+        """Return which resources are imported, as cdktn notes its own; called by cdktn."""
+        names: dict[str, list[str]] = {}
+        for resource in self._present():
+            names.setdefault(resource.TF_RESOURCE_TYPE, []).append(resource.friendly_unique_id)
+        return {"imports": names} if names else {}
+
     def _blocks(self) -> Iterator[dict[str, str]]:
+        for resource in self._present():
+            id_, provider = self._wanted[resource]
+            block = {
+                "to": f"{resource.TF_RESOURCE_TYPE}.{resource.friendly_unique_id}",
+                "id": id_,
+            }
+            yield block if provider is None else {**block, "provider": provider.fqn}
+
+    def _present(self) -> list[Any]:
         present = set(self._stack.node.find_all())  # others were taken out of their scope
-        for resource, (id_, provider) in self._wanted.items():
-            if resource in present:
-                block = {
-                    "to": f"{resource.TF_RESOURCE_TYPE}.{resource.friendly_unique_id}",
-                    "id": id_,
-                }
-                yield block if provider is None else {**block, "provider": provider.fqn}
+        return [resource for resource in self._wanted if resource in present]
