@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from backend_places import EVERYTHING
 from engines import Terraform
+from extent import EVERYTHING
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve
 

@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from backend_places import EVERYTHING
 from engines import Terraform
+from extent import EVERYTHING
 from opsconsole.emulator.running import serve
 from opsconsole.generate.forks import CDKTN
 from patience import until
