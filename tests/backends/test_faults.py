@@ -114,13 +114,13 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
     make_place: Make, tmp_path: Path
 ) -> None:
     place = make_place("http")
-    place.server.largest = 10_000  # type: ignore[attr-defined]
+    place.server.largest = 10_000
     session = opened(place, tmp_path)
     session.state.put("opsconsole_host.a", host("x" * 20_000))
     with pytest.raises(UserError, match=r"answered 413.*raise its limit, or split the stack"):
         session.close()
     assert list(tmp_path.glob("*.opsconsole-journal"))
-    place.server.largest = 0  # type: ignore[attr-defined]
+    place.server.largest = 0
     place.steal()
     with opened(place, tmp_path) as again:
         assert again.folded == 1

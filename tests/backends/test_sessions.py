@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend_places import Place, on
+from backend_places import ONE_OBJECT, SEVERAL_OBJECTS, Place, on
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
 from opsconsole.state.model import State
@@ -56,10 +56,8 @@ async def test_a_change_is_stored_without_anything_else_happening(
     assert len(stored(place)) == 2
 
 
-@on("http", "pg")
+@on("pg", among=SEVERAL_OBJECTS)
 async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_path: Path) -> None:
-    if not place.keeps_companions:
-        return
     with opened(place, tmp_path / "before") as session:
         session.state.put("opsconsole_host.old", host(0))
     gone = opened(place, tmp_path / "gone")
@@ -130,16 +128,14 @@ async def gone_while_it_created(place: Place, folder: Path) -> StateSession:
     return gone
 
 
-@on("http")
+@on("http", among=ONE_OBJECT)
 async def test_what_stores_one_object_shows_each_create_before_it_is_sent(
     place: Place, tmp_path: Path
 ) -> None:
-    if place.keeps_companions:
-        return
     gone = await gone_while_it_created(place, tmp_path / "gone")
-    before = len(place.server.requests)  # type: ignore[attr-defined]
+    before = len(place.server.requests)
     await gone.flush()
-    assert len(place.server.requests) == before  # type: ignore[attr-defined]
+    assert len(place.server.requests) == before
     gone.close()
     left = {
         "opsconsole_host.answered": "hst_1",
@@ -150,12 +146,10 @@ async def test_what_stores_one_object_shows_each_create_before_it_is_sent(
     assert ids(stored(place)) == left
 
 
-@on("http")
+@on("http", among=ONE_OBJECT)
 async def test_a_journal_that_is_still_there_knows_more_than_what_is_shown(
     place: Place, tmp_path: Path
 ) -> None:
-    if place.keeps_companions:
-        return
     gone = await gone_while_it_created(place, tmp_path / "gone")
     place.steal()
     with pytest.raises(LockLost):

@@ -161,7 +161,7 @@ def test_what_was_written_without_a_lock_is_not_written_over(place: Place) -> No
         first.lock(own())
     assert second.read() == text(1)
     if place.kind == "http":
-        place.server.stored = text(7)  # type: ignore[attr-defined]
+        place.server.stored = text(7)
     elif place.kind != "azurerm":
         second.write(text(7))
     else:

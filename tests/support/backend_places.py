@@ -39,6 +39,7 @@ class Place:
         environment: What Terraform and the native engine need besides.
         steal: Takes the lock away from its holder, as an operator does with the vendor's tools.
         keeps_companions, has_workspaces: What the kind can do.
+        server: The server of the tests, where a test looks at what it holds: `http` only.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Place:
     environment: Mapping[str, str] = field(default_factory=dict)
     keeps_companions: bool = True
     has_workspaces: bool = True
+    server: Any = None
 
     def storage(self, workspace: str = DEFAULT) -> Storage:
         """Return a storage of its own on this place, as another machine would have it."""
@@ -77,9 +79,8 @@ def http_places() -> Iterator[Make]:
                 "password": state.password,
                 "retry_max": 0,
             }
-            made = Place("http", block, steal, keeps_companions=False, has_workspaces=False)
-            made.server = state  # type: ignore[attr-defined]
-            return made
+            able = {"keeps_companions": False, "has_workspaces": False}
+            return Place("http", block, steal, **able, server=state)
 
         yield make
 
@@ -291,13 +292,19 @@ KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both", "gcs", "azurerm")
 """The kinds that every promise is tested for; behind the dash, how the lock is held."""
 
 
+ONE_OBJECT = ("http",)
+"""Kinds that store the state and nothing beside it: no workspaces, no journal."""
+
+SEVERAL_OBJECTS = tuple(kind for kind in KINDS if kind not in ONE_OBJECT)
+"""The other kinds."""
+
 FIVE = ("http", "pg", "s3-both", "gcs", "azurerm")
 """Each backend once."""
 
 
-def on(*sample: str) -> pytest.MarkDecorator:
-    """Run a test on some of KINDS, or on all of them where everything is wanted.
+def on(*sample: str, among: Sequence[str] = KINDS) -> pytest.MarkDecorator:
+    """Run a test on some kinds, or on all of `among` where everything is wanted.
 
     Every test names its sample: several backends tell the same story, and their servers are slow.
     """
-    return pytest.mark.parametrize("kind", KINDS if EVERYTHING else sample)
+    return pytest.mark.parametrize("kind", among if EVERYTHING else sample)

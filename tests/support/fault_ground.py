@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fault_engines import ENGINES, Engine, Native, OverRpc, Ran, faults_of, live, said_wrong
-from fault_scenes import KEY, SCENES, Scene, Target
+from fault_scenes import ADOPTED, KEY, SCENES, Scene, Target
 from opsconsole.emulator.fault_kinds import KINDS
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
@@ -131,13 +131,18 @@ def settled_down(console: Emulator) -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one cell came to: the run under the fault, the clean run after it, and what is wrong."""
+    """What one cell came to: the run under the fault, the clean run after it, and what is wrong.
+
+    Attributes:
+        adopted: Whether the run under the fault adopted the entry that is there already.
+    """
 
     word: str
     after: str
     wrong: tuple[str, ...]
     first: Ran
     second: Ran
+    adopted: bool = False
 
 
 def play(prepared: Prepared, target: Target, kind: str, times: int | None = 1) -> Seen:
@@ -157,6 +162,7 @@ def play(prepared: Prepared, target: Target, kind: str, times: int | None = 1) -
     console.clear_faults()
     console.accept()
     word = _word(engine, first)
+    adopted = ADOPTED in engine.state()
     wrong += [f"after the fault: {item}" for item in _found(prepared, first)]
     if word == "complete":
         wrong += [f"after the fault: {item}" for item in _incomplete(prepared, first)]
@@ -176,7 +182,7 @@ def play(prepared: Prepared, target: Target, kind: str, times: int | None = 1) -
     if kind == "not_found" and "not visible to this key" in first.text:
         # The console said so itself, and the user was told what follows from it.
         wrong = [item for item in wrong if "times" not in item]
-    return Seen(word, after, tuple(wrong), first, second)
+    return Seen(word, after, tuple(wrong), first, second, adopted)
 
 
 def _found(prepared: Prepared, ran: Ran) -> list[str]:

@@ -13,9 +13,12 @@ Declared = dict[str, dict[str, Any]]
 
 KEY = "svc_ak_of-the-fault-matrix"
 
+ADOPTED = "opsconsole_blacklisted_command.b"
+"""It declares an entry that the console has already, which a run warns of when it adopts it."""
+
 _FIRST: Declared = {
     "opsconsole_specialty.s": {"key": "linux-server"},
-    "opsconsole_blacklisted_command.b": {"id": "blk_format", "pattern": "dd if=*"},
+    ADOPTED: {"id": "blk_format", "pattern": "dd if=*"},
     "opsconsole_host.a": {"name": "a"},
     "opsconsole_host.b": {"name": "b"},
     "opsconsole_agent.x": {

@@ -21,7 +21,7 @@ from opsconsole.emulator.refusal import not_found
 from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -74,7 +74,7 @@ _UPDATE = Operation("schedule_update", "POST", "/api/v1/schedules/{id}", repeata
 _DELETE = Operation("schedule_delete", "DELETE", "/api/v1/schedules/{id}", repeatable=True)
 
 
-class ScheduleLifecycle(BaseLifecycle):
+class ScheduleLifecycle(SingleCreation):
     """The steps of `opsconsole_schedule`."""
 
     definition: ClassVar[ResourceDefinition] = SCHEDULE

@@ -68,9 +68,9 @@ def _http_password(place: Place, patch: pytest.MonkeyPatch) -> Iterator[Mapping[
 
 @_spoils("http", "missing")
 def _http_nowhere(place: Place, patch: pytest.MonkeyPatch) -> Iterator[Mapping[str, Any]]:
-    place.server.failing = 404  # type: ignore[attr-defined]
+    place.server.failing = 404
     yield {}
-    place.server.failing = 0  # type: ignore[attr-defined]
+    place.server.failing = 0
 
 
 @_spoils("pg", "unreachable")

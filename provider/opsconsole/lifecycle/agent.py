@@ -22,7 +22,7 @@ from opsconsole.errors import (
 from opsconsole.lifecycle.agent_rules import AgentRules
 from opsconsole.lifecycle.agent_settling import settle_by_list
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.doubts import doubts_of_agent
@@ -53,7 +53,7 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 
-class AgentLifecycle(BaseLifecycle):
+class AgentLifecycle(SingleCreation):
     """The steps of `opsconsole_agent`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT

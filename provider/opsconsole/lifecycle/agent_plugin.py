@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubtful_plugins
 from opsconsole.lifecycle.gone import missing
 from opsconsole.lifecycle.host_calls import is_readable, look
@@ -44,7 +44,7 @@ _NO_AGENT = "The console answers 404 for the list of its agent's plugins."
 _NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
 
 
-class AgentPluginLifecycle(BaseLifecycle):
+class AgentPluginLifecycle(SingleCreation):
     """The steps of `opsconsole_agent_plugin`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN

@@ -81,17 +81,9 @@ class BaseLifecycle(ABC):
         """How many creations the console takes in one request."""
         return 1
 
+    @abstractmethod
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create or adopt resources one after another, and report each."""
-        for request in requests:
-            await report([(request, await self.try_create(request))])
-
-    async def try_create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; what that raises becomes diagnostics."""
-        try:
-            return await self._create(request)
-        except Exception as problem:
-            return self.failed("create", request, problem)
+        """Create or adopt resources, and report the outcome of each once it is known."""
 
     async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
@@ -279,10 +271,6 @@ class BaseLifecycle(ABC):
     async def _read(self, request: ReadRequest) -> Outcome:
         """Read one resource."""
 
-    async def _create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; never called where `create` is another."""
-        raise NotImplementedError
-
     @abstractmethod
     async def _update(self, request: UpdateRequest) -> Outcome:
         """Update one resource in place."""
@@ -388,3 +376,23 @@ def _shown(value: object) -> str:
         return "a value known after apply"
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+class SingleCreation(BaseLifecycle):
+    """The steps of a resource that the console creates one at a time."""
+
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+        """Create or adopt resources one after another, and report each."""
+        for request in requests:
+            await report([(request, await self.try_create(request))])
+
+    async def try_create(self, request: CreateRequest) -> Outcome:
+        """Create or adopt one resource; what that raises becomes diagnostics."""
+        try:
+            return await self._create(request)
+        except Exception as problem:
+            return self.failed("create", request, problem)
+
+    @abstractmethod
+    async def _create(self, request: CreateRequest) -> Outcome:
+        """Create or adopt one resource."""

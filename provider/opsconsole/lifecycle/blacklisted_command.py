@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import settle_deletion
 from opsconsole.lifecycle.gone import missing, plan_gone
@@ -38,7 +38,7 @@ _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 _WRITTEN = ("pattern", "description", "org_id")
 
 
-class BlacklistedCommandLifecycle(BaseLifecycle):
+class BlacklistedCommandLifecycle(SingleCreation):
     """The steps of `opsconsole_blacklisted_command`."""
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND

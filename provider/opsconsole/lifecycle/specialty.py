@@ -12,7 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import confirm_deleted, shown
-from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
 from opsconsole.lifecycle.gone import BY_404, missing, plan_gone
@@ -40,7 +40,7 @@ _DEFAULT_DELETE_TIMEOUT = 120.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class SpecialtyLifecycle(BaseLifecycle):
+class SpecialtyLifecycle(SingleCreation):
     """The steps of `opsconsole_specialty`."""
 
     definition: ClassVar[ResourceDefinition] = SPECIALTY
