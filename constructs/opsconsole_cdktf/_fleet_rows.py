@@ -157,7 +157,7 @@ def _wrong_agents(row: HostRow) -> list[str]:
             if any(sign.isspace() for sign in name)
         ]
         + [
-            f"agents: attachments: {plugin!r} stands twice"
+            f"agents: attachments: duplicate {plugin!r}"
             for agent in row.agents
             for plugin, count in Counter(item.plugin_id for item in agent.attachments).items()
             if count > 1

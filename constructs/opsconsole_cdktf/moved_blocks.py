@@ -58,10 +58,12 @@ def _read(path: str | PathLike[str]) -> list[dict[str, str]]:
     except OSError as failure:
         raise ValueError(f"{path}: it cannot be read: {failure.strerror}") from None
     except (ValueError, RecursionError) as failure:
-        raise ValueError(f"{path}: it is no JSON: {failure}") from None
+        raise ValueError(f"{path}: it is not JSON: {failure}") from None
     blocks = content.get("moved") if isinstance(content, dict) else None
     if not isinstance(blocks, list) or not all(map(_is_block, blocks)):
-        raise ValueError(f"{path}: an object is wanted whose `moved` lists objects of from and to")
+        raise ValueError(
+            f"{path}: expected an object whose `moved` lists objects with `from` and `to`"
+        )
     return blocks
 
 

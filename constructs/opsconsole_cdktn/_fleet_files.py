@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from opsconsole.phrases import plural
 from opsconsole_cdktn._placed import BadRows, Placed
 
 _BLANK = " \t\r\n"
@@ -28,14 +29,15 @@ def csv_rows(path: str | PathLike[str]) -> list[Placed]:
         columns = [name.strip() for name in next(reader, [])]
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
-            raise BadRows(f"{path}:1: the column {twice!r} stands twice")
+            raise BadRows(f"{path}:1: duplicate column {twice!r}")
         before = reader.line_num
         for cells in reader:
             place, before = f"{path}:{before + 1}", reader.line_num
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) != len(columns):
-                raise BadRows(f"{place}: {len(cells)} cells under {len(columns)} columns")
+                given = plural(len(cells), "cell")
+                raise BadRows(f"{place}: {given} for {plural(len(columns), 'column')}")
             row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
             found.append(Placed(place, {name: cell or None for name, cell in row.items()}))
     except csv.Error as failure:
@@ -66,7 +68,7 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
         _refuse_twice(path, document.value)
         yield from document.value
     elif document is not None:
-        raise BadRows(f"{path}: a list of rows is wanted, or a mapping of keys to rows")
+        raise BadRows(f"{path}: expected a list of rows, or a mapping of keys to rows")
 
 
 def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Placed:
@@ -104,7 +106,9 @@ def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -
             continue
         line, name = key.start_mark.line + 1, (key.tag, key.value)
         if name in lines:
-            raise BadRows(f"{path}:{line}: {key.value!r} stands twice, first in line {lines[name]}")
+            raise BadRows(
+                f"{path}:{line}: duplicate key {key.value!r}, first in line {lines[name]}"
+            )
         lines[name] = line
 
 
@@ -124,7 +128,7 @@ def json_rows(path: str | PathLike[str]) -> list[Placed]:
     try:
         whole = json.loads(text)
         if not isinstance(whole, list | dict):
-            raise BadRows(f"{path}: a list of rows is wanted, or an object of keys to rows")
+            raise BadRows(f"{path}: expected a list of rows, or an object of keys to rows")
         return list(_json_rows(path, text, keyed=isinstance(whole, dict)))
     except json.JSONDecodeError as failure:
         raise BadRows(f"{path}:{failure.lineno}: {failure.msg}") from None
@@ -149,7 +153,7 @@ def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator
                 position = _skip(text, _skip(text, position) + 1)
             values, position = decoder.raw_decode(text, position)
         except _Twice as failure:
-            raise BadRows(f"{path}:{line}: {failure} stands twice") from None
+            raise BadRows(f"{path}:{line}: duplicate name {failure}") from None
         position = _skip(text, position)
         if text[position] == ",":
             position = _skip(text, position + 1)
@@ -157,7 +161,7 @@ def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator
 
 
 class _Twice(ValueError):
-    """A name stands twice in one object."""
+    """A name occurs twice in one object."""
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def check_no_device(descriptor: int) -> None:
     found = os.fstat(descriptor)
     is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
     if is_device and found.st_rdev != Path(os.devnull).stat().st_rdev:
-        raise OSError(errno.EINVAL, "it is a device, no file")
+        raise OSError(errno.EINVAL, "it is a device, not a file")
 
 
 def read_named(path: Path, most: int = MOST_BYTES) -> bytes:

@@ -134,8 +134,8 @@ def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, opsconsol
         assert code == 0
         assert all(f'import_from("{one}")' in program for one in ids)
         assert "Asking which of 3 rows exist, by dry runs of POST /api/v1/hosts/batch" in told
-        assert "Row 2 (new) is no host that the console knows." in told
-        assert "# Row 2 (new) is no host that the console knows." in program
+        assert "The console knows no host for row 2 (new)." in told
+        assert "# The console knows no host for row 2 (new)." in program
         assert "a:1" not in program
     assert len(opsconsole_emulator.rows("hosts")) == 2
 

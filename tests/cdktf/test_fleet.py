@@ -102,7 +102,7 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
         ),
         (
             [{"name": "a", "agents": [{"specialty": "b", "attachments": ["plg_1", "plg_1"]}]}],
-            ["row 1: agents: attachments: 'plg_1' stands twice"],
+            ["row 1: agents: attachments: duplicate 'plg_1'"],
         ),
         (
             [{"name": "a", "agents": ["b", "b", {"specialty": "c", "key": "b-2"}]}],
@@ -121,29 +121,29 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (Fleet.from_csv, "name,port\na\n", ":2: 1 cells under 2 columns"),
+        (Fleet.from_csv, "name,port\na\n", ":2: 1 cell for 2 columns"),
         (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
         (Fleet.from_csv, "name,port\na,1\n", ":2: port: no such column or field"),
-        (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: the column 'tags' stands twice"),
-        (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: 'a' stands twice, first in line 1"),
+        (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
+        (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),
         (
             Fleet.from_yaml,
             "- name: a\n  agents:\n    - specialty: b\n      specialty: c\n",
-            ":4: 'specialty' stands twice, first in line 3",
+            ":4: duplicate key 'specialty', first in line 3",
         ),
         (Fleet.from_yaml, "- name: a\n  knowledge: 2024-13-45\n", ":2: '2024-13-45': month must"),
         (Fleet.from_yaml, "- name: a\n  target_port: !!int x\n", ":2: 'x': invalid literal"),
-        (Fleet.from_json, '{"a": {},\n "a": {}}', ":2: 'a' stands twice"),
+        (Fleet.from_json, '{"a": {},\n "a": {}}', ":2: duplicate name 'a'"),
         (
             Fleet.from_json,
             '[{"name": "a"},\n {"name": "b", "name": "c"}]',
-            ":2: 'name' stands twice",
+            ":2: duplicate name 'name'",
         ),
         (Fleet.from_yaml, "- name: a\n- name: [\n", ":3: did not find expected node content"),
         (Fleet.from_yaml, "a: b\n", ":1: a row is a mapping of fields, and this is 'b'"),
-        (Fleet.from_yaml, "text\n", ": a list of rows is wanted"),
+        (Fleet.from_yaml, "text\n", ": expected a list of rows"),
         (Fleet.from_json, '[{"name": "a"},\n{]', ":2: Expecting property name"),
-        (Fleet.from_json, "3", ": a list of rows is wanted"),
+        (Fleet.from_json, "3", ": expected a list of rows"),
         (Fleet.from_json, '[{"name": "a"},\n\n {"name": 3}]', ":3: name: must be a valid string"),
     ],
 )

@@ -190,7 +190,10 @@ def test_moved_blocks_of_a_file(stack, synth, tmp_path) -> None:
         {"from": "opsconsole_host.web", "to": "opsconsole_host.gate"},
     ]
     assert 'to = opsconsole_host.b["c"]' in cdktf.Testing.synth_hcl(stack)
-    for text, problem in (("{", "it is no JSON"), ('{"moved": [{"from": "x"}]}', "an object is")):
+    for text, problem in (
+        ("{", "it is not JSON"),
+        ('{"moved": [{"from": "x"}]}', "expected an object"),
+    ):
         path.write_text(text)
         with pytest.raises(ValueError, match=f"moved.json: {problem}"):
             MovedBlocks(stack, "bad", path)

@@ -21,7 +21,7 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
     work = FileImport(lifecycle.session, True, False, told.extend)
     await work.run(rows)
     if work.imported_all_the_same:
-        made = ", ".join(row.id for row in told if row.id) or "no ids told"
+        made = ", ".join(row.id for row in told if row.id) or "it names no id"
         raise UserError(
             f"The console does not say that it heeds dry_run, and may have imported a row: {made}.",
             "Look at the console. Give ids in place of an inventory.",
@@ -39,6 +39,6 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
 def _unmatched(row: RowVerdict) -> str:
     name = f" ({row.name})" if row.name else ""
     if row.created:
-        return f"Row {row.number}{name} is no host that the console knows."
+        return f"The console knows no host for row {row.number}{name}."
     error = f": {row.error}" if row.error else ""
     return f"Row {row.number}{name} has no id in the dry run, which says {row.status!r}{error}."

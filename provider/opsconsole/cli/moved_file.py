@@ -69,7 +69,7 @@ def _content(path: Path) -> dict[str, Any]:
         ) from None
     if not isinstance(content, dict) or not isinstance(content.setdefault("moved", []), list):
         raise UserError(
-            f"{path} is no file of moved blocks, so none are added to it.", "Move it away."
+            f"{path} is not a file of moved blocks, so none are added to it.", "Move it away."
         )
     return content
 
