@@ -94,6 +94,8 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(
     updated = await agents.change(created, **declared, plugin_ids=["plg_disk"])
     read = await agents.read(updated)
 
+    assert updated.failed
+    assert updated.diagnostics[0].summary.endswith("is archived")
     assert read.state is None
     assert read.seen is Seen.ARCHIVED
 

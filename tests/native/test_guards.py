@@ -64,6 +64,54 @@ def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
     assert "it is not archived" not in both.text
 
 
+@pytest.mark.parametrize("first", ["destroyed", "created"])
+def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(
+    native_on: Callable[[str], Any], first: str
+) -> None:
+    native = native_on("extended")
+    resources = _agent()
+    web = resources["opsconsole_host"]["web"]
+    web |= {"external_id": "one", "lifecycle": {"create_before_destroy": first == "created"}}
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    web |= {"external_id": "two", "name": "web-2"}
+    native.write(resources)
+
+    planned = native.actions()["opsconsole_agent.a"]
+    native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    if first == "destroyed":
+        assert planned == ["delete", "create"]
+        assert writes[-1] == "agent_create"
+    else:
+        assert planned == ["update"]
+        assert writes[-2:] == ["agent_update", "host_delete"]
+    assert native.actions() == {}
+
+
+def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("extended")
+    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
+    resources["opsconsole_host"]["web"] = web
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    web["for_each"] = '${toset(["a"])}'
+    resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
+    native.write(resources)
+    native.console.reset_log()
+
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    assert writes == ["agent_update", "host_delete"]
+
+
 def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
     resources = _agent()
     web = resources["opsconsole_host"]["web"]

@@ -19,7 +19,7 @@ from opsconsole.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.agent_rules import AgentRules
+from opsconsole.lifecycle.agent_rules import AgentRules, archived
 from opsconsole.lifecycle.agent_settling import settle_by_list
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
@@ -79,6 +79,8 @@ class AgentLifecycle(SingleCreation):
         found += doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
             found += self._rules.replacement(name, request, proposal)
+        elif "host_id" in proposal.sent:
+            found += self._rules.move(name, request, proposal)
         return PlanOutcome(
             proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
         )
@@ -250,6 +252,8 @@ class AgentLifecycle(SingleCreation):
         if request.prior is not None:
             # Beside an error state may follow the console: the next plan shows the difference.
             state |= {name: values[name] for name in differing}
+            if values.get("status") == "archived":
+                told = (*told, archived(self.name(state, request.address)))
         return Outcome(state, self.written(request, state, answer), told)
 
     async def _update(self, request: UpdateRequest) -> Outcome:

@@ -98,6 +98,31 @@ class AgentRules:
             )
         ]
 
+    def move(self, name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+        """Warn of a move to a host that is not known yet, where nobody knows about the old one."""
+        unknown = proposal.planned["host_id"] is UNKNOWN
+        if request.removal is not Removal.UNEXPLAINED or not unknown:
+            return []
+        host = request.prior.get("host_id") or "(not known)"
+        return [
+            warning(
+                f"The {name} moves to a host whose id is not known yet",
+                f"If its host {host} is replaced in this run, it is archived with that host before "
+                "it can move, and the apply ends with an error; the next plan creates it anew. "
+                "With create_before_destroy in the lifecycle of the host it moves first.",
+                ("host_id",),
+            )
+        ]
+
+
+def archived(name: str) -> Diagnostic:
+    """Refuse to call an agent changed that an answer shows to be archived."""
+    return error(
+        f"The {name} is archived",
+        "The console archives an agent when its host is deleted, and has no way back. Plan and "
+        "apply again: the next plan creates the agent anew.",
+    )
+
 
 def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (

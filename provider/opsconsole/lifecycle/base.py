@@ -281,13 +281,19 @@ class BaseLifecycle(ABC):
 
     def propose(self, request: PlanChange) -> Proposal:
         """Return what the declaration asks of the resource in state, by the definition alone."""
-        return propose_change(
+        proposal = propose_change(
             self.definition,
             request.prior,
             request.config,
             PrivateState.decode(request.private),
             self.session.settings.extra_endpoints,
         )
+        owner = self.definition.owner
+        if request.owner_first and owner in proposal.sent:
+            # There is nothing left to change: it went with its owner.
+            proposal.sent.remove(owner)
+            proposal.replaced.append(owner)
+        return proposal
 
     def unverified(self, proposal: Proposal, name: str) -> list[Diagnostic]:
         """Warn of declared values whose counterpart on the console was never seen."""

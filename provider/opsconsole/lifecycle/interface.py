@@ -54,6 +54,7 @@ class PlanChange:
         private: The private bytes beside the prior value.
         removal: Why its old object would go, should this be a replacement.
         address: As of a `PlanCreation`.
+        owner_first: Whether its owner is deleted, and takes it along, before the change is made.
     """
 
     prior: Attributes
@@ -61,6 +62,7 @@ class PlanChange:
     private: bytes = b""
     removal: Removal = Removal.UNEXPLAINED
     address: str = ""
+    owner_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

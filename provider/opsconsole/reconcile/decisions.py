@@ -40,11 +40,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One question: an instance as declared, and as known; `requested`: by `-replace`."""
+    """One question: an instance as declared, and as known.
+
+    Attributes:
+        requested: Whether it is replaced by `-replace`.
+        owner_first: As of a `PlanChange`.
+    """
 
     declared: Declaration
     known: PriorInstance | None = None
     requested: bool = False
+    owner_first: bool = False
 
     @property
     def prior(self) -> PriorInstance | None:
@@ -118,6 +124,7 @@ def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
         prior.private,
         removal_of(prior),
         declared.address,
+        wanted.owner_first,
     )
 
 

@@ -161,13 +161,21 @@ class _Edges:
             self._wait(number, owners)
 
     def add_soft(self, number: int, step: Step) -> None:
-        """Let a deletion wait for updates of those that refer to it no more."""
+        """Let a deletion wait for updates of those that refer to it no more.
+
+        An update that waits for the creation of what it refers to cannot also come before the
+        deletion that this creation waits for.
+        """
+        change, own = step.change, (config_address(step.change.address), "deletes freely")
+        if step.leg is Leg.DELETE and (change.action is Action.DELETE or change.create_first):
+            self.graph.setdefault(own, set())
+            self.graph[number].add(own)
         if step.leg is not Leg.UPDATE:
             return
-        for dependency in step.change.released:
-            if dependency in self._deleting:
-                gate = (dependency, "down-begins")
-                self.graph.setdefault(gate, set()).add(number)
+        for names, gate in ((change.released, "down-begins"), (change.depends_on, own[1])):
+            for dependency in names:
+                if dependency in self._deleting:
+                    self.graph.setdefault((dependency, gate), set()).add(number)
 
     def _wait(self, number: int, gate: Node) -> None:
         if gate in self.graph:

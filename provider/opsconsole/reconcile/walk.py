@@ -7,7 +7,7 @@ provider is decided in one question to the lifecycle.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from opsconsole.diagnostics import Diagnostic, Path, warning
@@ -168,8 +168,27 @@ class Walk:
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
         steps = self.providers.of(provider).resources[type_name]
-        for decision in await decide(steps, inputs, self.cascade().removal_of):
+        cascade = self.cascade()
+        inputs = [
+            replace(item, owner_first=True) if self._goes_first(item, cascade) else item
+            for item in inputs
+        ]
+        for decision in await decide(steps, inputs, cascade.removal_of):
             self.take(decision)
+
+    def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
+        """Tell whether its owner is deleted before what is declared of an instance can be done.
+
+        So it is where it refers to an owner that is deleted first and then created again.
+        """
+        owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
+        change = self.changes.get(owner)
+        return (
+            change is not None
+            and change.action is Action.REPLACE
+            and not change.create_first
+            and config_address(owner) in wanted.declared.dependencies
+        )
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners that are known to go so far, and of those in `also`."""
