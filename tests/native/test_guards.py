@@ -105,6 +105,7 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(
     resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
     native.write(resources)
     native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
 
     native.run("apply", "-auto-approve", "-force")
 
