@@ -37,10 +37,11 @@ class ManagedHost(Host):
 
     def __init__(self, scope: Construct, id_: str, **arguments: Unpack[HostArguments]) -> None:
         given: dict[str, Any] = {key: item for key, item in arguments.items() if item is not None}
-        name = given.pop("name", None) or _path_below_the_stack(scope, id_)
+        if "name" not in given:
+            given["name"] = _path_below_the_stack(scope, id_)
         self._jumps = []
         self._agents = {}
-        super().__init__(scope, id_, name=name, **given)
+        super().__init__(scope, id_, **given)
 
     @property
     def agents(self) -> Mapping[str, Agent]:

@@ -123,7 +123,10 @@ def _explained(problem: Any) -> str:
         return f"{field}: missing"
     if problem["type"] == "value_error":
         return f"{field}: {problem['ctx']['error']}"
-    text = problem["msg"].partition(",")[0].replace("Input should be", "must be")
+    if problem["type"] == "literal_error":
+        text = f"must be {problem['ctx']['expected']}"
+    else:
+        text = problem["msg"].partition(",")[0].replace("Input should be", "must be")
     return f"{field}: {text}, got {problem['input']!r:.80}"
 
 

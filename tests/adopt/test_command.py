@@ -61,6 +61,18 @@ def test_what_cannot_be_read_is_a_comment(adopt, opsconsole_emulator) -> None:
     assert "1 could not be read." in told
 
 
+def test_what_cannot_be_declared_is_a_comment(adopt, opsconsole_emulator) -> None:
+    nameless = opsconsole_emulator.create("hosts", target_port=22)["id"]
+    odd = opsconsole_emulator.create("hosts", name="odd", tags=["none"], target_port=0)["id"]
+    for form in ((), ("--hcl",)):
+        code, program, _ = adopt(nameless, odd, *form)
+        assert code == 0
+        assert f"# {nameless} could not be read: the console shows no name" in program
+        assert "# Not declared: tags cannot be 'none'. A tag is shaped <key>:<value>.\n" in program
+        assert "# Not declared: target_port cannot be 0. It must be 1 to 65535.\n" in program
+        assert program.count("import_from" if not form else "import {") == 1
+
+
 def test_ids_from_a_file(adopt, tmp_path, opsconsole_emulator) -> None:
     host = opsconsole_emulator.create("hosts", name="web")["id"]
     (tmp_path / "ids.csv").write_text(f"name,id\nweb,{host}\nnone,\n")

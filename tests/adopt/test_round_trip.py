@@ -23,7 +23,7 @@ LISTS = {
     "agent_get": "GET /api/v1/agents/{id}",
     "blacklist_list": "GET /api/v1/blacklists",
 }
-ODD = ("web", "Web 1", "café", 'say "hi"', "class", "${var.x}", "%{ if }", "a\\b", "stack")
+ODD = ("web", "Web 1", "cafe\u0301", 'say "hi"', "class", "${var.x}", "%{ if }", "a\\b", "stack")
 
 
 def populate(console, seed: int, hosts: int = 8) -> None:
@@ -46,6 +46,9 @@ def populate(console, seed: int, hosts: int = 8) -> None:
         name = f"{rng.choice(ODD)} {number}" if rng.random() < 0.8 else f"h{number}"
         row = console.create("hosts", name=name, **given)
         made.append(row["id"])
+    # What a declaration may not hold, and what would change how a program reads.
+    console.create("hosts", name="", tags=["none"], target_type="telnet", target_port=0)
+    console.create("hosts", name="\u202eright to left", knowledge="\u2028")
     for number, host in enumerate(made):
         for place in range(rng.choice([0, 1, 2])):
             agent = console.create(

@@ -29,8 +29,8 @@ _OF_AGENT: Final = frozenset(
 def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
     """Return the rows of a fleet, and all items with their places where a row declares them.
 
-    What a row would change stays a statement: text with white space around it, a jump host that
-    the console does not mark as one, and what reading did not show.
+    What a row would change stays a statement: text that is empty or has white space around it, a
+    jump host that the console does not mark as one, and what has comments.
     """
     rows: dict[str, Row] = {}
     """The rows of hosts and of agents, by import id."""
@@ -103,7 +103,7 @@ def _is_plain(item: Item, values: Mapping[str, Any]) -> bool:
         for text in (value if isinstance(value, list) else [value])
         if isinstance(text, str)
     ]
-    return not item.found.unread and all(text == text.strip() for text in texts)
+    return not item.comments and all(text and text == text.strip() for text in texts)
 
 
 def _host_row(item: Item) -> Row:

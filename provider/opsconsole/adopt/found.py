@@ -160,6 +160,10 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> Found:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
         return _unread(type_name, import_id, outcome)
     values = outcome.shows or outcome.state
+    needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
+    if needed:
+        reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs one"
+        return Found(type_name, import_id, {}, reason=reason)
     # What an agent's plugins are is read by itself: they are attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
     return Found(type_name, import_id, values, unread)

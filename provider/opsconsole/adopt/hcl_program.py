@@ -9,27 +9,28 @@ from typing import Any
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
+from opsconsole.adopt.texts import line, quoted
 
 
 def hcl_program(findings: Findings, items: Sequence[Item], origin: str) -> str:
     """Return the program; its arguments are those of `python_program`."""
-    blocks = [f"# Adopted from {_line(origin)}: each resource imports one object.", _REQUIREMENTS]
+    blocks = [f"# Adopted from {line(origin)}: each resource imports one object.", _REQUIREMENTS]
     blocks += [
         _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])
         for lookup in lookups_of(items)
     ]
     group = ""
     for item in items:
-        lead = f"# {_line(item.group.capitalize())}\n\n" if item.group != group else ""
+        lead = f"# {line(item.group.capitalize())}\n\n" if item.group != group else ""
         group = item.group
         blocks.append(lead + _resource(item))
     remarks = [
         *(
-            f"# {_line(one.import_id)} could not be read: {_line(one.reason)}"
+            f"# {line(one.import_id)} could not be read: {line(one.reason)}"
             for one in findings.objects
             if one.reason
         ),
-        *(f"# {_line(remark)}" for remark in findings.remarks),
+        *(f"# {line(remark)}" for remark in findings.remarks),
     ]
     return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"
 
@@ -45,10 +46,10 @@ _REQUIREMENTS = f"""terraform {{
 
 def _resource(item: Item) -> str:
     found = item.found
-    unread = f"# Not shown by the console: {', '.join(found.unread)}\n" if found.unread else ""
+    comments = "".join(f"# {line(text)}\n" for text in item.comments)
     resource = _block("resource", found.type_name, item.name, list(item.values.items()))
     return (
-        f"{unread}{resource}\n\n"
+        f"{comments}{resource}\n\n"
         f"import {{\n  to = {found.type_name}.{item.name}\n  id = {_value(found.import_id)}\n}}"
     )
 
@@ -78,10 +79,5 @@ def _value(value: Any) -> str:
         given = [f"{name} = {_value(item)}" for name, item in value.items() if item is not None]
         return f"{{ {', '.join(given)} }}"
     if isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)
-        return text.replace("${", "$${").replace("%{", "%%{")
+        return quoted(value)
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings, Found
+from opsconsole.diagnostics import Severity
+from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
 LONGEST_NAME: Final = 60
@@ -48,6 +50,7 @@ class Item:
         group: What it is shown under, or empty.
         unmarked: Whether hosts are reached through it, and it is not declared as a jump host.
         place: The expression for it in Python, where something else declares it; or empty.
+        comments: What is said of it: attributes that are not declared, and why.
     """
 
     found: Found
@@ -56,6 +59,7 @@ class Item:
     group: str = ""
     unmarked: bool = False
     place: str = ""
+    comments: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -83,13 +87,17 @@ def items(findings: Findings) -> list[Item]:
     made: dict[str, Item] = {}
     for import_id in _ordered(readable):
         found = readable[import_id]
-        values = dict(_declared(found, made, lookups))
+        refused = _refused(found)
+        values = {
+            name: value for name, value in _declared(found, made, lookups) if name not in refused
+        }
         if import_id in jumps and values.get("is_jump_host") is False:
             # A console may hold this contradiction; the constructs refuse to declare it.
             del values["is_jump_host"]
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
         group = _group(found, made)
-        made[import_id] = Item(found, names[import_id], values, group, unmarked)
+        comments = (*_unread(found), *refused.values())
+        made[import_id] = Item(found, names[import_id], values, group, unmarked, comments=comments)
     return list(made.values())
 
 
@@ -152,6 +160,24 @@ def _declared(
             ids = [_id(one, made, lookups) for one in (value if many else [value])]
             value = ids if many else ids[0]
         yield name, value
+
+
+def _unread(found: Found) -> Iterator[str]:
+    if found.unread:
+        yield f"Not shown by the console: {', '.join(found.unread)}"
+
+
+def _refused(found: Found) -> dict[str, str]:
+    """Return why attributes cannot be declared, by name: the console holds what a declaration of
+    them may not.
+    """
+    shown = {name: value for name, value in found.values.items() if name not in found.unread}
+    problems = validate(RESOURCES[found.type_name], shown)
+    return {
+        str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
+        for item in reversed(problems)
+        if item.severity is Severity.ERROR and item.path
+    }
 
 
 _LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)

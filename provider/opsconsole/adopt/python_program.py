@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
+from opsconsole.adopt.texts import line, quoted
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
 WIDTH: Final = 88
@@ -45,7 +45,7 @@ def python_program(
     for item in items:
         if item.group != group:
             group = item.group
-            body += [*([""] if body and body[-1] else []), f"# {_line(group.capitalize())}"]
+            body += [*([""] if body and body[-1] else []), f"# {line(group.capitalize())}"]
         body += _declaration(item, variables)
     body += ["", *_remarks(findings)] if _remarks(findings) else []
     text = "\n".join(body).strip("\n")
@@ -84,9 +84,9 @@ _CLASSES: Final = (
 
 
 def _imported(package: str, names: Sequence[str]) -> str:
-    line = f"from {package} import {', '.join(names)}"
-    if len(line) <= WIDTH:
-        return line
+    short = f"from {package} import {', '.join(names)}"
+    if len(short) <= WIDTH:
+        return short
     return "\n".join([f"from {package} import (", *(f"{_INDENT}{name}," for name in names), ")"])
 
 
@@ -125,9 +125,7 @@ def _references(item: Item) -> Iterator[Reference]:
 
 def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
     found = item.found
-    lines = []
-    if found.unread:
-        lines.append(f"# Not shown by the console: {', '.join(found.unread)}")
+    lines = [f"# {line(text)}" for text in item.comments]
     construct = _construct(item)
     import_id = _quoted(found.import_id)
     variable = variables.get(found.import_id)
@@ -189,34 +187,29 @@ def _value(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return text as a literal; what Terraform would take for a template stays text."""
-    text = text.replace("${", "$${").replace("%{", "%%{")
-    literal = json.dumps(text, ensure_ascii=False)
+    """Return text as a literal, in the quotes that a formatter chooses."""
+    literal = quoted(text)
     if '\\"' in literal and "'" not in literal:
         return "'" + literal[1:-1].replace('\\"', '"') + "'"
     return literal
 
 
 def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
-    line = f"{head}({', '.join(arguments)}){tail}"
-    if len(line) <= WIDTH:
-        return line
+    short = f"{head}({', '.join(arguments)}){tail}"
+    if len(short) <= WIDTH:
+        return short
     inside = (f"{_INDENT}{argument}," for argument in arguments)
     return "\n".join([f"{head}(", *inside, f"){tail}"])
 
 
 def _remarks(findings: Findings) -> list[str]:
     unread = [
-        f"# {_line(item.import_id)} could not be read: {_line(item.reason)}"
+        f"# {line(item.import_id)} could not be read: {line(item.reason)}"
         for item in findings.objects
         if item.reason
     ]
-    return [*unread, *(f"# {_line(remark)}" for remark in findings.remarks)]
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return [*unread, *(f"# {line(remark)}" for remark in findings.remarks)]
 
 
 def _docstring(text: str) -> str:
-    return _line(text).replace("\\", "\\\\").replace('"', '\\"')
+    return line(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -5,6 +5,7 @@ Pure. What an answer does not show is never taken for null unless it was shown b
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -44,7 +45,7 @@ def _typed(attribute: Attribute, value: Any) -> Value:
     kind = attribute.kind
     if kind is Kind.STRING:
         if isinstance(value, str):
-            return value
+            return composed(value)
     elif kind is Kind.BOOLEAN:
         if isinstance(value, bool):
             return value
@@ -55,7 +56,8 @@ def _typed(attribute: Attribute, value: Any) -> Value:
             return int(value)
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return normalise_set(value) if kind is Kind.STRING_SET else value
+            texts = [composed(item) for item in value]
+            return normalise_set(texts) if kind is Kind.STRING_SET else texts
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
         return [_object(attribute, entry) for entry in value]
     raise UnexpectedAnswer(
@@ -63,6 +65,11 @@ def _typed(attribute: Attribute, value: Any) -> Value:
         f"where the document shows a {kind.value}.",
         "Check that base_url names the console, and its version.",
     )
+
+
+def composed(text: str) -> str:
+    """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
