@@ -84,7 +84,10 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
         ([{"name": "a", "target_port": "x"}], ["row 1: target_port: must be a valid integer"]),
         ([{"name": "a", "tags": ["x"]}], ["row 1: tags: cannot be 'x': a tag is shaped"]),
         ([{"name": "a", "target_type": "rdp"}], ["row 1: target_type: must be 'ssh' or 'winrm'"]),
-        ([{"name": "a", "ip_connect_mode": "x"}], ["must be 'auto', 'public' or 'private'"]),
+        (
+            [{"name": "a", "ip_connect_mode": "x"}],
+            ["row 1: ip_connect_mode: must be 'auto', 'public' or"],
+        ),
         ([{"name": "a", "groups": ["g"]}], ["row 1: groups: there is no group 'g'"]),
         ([{"name": "a", "jump_hosts": ["b"]}], ["row 1: jump_hosts: there is no row 'b'"]),
         ([{"name": "a", "jump_hosts": ["a"]}], ["row 1: jump_hosts: a host cannot be its own"]),
