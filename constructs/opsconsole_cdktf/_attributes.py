@@ -93,9 +93,7 @@ class Setting(Named, Generic[In]):
 
     def checked(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        value = checked(self._kind, self._bounds, value)
-        # cdktf rewrites the keys of a plain map in a provider block to snake case.
-        return cdktf.Token.as_any(value) if isinstance(value, dict) else value
+        return checked(self._kind, self._bounds, value)
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...

@@ -1,12 +1,12 @@
 """What every construct of this package has in common: values, tokens and synthesis.
 
-A construct keeps what is declared in Python and hands it to cdktf when it synthesises, so that
-making one costs a single jsii call.
+Making a construct costs a single jsii call, which takes its attributes to Node, see
+`_elements.js`; Python keeps them too, to check what is declared together.
 """
 
 from __future__ import annotations
 
-from functools import cache
+import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import cdktf
@@ -14,34 +14,9 @@ import jsii
 from constructs import Construct
 
 from opsconsole_cdktf._attributes import Argument, Setting
-from opsconsole_cdktf._imports import Import
+from opsconsole_cdktf._elements import PACKAGE, PROVIDER_NAME, load
 from opsconsole_cdktf._places import place
 from opsconsole_cdktf._trees import Tree, tree_of
-from opsconsole_cdktf._triggers import with_readable_triggers
-
-PROVIDER_NAME = "opsconsole"
-PROVIDER_SOURCE = "opsconsole/opsconsole"
-PROVIDER_VERSION = "~> 0.1"
-
-_METADATA = cdktf.TerraformProviderGeneratorMetadata(
-    provider_name=PROVIDER_NAME, provider_version_constraint=PROVIDER_VERSION
-)
-
-
-@cache
-def _plain_config(type_name: str) -> cdktf.TerraformResourceConfig:
-    return cdktf.TerraformResourceConfig(
-        terraform_resource_type=type_name, terraform_generator_metadata=_METADATA
-    )
-
-
-def _config(type_name: str, meta: dict[str, Any]) -> cdktf.TerraformResourceConfig:
-    if not meta:
-        return _plain_config(type_name)
-    return cdktf.TerraformResourceConfig(
-        terraform_resource_type=type_name, terraform_generator_metadata=_METADATA, **meta
-    )
-
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -84,6 +59,7 @@ class Declared:
         }
 
     def _declare(self, scope: Construct, id_: str, values: dict[str, Any]) -> None:
+        load()
         self._scope = scope
         self._tokens = {}
         self._values = {}
@@ -97,6 +73,7 @@ class Declared:
             self._values.pop(name, None)
         else:
             self._values[name] = self._checked(name, value)
+        jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
         self._tree.revision += 1
 
     def _checked(self, name: str, value: Any, id_: str | None = None) -> Any:
@@ -124,54 +101,32 @@ class Declared:
             else:
                 raise AttributeError(_no_such_attribute(self, name))
 
-    def _hcl_attributes(self) -> dict[str, Any]:
-        # cdktf guesses the notation of everything but a map.
-        return {
-            name: {"value": value, "type": "map", "isBlock": False, "storageClassType": "anyMap"}
-            if isinstance(value, dict)
-            else value
-            for name, value in self._values.items()
-        }
+
+def _text(value: Any) -> str:
+    """Return a value as JSON. What JSON cannot hold is a token: it goes as the text of one."""
+    return json.dumps(value, default=cdktf.Token.as_string)
 
 
-class Resource(cdktf.TerraformResource, Declared):
+def _made_with(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
+    return cdktf.TerraformMetaArguments(**meta) if meta else None
+
+
+class Resource(
+    cdktf.TerraformResource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.Resource"
+):
     """A resource of the console."""
 
     TF_RESOURCE_TYPE: ClassVar[str]
-    _in_hcl = False
 
     def __init__(
         self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
     ) -> None:
         self._declare(scope, id_, values)
         self._place = place()
-        self._meta = with_readable_triggers(meta, lambda: self._in_hcl)
-        jsii.create(
-            cdktf.TerraformResource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, self._meta)]
-        )
+        self._meta = meta
+        arguments = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), self._place]
+        jsii.create(Resource, self, [*arguments, _made_with(meta)])
         self._tree.add(self, scope)
-
-    @jsii.member(jsii_name="synthesizeAttributes")
-    def _synthesize_attributes(self) -> dict[str, Any]:
-        self._in_hcl = False
-        if self._place is None:
-            return self._values
-        # Beside the metadata that cdktf puts there: that of its own it does not let anyone add to.
-        return {**self._values, "//": {"stackTrace": [self._place]}}
-
-    @jsii.member(jsii_name="synthesizeHclAttributes")
-    def _synthesize_hcl_attributes(self) -> dict[str, Any]:
-        self._in_hcl = True
-        return self._hcl_attributes()
-
-    def import_from(self, id: str, provider: cdktf.TerraformProvider | None = None) -> None:
-        """Import an existing object of the console into this resource.
-
-        Args:
-            id: The import id of the object.
-            provider: The provider to import with, where it is not the only one.
-        """
-        self._tree.import_blocks(self._scope).add(self, id, provider)
 
     @classmethod
     def generate_config_for_import(
@@ -189,12 +144,15 @@ class Resource(cdktf.TerraformResource, Declared):
             import_from_id: The import id of the existing object.
             provider: The provider to import with, where it is not the only one.
         """
-        return cdktf.ImportableResource(
-            scope, import_to_id, Import(cls.TF_RESOURCE_TYPE, import_from_id, provider)
-        )
+        load()
+        arguments = [scope, import_to_id, cls.TF_RESOURCE_TYPE, import_from_id, provider]
+        made: cdktf.ImportableResource = jsii.sinvoke(Resource, "importable", arguments)
+        return made
 
 
-class DataSource(cdktf.TerraformDataSource, Declared):
+class DataSource(
+    cdktf.TerraformDataSource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.DataSource"
+):
     """Something that the console is asked for."""
 
     TF_RESOURCE_TYPE: ClassVar[str]
@@ -203,20 +161,13 @@ class DataSource(cdktf.TerraformDataSource, Declared):
         self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
     ) -> None:
         self._declare(scope, id_, values)
-        jsii.create(
-            cdktf.TerraformDataSource, self, [scope, id_, _config(self.TF_RESOURCE_TYPE, meta)]
-        )
-
-    @jsii.member(jsii_name="synthesizeAttributes")
-    def _synthesize_attributes(self) -> dict[str, Any]:
-        return self._values
-
-    @jsii.member(jsii_name="synthesizeHclAttributes")
-    def _synthesize_hcl_attributes(self) -> dict[str, Any]:
-        return self._hcl_attributes()
+        arguments = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), _made_with(meta)]
+        jsii.create(DataSource, self, arguments)
 
 
-class Provider(cdktf.TerraformProvider, Declared):
+class Provider(
+    cdktf.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.Provider"
+):
     """The provider of a stack; further ones carry an alias."""
 
     TF_RESOURCE_TYPE: ClassVar[str] = PROVIDER_NAME
@@ -225,42 +176,13 @@ class Provider(cdktf.TerraformProvider, Declared):
         self, scope: Construct, id_: str, values: dict[str, Any], alias: str | None
     ) -> None:
         self._declare(scope, id_, values)
-        self._alias = alias
-        super().__init__(
-            scope,
-            id_,
-            terraform_resource_type=PROVIDER_NAME,
-            terraform_generator_metadata=_METADATA,
-            terraform_provider_source=PROVIDER_SOURCE,
-        )
-
-    @property
-    def alias(self) -> str | None:
-        """The name by which resources choose this provider among several."""
-        return self._alias
-
-    @alias.setter
-    def alias(self, value: str | None) -> None:
-        self._alias = value
+        jsii.create(Provider, self, [scope, id_, _text(self._values), alias])
 
     @property
     def alias_input(self) -> str | None:
         """The declared alias, or None."""
-        return self._alias
+        return self.alias
 
     def reset_alias(self) -> None:
         """Make this the provider of resources that choose none."""
-        self._alias = None
-
-    @property
-    def fqn(self) -> str:
-        """The provider's name in Terraform. Here, because cdktf's own asks `alias` twice."""
-        return f"{PROVIDER_NAME}.{self._alias}" if self._alias else PROVIDER_NAME
-
-    @jsii.member(jsii_name="synthesizeAttributes")
-    def _synthesize_attributes(self) -> dict[str, Any]:
-        return self._values
-
-    @jsii.member(jsii_name="synthesizeHclAttributes")
-    def _synthesize_hcl_attributes(self) -> dict[str, Any]:
-        return self._hcl_attributes()
+        self.alias = None

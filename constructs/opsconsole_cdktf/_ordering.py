@@ -39,8 +39,17 @@ class DestroyedBeforeSpecialties(Resource):
 
     _implied: tuple[str, ...] = ()
 
-    @jsii.member(jsii_name="synthesizeAttributes")
-    def _synthesize_attributes(self) -> dict[str, Any]:
+    def __init__(
+        self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
+    ) -> None:
+        super().__init__(scope, id_, values, meta)
+        stack = _stack_of(self)
+        if stack not in self._tree.ordered:
+            self._tree.ordered.add(stack)
+            _Dependencies(self._tree, stack)
+
+    def depend_on_specialties(self) -> None:
+        """Depend on the specialties of the host's agents, as of what is declared now."""
         implied = tuple(
             address
             for address in _Conclusions.current(self._tree).implied(self)
@@ -51,12 +60,29 @@ class DestroyedBeforeSpecialties(Resource):
             kept = [address for address in present if address not in self._implied]
             jsii.set(self, "dependsOn", [*kept, *implied])
             self._implied = implied
-        return super()._synthesize_attributes()
 
     @cached_property
     def _declared_dependencies(self) -> set[str]:
         declared = self._meta.get("depends_on", ())
         return {_address(other) for other in declared if isinstance(other, Carried)}
+
+
+class _Dependencies(cdktf.TerraformElement):
+    """Settles what the hosts of a stack depend on, each time that the stack is synthesised."""
+
+    def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
+        self._tree = tree
+        self._stack = stack
+        super().__init__(stack, "opsconsole-dependencies")
+
+    @jsii.member(jsii_name="toMetadata")
+    def to_metadata(self) -> Any:
+        """Return nothing; cdktf asks every element for its metadata before any for its block."""
+        if not self._tree.searching:
+            for host in self._tree.declared:
+                if isinstance(host, DestroyedBeforeSpecialties) and _stack_of(host) is self._stack:
+                    host.depend_on_specialties()
+        return {}
 
 
 class Carried(Resource):
@@ -162,8 +188,6 @@ class _Conclusions:
 
     def implied(self, host: DestroyedBeforeSpecialties) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
-        if self._tree.searching:
-            return host._implied
         if _stack_of(host) in self._doubtful:
             found = self._search(_stack_of(host)).get(_address(host), set())
         else:

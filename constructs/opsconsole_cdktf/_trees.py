@@ -14,8 +14,6 @@ import constructs
 import jsii
 from constructs import Construct
 
-from opsconsole_cdktf._import_blocks import ImportBlocks
-
 _HELD_BY_SCOPE: Final = "_opsconsole_tree"
 
 
@@ -41,6 +39,7 @@ class Tree:
         carriers: The agents, in the order in which they were made.
         revision: Counts what is declared, so that a conclusion drawn from it can age.
         remarked: The warnings that were added, with the construct of each.
+        ordered: The stacks whose hosts depend on the specialties of their agents.
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """
@@ -54,7 +53,7 @@ class Tree:
         self._watched: set[cdktf.TerraformStack] = set()
         self.handed_out: dict[str, tuple[Any, str]] = {}
         self.carriers: list[Any] = []
-        self._import_blocks: dict[cdktf.TerraformStack, ImportBlocks] = {}
+        self.ordered: set[cdktf.TerraformStack] = set()
         self.revision = 0
         self.conclusions: Any = None
         self.searching = False
@@ -67,13 +66,6 @@ class Tree:
         if stack not in self._watched:
             self._watched.add(stack)
             stack.node.add_validation(_Validation(self, stack))
-
-    def import_blocks(self, scope: Construct) -> ImportBlocks:
-        """Return the import blocks of the stack that `scope` is or belongs to."""
-        stack = self.stack_around(scope)
-        if stack not in self._import_blocks:
-            self._import_blocks[stack] = ImportBlocks(stack)
-        return self._import_blocks[stack]
 
     def stack_around(self, scope: Construct) -> cdktf.TerraformStack:
         """Return the stack that `scope` is or belongs to."""

@@ -17,7 +17,7 @@ from opsconsole.generate.attributes import camel, described
 from opsconsole.generate.constructs import construct_files
 from opsconsole.generate.forks import CDKTF, CDKTN
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole_cdktf._declared import PROVIDER_VERSION
+from opsconsole_cdktf._elements import PROVIDER_VERSION
 
 ROOT = Path(__file__).parents[2]
 

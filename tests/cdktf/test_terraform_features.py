@@ -8,6 +8,7 @@ from pathlib import Path
 import cdktf
 import jsii
 import pytest
+from jsii._kernel.providers.process import _NodeProcess
 
 from opsconsole_cdktf import (
     Agent,
@@ -233,6 +234,27 @@ def test_a_subclass_of_a_construct(stack, synth) -> None:
     web = WebHost(stack, "web", name="web")
     Agent(stack, "agent", host_id=web.id)
     assert _hosts(synth(stack))["web"] == {"name": "web", "tags": ["role:web"]}
+
+
+def test_a_construct_costs_no_message_to_python_while_it_is_synthesised(
+    stack, synth, monkeypatch
+) -> None:
+    sent = []
+    send = _NodeProcess.send
+
+    def counted(process, request, response_type):
+        sent.append(request)
+        return send(process, request, response_type)
+
+    monkeypatch.setattr(_NodeProcess, "send", counted)
+    needed = {}
+    for count in (10, 20):
+        for number in range(count - 10, count):
+            Host(stack, f"host{number}", name=f"host-{number}", tags=["a:1"])
+        sent.clear()
+        assert len(_hosts(synth(stack))) == count
+        needed[count] = len(sent)
+    assert needed[10] == needed[20]
 
 
 def test_references_between_stacks() -> None:

@@ -55,7 +55,7 @@ WRITTEN: Final = (
 def written_parts(root: Path) -> Iterator[tuple[str, str]]:
     """Yield name and source of the modules that are written by hand, for cdktf."""
     folder = root / CDKTF.folder
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted((*folder.glob("*.py"), *folder.glob("*.js"))):
         name = path.name
         if name in WRITTEN or (name.startswith("_") and name != "__init__.py"):
             yield path.name, path.read_text("utf-8")

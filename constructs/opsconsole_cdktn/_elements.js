@@ -1,0 +1,143 @@
+// The elements of a stack as the framework synthesises them. Each holds its attributes here, in
+// Node: an element that is written in Python is asked for them twice through the bridge of jsii.
+"use strict";
+
+const { Lazy, ImportableResource, Token } = require("cdktn");
+const { TerraformDataSource, TerraformProvider, TerraformResource } = require("cdktn");
+const { provider } = require("./package.json");
+
+const GENERATOR = { providerName: provider.name, providerVersionConstraint: provider.version };
+
+// Returns `attributes` with `change` applied to those that are maps.
+function withMaps(attributes, change) {
+  const changed = ([name, value]) =>
+    Object.getPrototypeOf(value) === Object.prototype ? [name, change(value)] : [name, value];
+  return Object.fromEntries(Object.entries(attributes).map(changed));
+}
+
+// The framework guesses the notation of everything but a map.
+function inHcl(attributes) {
+  const noted = { type: "map", isBlock: false, storageClassType: "anyMap" };
+  return withMaps(attributes, (value) => ({ value, ...noted }));
+}
+
+// In JSON, Terraform wants a reference alone where the framework writes "${reference}".
+function bareReference(trigger) {
+  if (!Token.isUnresolved(trigger)) {
+    return trigger;
+  }
+  const produce = (context) => String(context.resolve(trigger)).replace(/^\$\{(.*)\}$/s, "$1");
+  return Lazy.stringValue({ produce });
+}
+
+function assign(element, name, value) {
+  const parsed = JSON.parse(value);
+  if (parsed === null) {
+    delete element.attributes[name];
+  } else {
+    element.attributes[name] = parsed;
+  }
+}
+
+class Resource extends TerraformResource {
+  constructor(scope, id, type, attributes, place, meta) {
+    const config = { terraformResourceType: type, terraformGeneratorMetadata: GENERATOR };
+    super(scope, id, { ...meta, ...config });
+    this.attributes = JSON.parse(attributes);
+    this.place = place;
+  }
+
+  assign(name, value) {
+    assign(this, name, value);
+  }
+
+  // The framework's own runs `terraform version` for each import, which takes seconds for each
+  // twenty of them, and fails where no Terraform is installed.
+  importFrom(id, provider) {
+    this._imported = { id, provider };
+  }
+
+  // Declares an import of which Terraform generates the resource.
+  static importable(scope, id, type, importId, provider) {
+    const config = { terraformResourceType: type, importId, provider };
+    return new ImportableResource(scope, id, config);
+  }
+
+  toTerraform() {
+    const block = super.toTerraform();
+    const lifecycle = block.resource?.[this.terraformResourceType][this.friendlyUniqueId].lifecycle;
+    if (lifecycle?.replace_triggered_by) {
+      lifecycle.replace_triggered_by = lifecycle.replace_triggered_by.map(bareReference);
+    }
+    return block;
+  }
+
+  synthesizeAttributes() {
+    // The place stands beside the framework's metadata: nobody may add to that.
+    const noted = this.place === undefined ? {} : { "//": { stackTrace: [this.place] } };
+    return { ...this.attributes, ...noted };
+  }
+
+  synthesizeHclAttributes() {
+    return inHcl(this.attributes);
+  }
+}
+
+class DataSource extends TerraformDataSource {
+  constructor(scope, id, type, attributes, meta) {
+    const config = { terraformResourceType: type, terraformGeneratorMetadata: GENERATOR };
+    super(scope, id, { ...meta, ...config });
+    this.attributes = JSON.parse(attributes);
+  }
+
+  assign(name, value) {
+    assign(this, name, value);
+  }
+
+  synthesizeAttributes() {
+    return this.attributes;
+  }
+
+  synthesizeHclAttributes() {
+    return inHcl(this.attributes);
+  }
+}
+
+class Provider extends TerraformProvider {
+  constructor(scope, id, attributes, alias) {
+    super(scope, id, {
+      terraformResourceType: provider.name,
+      terraformGeneratorMetadata: GENERATOR,
+      terraformProviderSource: provider.source,
+    });
+    this.attributes = JSON.parse(attributes);
+    this.chosenAlias = alias;
+  }
+
+  get alias() {
+    return this.chosenAlias;
+  }
+
+  set alias(value) {
+    this.chosenAlias = value;
+  }
+
+  assign(name, value) {
+    assign(this, name, value);
+  }
+
+  synthesizeAttributes() {
+    // The framework rewrites the keys of a plain map in a provider block to snake case.
+    return withMaps(this.attributes, (value) => Token.asAny(value));
+  }
+
+  synthesizeHclAttributes() {
+    return this.synthesizeAttributes();
+  }
+}
+
+const { name, version } = require("./package.json");
+for (const element of [Resource, DataSource, Provider]) {
+  element[Symbol.for("jsii.rtti")] = { fqn: `${name}.${element.name}`, version };
+  exports[element.name] = element;
+}

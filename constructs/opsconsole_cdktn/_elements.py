@@ -1,0 +1,117 @@
+"""How `_elements.js` comes into jsii's Node: the classes that resources, data sources and the
+provider are made of there.
+
+jsii loads packages of npm, each with a manifest of its classes. This one is packed here when it is
+loaded, so that the file that people read is the one that runs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import tempfile
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import jsii
+
+PACKAGE: Final = "opsconsole-cdktn"
+"""The name of the JavaScript package; jsii's names of its classes begin with it."""
+
+PROVIDER_NAME: Final = "opsconsole"
+PROVIDER_SOURCE: Final = "opsconsole/opsconsole"
+PROVIDER_VERSION: Final = "~> 0.1"
+
+_VERSION: Final = "0.0.0"
+"""jsii wants one; the package is never published."""
+
+_TYPES: Final = {
+    "scope": {"fqn": "constructs.Construct"},
+    "meta": {"fqn": "cdktn.TerraformMetaArguments"},
+    "provider": {"fqn": "cdktn.TerraformProvider"},
+}
+"""Parameter to its type in a manifest, where it is no string."""
+
+
+def _parameters(*names: str) -> list[dict[str, Any]]:
+    """Describe parameters; those that end by `?` may be left out."""
+    text = {"primitive": "string"}
+    return [
+        {
+            "name": name.rstrip("?"),
+            "type": _TYPES.get(name.rstrip("?"), text),
+            "optional": name.endswith("?"),
+        }
+        for name in names
+    ]
+
+
+def _class(parent: str, *parameters: str, methods: tuple[dict[str, Any], ...] = ()) -> Any:
+    assign = {"name": "assign", "parameters": _parameters("name", "value")}
+    return {
+        "kind": "class",
+        "assembly": PACKAGE,
+        "base": f"cdktn.{parent}",
+        "initializer": {"parameters": _parameters(*parameters)},
+        "methods": [assign, *methods],
+    }
+
+
+_IMPORTABLE: Final = {
+    "name": "importable",
+    "static": True,
+    "parameters": _parameters("scope", "id", "type", "import_id", "provider?"),
+    "returns": {"type": {"fqn": "cdktn.ImportableResource"}},
+}
+_CLASSES: Final = {
+    "Resource": _class(
+        "TerraformResource",
+        *("scope", "id", "type", "attributes", "place?", "meta?"),
+        methods=(_IMPORTABLE,),
+    ),
+    "DataSource": _class("TerraformDataSource", "scope", "id", "type", "attributes", "meta?"),
+    "Provider": _class("TerraformProvider", "scope", "id", "attributes", "alias?"),
+}
+
+
+def _packed() -> bytes:
+    """Return the package as npm packs one."""
+    named = {"name": PACKAGE, "version": _VERSION}
+    provider = {"name": PROVIDER_NAME, "source": PROVIDER_SOURCE, "version": PROVIDER_VERSION}
+    frameworks = ("cdktn", "constructs")
+    manifest = {
+        **named,
+        "schema": "jsii/0.10.0",
+        "jsiiVersion": "1.0.0",
+        "dependencies": dict.fromkeys(frameworks, "*"),
+        "dependencyClosure": {framework: {} for framework in frameworks},
+        "types": {
+            f"{PACKAGE}.{name}": {**described, "name": name, "fqn": f"{PACKAGE}.{name}"}
+            for name, described in _CLASSES.items()
+        },
+    }
+    files = {
+        "package.json": json.dumps({**named, "main": "elements.js", "provider": provider}),
+        ".jsii": json.dumps(manifest),
+        "elements.js": resources.files(__package__).joinpath("_elements.js").read_text("utf-8"),
+    }
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+        for name, text in files.items():
+            content = text.encode()
+            entry = tarfile.TarInfo(f"package/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@cache
+def load() -> None:
+    """Have jsii load the package; once, when the first element is made."""
+    with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
+        package = Path(folder, "elements.tgz")
+        package.write_bytes(_packed())
+        jsii.load(PACKAGE, _VERSION, str(package))
