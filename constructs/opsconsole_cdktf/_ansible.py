@@ -42,6 +42,15 @@ def inventory_rows(path: str | PathLike[str], columns: Columns) -> list[Placed]:
     groups = _groups_of_hosts(inventory)
     text = Path(path).read_text("utf-8", errors="replace")
     fields = {**_FIELDS, **columns}
+    templates = [
+        f"{_place(path, text, name)}: {variable}: {value!r} is a template, which Ansible fills in "
+        "when it runs a play. Write the value."
+        for name in sorted(groups)
+        for variable, value in variables.get(name, {}).items()
+        if fields.get(variable) is not None and isinstance(value, str) and "{{" in value
+    ]
+    if templates:
+        raise BadRows("\n".join(templates))
     return [
         Placed(_place(path, text, name), _row(name, variables.get(name, {}), groups[name], fields))
         for name in sorted(groups)

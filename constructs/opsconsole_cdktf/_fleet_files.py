@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,15 @@ _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
 """What the YAML reader raises for a text that has the form of a type and is no value of it."""
 
 
-def csv_rows(path: str | PathLike[str]) -> list[Placed]:
-    """Return the rows of a CSV file, whose first line names the columns."""
+def csv_rows(
+    path: str | PathLike[str], problems_of: Callable[[Sequence[str]], list[str]] = lambda _: []
+) -> list[Placed]:
+    """Return the rows of a CSV file, whose first line names the columns.
+
+    Args:
+        path: The file.
+        problems_of: Returns what is wrong with the names of the columns.
+    """
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     found: list[Placed] = []
     try:
@@ -30,6 +37,11 @@ def csv_rows(path: str | PathLike[str]) -> list[Placed]:
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
             raise BadRows(f"{path}:1: duplicate column {twice!r}")
+        if not columns:
+            raise BadRows(f"{path}: it is empty: its first line names the columns")
+        problems = problems_of(columns)
+        if problems:
+            raise BadRows("\n".join(f"{path}:1: {problem}" for problem in problems))
         before = reader.line_num
         for cells in reader:
             place, before = f"{path}:{before + 1}", reader.line_num
@@ -67,7 +79,9 @@ def _nodes(path: str | PathLike[str], document: Any) -> Iterator[tuple[Any, Any]
     elif isinstance(document, yaml.MappingNode):
         _refuse_twice(path, document.value)
         yield from document.value
-    elif document is not None:
+    elif document is None:
+        raise BadRows(f"{path}: it is empty: write [] for no rows")
+    else:
         raise BadRows(f"{path}: expected a list of rows, or a mapping of keys to rows")
 
 

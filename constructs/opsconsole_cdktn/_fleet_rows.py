@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from opsconsole.phrases import did_you_mean
 from opsconsole_cdktn._placed import BadRows, Columns, Placed
 from opsconsole_cdktn._rules import is_token
 from opsconsole_cdktn.row_values import AgentValues, HostValues
@@ -41,6 +42,28 @@ def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
             values.pop(key, None)
         found.append(Placed(row.place, {str(name): item for name, item in values.items()}))
     return found
+
+
+def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[str]:
+    """Return what is wrong with the columns of a table: told once, and not again for each row."""
+    one = header[0] if len(header) == 1 else ""
+    if ";" in one or "\t" in one:
+        return [f"{one!r} is one column: separate the columns by commas"]
+    fields = list(HostRow.model_fields)
+    problems = [
+        f"no such column or field: {name!r}. {did_you_mean(name, fields)} columns={{{name!r}: …}} "
+        "gives it a field, or with None leaves it out."
+        for name in header
+        if name != key and columns.get(name, name) not in (None, *fields)
+    ]
+    problems += [
+        f"columns names {name!r}, which is no column. {did_you_mean(name, header)}"
+        for name in columns
+        if name not in header
+    ]
+    if key not in header and key != "name":
+        problems.append(f"key is {key!r}, which is no column. {did_you_mean(key, header)}")
+    return problems
 
 
 def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict[str, HostRow]:

@@ -88,8 +88,10 @@ class Fleet(Construct):
             BadRows: As for `Fleet`; also a column that is not known, a file that cannot be read.
         """
         from opsconsole_cdktn._fleet_files import csv_rows
+        from opsconsole_cdktn._fleet_rows import column_problems
 
-        return cls._from(scope, id_, csv_rows(path), key, columns, defaults, groups)
+        rows = csv_rows(path, lambda header: column_problems(header, key, columns or {}))
+        return cls._from(scope, id_, rows, key, columns, defaults, groups)
 
     @classmethod
     def from_yaml(

@@ -125,9 +125,12 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
 @pytest.mark.parametrize(
     ("read", "text", "problem"),
     [
-        (Fleet.from_csv, "name,port\na\n", ":2: 1 cell for 2 columns"),
+        (Fleet.from_csv, "name,mac\na\n", ":2: 1 cell for 2 columns"),
         (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
-        (Fleet.from_csv, "name,port\na,1\n", ":2: port: no such column or field"),
+        (Fleet.from_csv, "name,tagz\na,1\nb,2\n", ":1: no such column or field: 'tagz'. Did you"),
+        (Fleet.from_csv, "name;tags\na;b:1\n", ":1: 'name;tags' is one column: separate"),
+        (Fleet.from_csv, "", ": it is empty: its first line names the columns"),
+        (Fleet.from_yaml, "", ": it is empty: write [] for no rows"),
         (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
         (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),
         (
@@ -168,6 +171,17 @@ def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
         Fleet.from_csv(stack, "other", path)
 
 
+def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
+    path = _write(tmp_path / "hosts.csv", "Host,Rack\na,1\n")
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_csv(stack, "fleet", path, key="Hots", columns={"Host": "name", "Rck": None})
+    unknown, unused, key = [line.partition(".csv:1: ")[2] for line in _problems(failure)]
+    assert unknown.startswith("no such column or field: 'Rack'. There are: name, ")
+    assert unknown.endswith(" columns={'Rack': …} gives it a field, or with None leaves it out.")
+    assert unused == "columns names 'Rck', which is no column. Did you mean \"Rack\"?"
+    assert key == "key is 'Hots', which is no column. Did you mean \"Host\"?"
+
+
 def test_an_ansible_inventory(stack, tmp_path) -> None:
     text = """
 [web]
@@ -204,6 +218,9 @@ def test_an_ansible_inventory_with_faults(stack, tmp_path) -> None:
         Fleet.from_ansible(stack, "other", _write(tmp_path / "bad.yml", "[web\n: - x"))
     with pytest.raises(BadRows, match="there is no such file"):
         Fleet.from_ansible(stack, "none", tmp_path / "nowhere.ini")
+    path = _write(tmp_path / "t.ini", 'web ansible_host="{{ inventory_hostname }}.example"\n')
+    with pytest.raises(BadRows, match=r"t.ini:1: web: ansible_host: '.*' is a template"):
+        Fleet.from_ansible(stack, "templates", path)
 
 
 def test_two_columns_for_one_field(stack, tmp_path) -> None:
