@@ -29,6 +29,20 @@ def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[.
     return run
 
 
+async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    verdicts = [{"index": 0, "status": "created", "id": "hst_made_up"}]
+    answer = {"object": "import_result", "dry_run": True, "results": verdicts}
+    console.fault(operation="host_import", skip=1, status=200, text=json.dumps(answer))
+
+    created = await steps_of("host").create(name="a")
+
+    assert created.uncertain
+    assert is_sentinel(created.state["id"])
+    assert "says dry_run: true" in created.diagnostics[0].text
+
+
 async def test_one_id_for_two_rows_is_an_error_on_both(
     console: Emulator, import_saying: Callable[..., Any]
 ) -> None:

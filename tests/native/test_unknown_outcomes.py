@@ -13,6 +13,7 @@ import pytest
 from opsconsole.journal_files import unresolved_of
 from opsconsole.state.records import Intent
 from opsconsole.state.unresolved import read_unresolved, write_unresolved
+from opsconsole.state.writer import now
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
@@ -29,8 +30,13 @@ def crashed(native: Any) -> Unresolved:
     return leave_one
 
 
-def leave(native: Any, creates: Sequence[tuple[str, dict[str, Any]]], said: str = "") -> None:
-    """Leave creates of unknown outcome beside the state."""
+def leave(
+    native: Any,
+    creates: Sequence[tuple[str, dict[str, Any]]],
+    said: str = "",
+    at: str = "2026-01-01",
+) -> None:
+    """Leave creates of unknown outcome beside the state, sent at this time."""
     path = unresolved_of(native.state_file)
     calls = list(read_unresolved(path))
     for address, planned in creates:
@@ -42,7 +48,7 @@ def leave(native: Any, creates: Sequence[tuple[str, dict[str, Any]]], said: str 
             "instead_of": None,
             "provider": PROVIDER,
         }
-        calls.append(Intent(address, address, "create", details, "2026-01-01"))
+        calls.append(Intent(address, address, "create", details, at))
     write_unresolved(path, calls)
 
 
@@ -229,6 +235,24 @@ def test_while_one_stands_no_run_is_complete(native: Any) -> None:
     native.run("import", "opsconsole_agent.x", made["id"])
     native.run("apply", "-auto-approve")
     assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("extended")
+    native.write({"opsconsole_host": {"b": {"name": "b"}}})
+    native.run("apply", "-auto-approve")
+    host_id = native.attributes("opsconsole_host.b")["id"]
+    late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
+    native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
+    leave(native, [("opsconsole_agent.late", late)], at=now())
+    told = native.run("apply", "-auto-approve", expect=1).out
+    assert "Nobody knows whether opsconsole_agent.late was created" in told
+    assert native.console.rows("agents") == []
+    native.console.create("agents", id="agt_late", **late)
+    native.run("apply", "-auto-approve")
+    assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
 def test_a_host_that_never_came_is_created_once_it_cannot_come_any_more(native: Any) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from opsconsole.errors import AnswerLost, Stopped
+from opsconsole.errors import AnswerLost, ServerError, Stopped
 
 ERROR = {"code": "BUSY", "message": "busy", "request_id": "req_1"}
 ROW = {
@@ -19,6 +19,22 @@ ROW = {
     "created_at": "2026-01-01T00:00:00Z",
     "updated_at": "2026-01-01T00:00:00Z",
 }
+
+
+async def test_a_call_that_was_sent_once_and_then_stopped_says_what_became_of_the_first_try(
+    server, connect, answer
+):
+    client, console = connect(max_concurrency=1)
+    server.will(answer(503, ERROR), answer(body=ROW, held=True))
+    call = asyncio.create_task(console.delete_host("hst_1"))
+    await server.has_received(1)
+    other = asyncio.create_task(console.get_blacklisted_command("blk_1"))
+    await server.has_received(2)
+    client.stop()
+    server.released.set()
+    with pytest.raises(ServerError):
+        await call
+    await other
 
 
 async def test_nothing_begins_after_a_stop(server, connect):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, has_error, warning
+from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
     ConsoleError,
     NotFound,
@@ -268,9 +268,11 @@ class AgentLifecycle(SingleCreation):
             answer = await self.session.console.one("agent_update", prior["id"], changes)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
-            attached, answer, found, stopped = await self._set_plugins(prior, planned, answer)
+            attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
             if stopped or has_error(found):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
+                if stopped and (changes or done):
+                    return Outcome(state, request.private, (*found, _in_part(self.name(prior))))
                 return Outcome(state, request.private, found, begun=not stopped)
         if answer is None:
             state = settle(self.definition, planned, prior)
@@ -292,17 +294,19 @@ class AgentLifecycle(SingleCreation):
             attached = set(prior["plugin_ids"])
         steps = [(attach, plugin_id) for plugin_id in sorted(wanted - attached)]
         steps += [(detach, plugin_id) for plugin_id in sorted(attached - wanted)]
+        done = 0
         for step, plugin_id in steps:
             try:
                 answer = await step(self.session, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
                 doing = f"{step.__name__} the plugin {plugin_id} of the {self.name(prior)}"
                 if isinstance(problem, Stopped):
-                    return _PluginSet(attached, answer, tuple(found), stopped=True)
+                    return _PluginSet(attached, answer, tuple(found), done, stopped=True)
                 found += diagnose(problem, doing, self.definition)
             else:
                 attached ^= {plugin_id}
-        return _PluginSet(attached, answer, tuple(found))
+                done += 1
+        return _PluginSet(attached, answer, tuple(found), done)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, memory = request.prior, PrivateState.decode(request.private)
@@ -349,12 +353,14 @@ class _PluginSet(NamedTuple):
     Attributes:
         attached: Ids of the plugins that are attached now.
         answer: The agent as the console answered last.
+        done: How many were attached or detached.
         stopped: Whether the run was told to stop before all was done.
     """
 
     attached: set[str]
     answer: Mapping[str, Any] | None
     diagnostics: tuple[Diagnostic, ...]
+    done: int
     stopped: bool = False
 
 
@@ -382,6 +388,14 @@ def _create_body(config: Attributes) -> dict[str, Any]:
             for entry in body["credential_config"]
         ]
     return body
+
+
+def _in_part(name: str) -> Diagnostic:
+    return error(
+        f"The {name} was updated in part",
+        "The run was interrupted between two of its changes. State holds what was done: apply "
+        "again for the rest.",
+    )
 
 
 def _truncated(name: str, listing: Listing) -> Diagnostic:

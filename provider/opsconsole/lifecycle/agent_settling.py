@@ -25,7 +25,8 @@ def settle_by_list(
     """Return what became of each creation, in order, with the agent where it was created.
 
     One agent that is in no state, and of which nothing is shown that contradicts what was sent, is
-    the one. None of a whole list shows that it was never created.
+    the one. None of a whole list shows that it was never created, once it cannot come any more:
+    nothing keeps the console from creating a second agent of the same name.
 
     Args:
         existing: The agents that are in state.
@@ -58,7 +59,8 @@ def _judged(
     if not isinstance(item.planned.get("host_id"), str):
         return _UNKNOWN
     if not entries:
-        return (CreateOutcome.NEVER, None) if complete else _UNKNOWN
+        is_proof = complete and not item.may_arrive
+        return (CreateOutcome.NEVER, None) if is_proof else _UNKNOWN
     [first, *others] = entries
     certain = all(first.get(name) == item.planned.get(name) for name in ("host_id", "specialty_id"))
     if others or not certain or claims[str(first.get("id"))] > 1:

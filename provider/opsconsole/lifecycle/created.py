@@ -5,6 +5,7 @@ An error would leave it out of state, or taint it: either way the next apply mak
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -24,8 +25,8 @@ def stranger(
 ) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`, or None where it is.
 
-    The console may store a name otherwise than it was sent (trimmed, in lower case); what it does
-    not show says nothing.
+    The console may store a name otherwise than it was sent (trimmed, in lower case, in another
+    normal form of Unicode); what it does not show says nothing.
     """
     exact = [*(item.name for item in definition.references), "org_id"]
     naming = dict.fromkeys([definition.label, "name"])
@@ -52,7 +53,9 @@ def _shows_another(
 
 def plain_name(name: str) -> str:
     """Return a name in the form in which two of one object are equal."""
-    return " ".join(name.split()).casefold()
+    # Twice: folding case may leave characters that are not composed.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(folded.split())
 
 
 Answer = Mapping[str, Any]

@@ -60,6 +60,8 @@ async def settle_deletion(
     there = await _read(is_there)
     if there is False:
         return Ended(Outcome(None), there=False)
+    if there and not problem.safe_to_repeat:
+        return Ended(replace(failed, diagnostics=(_perhaps_under_way(name, problem),)), None)
     if not isinstance(problem, NotFound):
         return Ended(replace(failed, uncertain=there is None), there)
     if there:
@@ -80,6 +82,15 @@ async def _read(is_there: IsThere) -> bool | None:
         return False
     except ConsoleError:
         return None
+
+
+def _perhaps_under_way(name: str, problem: ConsoleError) -> Diagnostic:
+    return error(
+        f"Nobody knows whether the {name} is being deleted",
+        "Its deletion was sent, the console's answer does not settle it, and a read right after it "
+        "still shows it. It stays in state. Plan again: that shows whether it is gone by then.",
+        cause=problem.cause,
+    )
 
 
 def _not_deletable(name: str, problem: NotFound) -> Diagnostic:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
-from opsconsole.lifecycle.guarded_import import guarded, halved
+from opsconsole.lifecycle.guarded_import import REHEARSED, guarded, halved
 from opsconsole.lifecycle.host_refusals import blames_the_rows
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.verdicts import Verdict, verdicts, was_created
@@ -124,7 +124,10 @@ class FileImport:
                 self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
                 return
             words = verdicts(judged, len(rows.names))
-            self._take(rows, start, await rows.send(console, dry_run=False))
+            done = await rows.send(console, dry_run=False)
+            if done.dry_run:
+                raise REHEARSED
+            self._take(rows, start, done)
         except OpsconsoleError as problem:
             if words and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
                 await self._settle(rows, start, words, problem)

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from opsconsole.errors import NotSent, OpsconsoleError, TooLarge
+from opsconsole.errors import ConsoleError, NotSent, OpsconsoleError, TooLarge
 from opsconsole.lifecycle.host_refusals import blames_the_rows
 from opsconsole.lifecycle.session import Session
 from opsconsole.v1.console import ImportResult
 
 IGNORED = "The console's answer to a dry run did not say dry_run: true"
+
+REHEARSED = ConsoleError(
+    "The console's answer to a real import says dry_run: true, so whether it imported anything is "
+    "not known.",
+    "It may be in a mode in which nothing is changed: ask its operator.",
+)
+"""Why the verdicts of a real import say nothing."""
 
 
 class DryRunIgnored(NotSent):

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
+from opsconsole.lifecycle.guarded_import import IGNORED, REHEARSED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_matching import match_by_name, tie_by_name
 from opsconsole.lifecycle.host_refusals import (
@@ -116,7 +116,10 @@ class HostCreation:
             else:
                 await self._settle(rows, problem)
         else:
-            await self._imported(rows, result)
+            if result.dry_run:
+                await self._settle(rows, REHEARSED)
+            else:
+                await self._imported(rows, result)
 
     async def _judged(self, rows: Sequence[Row]) -> ImportResult:
         return await guarded(self._session, lambda: self._send(rows, dry_run=True))

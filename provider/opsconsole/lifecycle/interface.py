@@ -168,11 +168,13 @@ class LostCreate:
         planned: The planned values that were known when it was sent.
         address: The resource's address.
         said: What a dry run before it said of it, or empty.
+        may_arrive: Whether it was sent so lately that it may yet take effect.
     """
 
     planned: Attributes
     address: str
     said: str = ""
+    may_arrive: bool = False
 
 
 class CreateOutcome(Enum):

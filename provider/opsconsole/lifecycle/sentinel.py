@@ -9,13 +9,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause
 
 _PREFIX = "outcome-unknown/"
-_SAID, _SENT = "dry_run_said", "sent_at"
+_SAID, _SENT, _NOTED = "dry_run_said", "sent_at", "noted_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out what it was sent."""
 
@@ -45,7 +46,7 @@ def sent_by_a_run_that_ended(said: str) -> dict[str, Any]:
     Args:
         said: As for `sent_now`.
     """
-    return {_SAID: said, _SENT: 0}
+    return {_SAID: said, _SENT: 0, _NOTED: int(time.time())}
 
 
 def said_of(remembered: Mapping[str, Any]) -> str:
@@ -57,7 +58,29 @@ def said_of(remembered: Mapping[str, Any]) -> str:
 def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
     """Tell whether such a create was sent so lately that it may yet take effect."""
     sent = remembered.get(_SENT)
-    return not isinstance(sent, int) or time.time() - sent < _ARRIVES_WITHIN
+    return not isinstance(sent, int) or _is_recent(sent)
+
+
+def was_noted_lately(remembered: Mapping[str, Any]) -> bool:
+    """Tell whether such a create may yet take effect, also where the run that sent it has ended.
+
+    The end of a run does not call back what the console has taken.
+    """
+    noted = remembered.get(_NOTED)
+    return may_still_arrive(remembered) or (isinstance(noted, int) and _is_recent(noted))
+
+
+def was_sent_lately(at: str) -> bool:
+    """Tell whether a create may yet take effect that was sent at this time (ISO 8601)."""
+    try:
+        sent = datetime.fromisoformat(at)
+    except ValueError:
+        return True
+    return _is_recent(sent.timestamp())
+
+
+def _is_recent(sent: float) -> bool:
+    return time.time() - sent < _ARRIVES_WITHIN
 
 
 def remedy(import_id: str, address: str, command: str) -> str:

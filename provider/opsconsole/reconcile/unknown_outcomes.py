@@ -29,6 +29,8 @@ from opsconsole.lifecycle.sentinel import (
     remedy,
     said_of,
     sent_now,
+    was_noted_lately,
+    was_sent_lately,
 )
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import read_prior
@@ -79,7 +81,10 @@ async def _settled(
     found: list[tuple[Intent, SettledCreate]] = []
     for (provider, type_name), group in groups.items():
         steps = providers.of(key_of(provider)).resources[type_name]
-        lost = [LostCreate(_planned(call), call.address, _said(call)) for call in group]
+        lost = [
+            LostCreate(_planned(call), call.address, _said(call), was_sent_lately(call.at))
+            for call in group
+        ]
         existing = [
             item.before
             for item in read_prior(session.state).values()
@@ -193,9 +198,12 @@ class _Standing:
 
     @property
     def lost(self) -> LostCreate:
-        """The create, as a dry run can settle it."""
+        """The create, as the console can settle it."""
         before = {name: value for name, value in self.known.before.items() if name != "id"}
-        return LostCreate(before, self.known.address, said_of(self._remembered))
+        remembered = self._remembered
+        return LostCreate(
+            before, self.known.address, said_of(remembered), was_noted_lately(remembered)
+        )
 
     @property
     def may_still_arrive(self) -> bool:

@@ -163,6 +163,7 @@ class Client:
             ) from problem
         safe = operation.repeatable if repeatable is None else repeatable
         tried = 0
+        doubt: ConsoleError | None = None
         while True:
             reply: Reply | None = None
             asked: float | None = None
@@ -179,6 +180,13 @@ class Client:
             finally:
                 reply = None
                 turn.end()
+            if doubt is not None:
+                if isinstance(failed, Stopped):
+                    raise doubt
+                # What an earlier try may have done is not undone by a refusal of the last.
+                failed.safe_to_repeat = False
+            if not failed.safe_to_repeat:
+                doubt = failed
             if isinstance(failed, Unauthorized):
                 raise failed
             if not isinstance(failed, TooManyRequests):
