@@ -61,11 +61,12 @@ async def settle_deletion(
     if there is False:
         return Ended(Outcome(None), there=False)
     if there and not problem.safe_to_repeat:
-        return Ended(replace(failed, diagnostics=(_perhaps_under_way(name, problem),)), None)
+        told = _perhaps_under_way(name, problem)
+        return Ended(replace(failed, diagnostics=(told,), uncertain=False), None)
     if not isinstance(problem, NotFound):
         return Ended(replace(failed, uncertain=there is None), there)
     if there:
-        told: Diagnostic = _not_deletable(name, problem)
+        told = _not_deletable(name, problem)
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
         kept = must_stay(steps.session, steps.definition, summary, BY_404, problem.cause)
