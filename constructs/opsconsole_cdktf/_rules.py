@@ -32,13 +32,16 @@ _SMALLEST_LITERAL = -1e280
 
 _TOKENS_OF_VARIABLES = {
     Kind.TEXT: "string_value",
-    Kind.WHOLE: "number_value",
-    Kind.NUMBER: "number_value",
+    Kind.WHOLE: "value",
+    Kind.NUMBER: "value",
     Kind.FLAG: "boolean_value",
     Kind.TEXTS: "list_value",
     Kind.TEXT_MAP: "string_map_value",
 }
-"""The attribute of `TerraformVariable` that gives the token for each kind of value."""
+"""The attribute of `TerraformVariable` that gives the token for each kind of value.
+
+`number_value` would do too, but is typed `int | float`, which a checker refuses for an `int`.
+"""
 
 _MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
 """What is meant where a resource stands instead of a value."""

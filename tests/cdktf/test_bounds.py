@@ -77,10 +77,7 @@ def test_a_value_of_a_wrong_type(stack, construct, values, problem) -> None:
         ({"jump_host_ids": ["host"]}, "jump_host_ids: got Host, did you mean .id?"),
         ({"jump_host_ids": "host"}, "jump_host_ids: got Host, did you mean a list of .id?"),
         ({"name": "text"}, "name: got TerraformVariable, did you mean .string_value?"),
-        (
-            {"target_port": "text"},
-            "target_port: got TerraformVariable, did you mean .number_value?",
-        ),
+        ({"target_port": "text"}, "target_port: got TerraformVariable, did you mean .value?"),
         ({"name": "group"}, "name: expected a string, got Construct: a construct is no value"),
     ],
 )
@@ -166,7 +163,7 @@ def test_what_only_terraform_knows_passes(stack, synth) -> None:
         "it",
         name=text.string_value,
         ip_connect_mode=text.string_value,
-        target_port=number.number_value,
+        target_port=number.value,
         skip_tls_verify=flag.boolean_value,
         tags=many.list_value,
         additional_names=[text.string_value, "${var.text}-b"],

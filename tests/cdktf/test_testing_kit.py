@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from opsconsole.testing.deployment import DeploymentError
@@ -85,3 +88,23 @@ def test_a_deployment_that_fails_says_why(stack, opsconsole_emulator) -> None:
 @pytest.mark.opsconsole_profile("strict")
 def test_another_profile(opsconsole_emulator) -> None:
     assert opsconsole_emulator.profile.name == "strict"
+
+
+def test_markers_that_name_no_profile_are_told(tmp_path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "class Testing:\n"
+        "    def __init__(self): ...\n"
+        "@pytest.mark.opsconsole_profile('strikt')\n"
+        "def test_a(opsconsole_emulator): ...\n"
+        "@pytest.mark.opsconsole_profile\n"
+        "def test_b(opsconsole_emulator): ...\n"
+    )
+    words = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
+    command = [sys.executable, "-m", "pytest", *words]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "there is no profile 'strikt'. Did you mean \"strict\"?" in done.stdout
+    assert 'opsconsole_profile takes one name: opsconsole_profile("strict")' in done.stdout
+    assert "2 errors" in done.stdout and "warning" not in done.stdout

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from opsconsole.phrases import did_you_mean
+
 if TYPE_CHECKING:
     from opsconsole.emulator.handle import Emulator
 
@@ -18,21 +20,29 @@ _MARKER = "opsconsole_profile"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, and let tests import cdktf's `Testing`, which holds no tests."""
     config.addinivalue_line(
         "markers", f"{_MARKER}(name): the profile of the emulated console; `default` without it"
+    )
+    config.addinivalue_line(
+        "filterwarnings",
+        "ignore:cannot collect test class 'Testing':pytest.PytestCollectionWarning",
     )
 
 
 @pytest.fixture(scope="session")
 def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
     """Consoles by profile, started when first asked for and kept."""
+    from opsconsole.emulator.profiles import profiles
     from opsconsole.emulator.running import serve
 
     with contextlib.ExitStack() as stack:
         consoles: dict[str, Emulator] = {}
 
         def running(profile: str) -> Emulator:
+            if profile not in profiles():
+                hint = did_you_mean(profile, profiles())
+                pytest.fail(f"{_MARKER}: there is no profile {profile!r}. {hint}", pytrace=False)
             if profile not in consoles:
                 consoles[profile] = stack.enter_context(serve(profile))
             return consoles[profile]
@@ -49,6 +59,9 @@ def opsconsole_emulator(
     `@pytest.mark.opsconsole_profile("strict")` chooses another profile.
     """
     marker = request.node.get_closest_marker(_MARKER)
-    console = _opsconsole_running(marker.args[0] if marker else "default")
+    names = marker.args if marker else ("default",)
+    if len(names) != 1:
+        pytest.fail(f'{_MARKER} takes one name: {_MARKER}("strict")', pytrace=False)
+    console = _opsconsole_running(names[0])
     console.reset()
     return console
