@@ -143,6 +143,15 @@ class Problem:
         text = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
         return f"{text}; details: {_shortened(self.details)}" if self.details else text
 
+    @property
+    def texts(self) -> set[str]:
+        """The texts that the details hold, one by one or in a list: ids of objects among them."""
+        found: set[str] = set()
+        for value in self.details.values():
+            listed = value if isinstance(value, list) else [value]
+            found.update(item for item in listed if isinstance(item, str))
+        return found
+
 
 _MOST_DETAILS = 500
 

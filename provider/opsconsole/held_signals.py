@@ -1,4 +1,5 @@
-"""Holding signals back while something must not be cut off: closing a state, beginning a journal.
+"""The signals that end a command: what each does outside of an event loop, and holding them back
+while something must not be cut off, such as closing a state.
 
 Python raises KeyboardInterrupt between any two steps, and so in the middle of a clean-up.
 """
@@ -48,3 +49,20 @@ def held_signals() -> Iterator[None]:
             signal.signal(number, before[number])
         if arrived:
             signal.raise_signal(arrived[0])
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end this command as Ctrl-C does: files are closed, locks released."""
+    for number in SIGNALS:
+        if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def ignore_further() -> None:
+    """Let no further interrupt disturb the end of a command that was interrupted."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)

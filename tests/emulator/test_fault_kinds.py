@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from opsconsole.emulator.fault_kinds import KINDS
+from opsconsole.emulator.faults import KINDS
 from opsconsole.emulator.handle import ControlError, Emulator
 from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.emulator.running import serve, spawn

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from opsconsole.emulator.load import Load, crowding
+from opsconsole.emulator.application import Load, crowding
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.refusal import Refusal
 from opsconsole.emulator.running import serve

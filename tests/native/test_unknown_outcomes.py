@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from opsconsole.journal_files import unresolved_of
+from opsconsole.state.journal import read_unresolved, write_unresolved
 from opsconsole.state.records import Intent
-from opsconsole.state.unresolved import read_unresolved, write_unresolved
 from opsconsole.state.writer import now
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'

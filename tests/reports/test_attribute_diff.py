@@ -8,7 +8,7 @@ import pytest
 
 from opsconsole.definition import Kind
 from opsconsole.reports import value_diff
-from opsconsole.reports.attribute_diff import Diff
+from opsconsole.reports.value_diff import Diff
 from opsconsole.values import UNKNOWN
 
 KINDS = {"tags": Kind.STRING_SET, "jumps": Kind.STRING_LIST, "text": Kind.STRING}

@@ -8,7 +8,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Problem
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import diagnostics_text, plan_markdown
-from opsconsole.reports.deduplication import FEWEST, body_of, dedupe_diagnostics
+from opsconsole.reports.diagnostics_text import FEWEST, body_of, dedupe_diagnostics
 from opsconsole.reports.html import plan_page
 
 

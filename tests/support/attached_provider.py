@@ -35,8 +35,8 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity, BoundedCodec, Calls
 from opsconsole.terraform.configured import Connect
-from opsconsole.terraform.plugin_services import plugin_handlers
 from opsconsole.terraform.servicer import Servicer
+from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes

@@ -12,7 +12,7 @@ from typing import Any
 
 from fault_engines import ENGINES, Engine, Native, OverRpc, Ran, faults_of, live, said_wrong
 from fault_scenes import ADOPTED, KEY, SCENES, Scene, Target
-from opsconsole.emulator.fault_kinds import KINDS
+from opsconsole.emulator.faults import KINDS
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
 

@@ -12,7 +12,7 @@ import pytest
 
 from opsconsole.terraform.calls import Activity
 from opsconsole.terraform.certificate import make_certificate
-from opsconsole.terraform.shutdown import wait_for_shutdown
+from opsconsole.terraform.serving import wait_for_shutdown
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
 from patience import PATIENCE

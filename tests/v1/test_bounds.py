@@ -12,11 +12,10 @@ import zlib
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, UnexpectedAnswer
-from opsconsole.v1.answers import Reply
+from opsconsole.v1.answers import NotJson, Reply, json_object
 from opsconsole.v1.bodies import TooLong, Turn, WrongCoding, whole_body
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
-from opsconsole.v1.decoding import NotJson, json_object
 from opsconsole.v1.settings import Settings
 
 MEBIBYTE = 2**20

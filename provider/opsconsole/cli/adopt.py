@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.adopt.fleet_rows import fleet_rows
-from opsconsole.adopt.found import Findings, listed_ids, look, type_of, without
+from opsconsole.adopt.found import Findings, listed_ids, look, matched_ids, type_of, without
 from opsconsole.adopt.hcl_program import hcl_program
-from opsconsole.adopt.matching import matched_ids
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import arguments, opening, settings

@@ -22,8 +22,7 @@ from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
 from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import printable
-from opsconsole.reports.wrapping import wrapped
+from opsconsole.reports.literals import printable, wrapped
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.answers import Reply
 from opsconsole.v1.operations import SEARCH_SPECIALTIES

@@ -14,10 +14,10 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from opsconsole import __version__
-from opsconsole.cli import signals
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.commands import COMMANDS
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.optional_packages import missing_package
 
 
@@ -93,11 +93,11 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         debug: Whether to show where an error comes from.
         again: The command that would show it.
     """
-    signals.end_on_signals()
+    end_on_signals()
     try:
         return run()
     except (KeyboardInterrupt, Stopped):
-        signals.ignore_further()
+        ignore_further()
         sys.stderr.write("Interrupted.\n")
         return INTERRUPTED
     except OpsconsoleError as failure:

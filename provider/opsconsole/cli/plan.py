@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +15,11 @@ from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import make_runner
-from opsconsole.cli.moved_file import write_moves
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.changes import LikelyMove, Plan
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import check_plan_file
 from opsconsole.reconcile.saving import save_plan, shown_variables
@@ -181,3 +182,68 @@ def _exit_code(args: argparse.Namespace, plan: Plan, failed: bool) -> int:
     if failed:
         return FAILED
     return CHANGES if args.detailed_exitcode and not plan.empty else 0
+
+
+def write_moves(program: Program, moves: Sequence[LikelyMove]) -> None:
+    """Add the blocks of moves to the file of a program, and say on stderr what was written.
+
+    Raises:
+        UserError: The file is none of moved blocks, or cannot be read or written.
+    """
+    path = _moves_file(program)
+    content = _moves_in(path)
+    blocks = content["moved"]
+    fresh = [{"from": move.source, "to": move.target} for move in moves]
+    fresh = [block for block in fresh if block not in blocks]
+    if not fresh:
+        sys.stderr.write("No move was found that is not declared, so no file is written.\n")
+        return
+    content["moved"] = [*blocks, *fresh]
+    try:
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    except OSError as problem:
+        raise UserError(
+            f"Cannot write {path}: {problem.strerror}.", "Make the directory writable."
+        ) from problem
+    sys.stderr.write(
+        f"Wrote {plural(len(fresh), 'moved block')} to {_shown(path)}.{_use_of_moves(program)}\n"
+    )
+
+
+def _moves_file(program: Program) -> Path:
+    """Return the file: beside the app of a stack, or among the files of a directory."""
+    if program.stack:
+        return Path.cwd() / f"moved.{program.stack}.json"
+    return program.root / "moved.tf.json"
+
+
+def _use_of_moves(program: Program) -> str:
+    if not program.stack:
+        return " Plan again to see the moves."
+    name = f"moved.{program.stack}.json"
+    return (
+        " The program reads it where the stack declares\n"
+        f'    MovedBlocks(stack, "moves", "{name}")\n'
+        "Add this, unless it is there, and plan again to see the moves."
+    )
+
+
+def _moves_in(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {"moved": []}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise UserError(
+            f"{path} cannot be read, so no moves are added to it: {problem}", "Move it away."
+        ) from None
+    if not isinstance(content, dict) or not isinstance(content.setdefault("moved", []), list):
+        raise UserError(
+            f"{path} is not a file of moved blocks, so none are added to it.", "Move it away."
+        )
+    return content
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -28,8 +28,8 @@ from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import PriorInstance
+from opsconsole.reconcile.prior import refresh
 from opsconsole.reconcile.providers import OnStop
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.resources import HOST, RESOURCES
 
 

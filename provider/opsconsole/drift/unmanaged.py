@@ -14,8 +14,8 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.inventory import Inventory
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import StateObject
+from opsconsole.lifecycle.gone import explained
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 
 COUNTED: Final = ("plugins",)

@@ -1,12 +1,17 @@
-"""Puts the parts of one emulator together."""
+"""Puts the parts of one emulator together, and serves them: uvicorn on uvloop and httptools."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from opsconsole.emulator.application import Application
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.archive import SqliteArchive
 from opsconsole.emulator.console import Console
 from opsconsole.emulator.control import Control
@@ -60,3 +65,61 @@ def assemble(
     control = Control(console, faults, traffic, door, plant).application()
     application = Application(console, faults, traffic, door, control, latency)
     return Assembly(application, console, store, faults, traffic, door)
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with the transport in the scope: a fault may cut the connection."""
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
+
+
+class ConsoleServer(Server):
+    """uvicorn's server, whose first socket can be closed where the control side has another."""
+
+    def __init__(self, config: Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if len(self.servers) > 1:
+            api = self.servers.pop(0)
+            self._door.hang(api, self._protocol, lambda: self.server_state.connections)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening and end what is open."""
+        self._door.leave()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return Protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+
+def make_server(application: Application, door: Door) -> Server:
+    """Make a server on uvloop and httptools; it takes bound sockets when it is run.
+
+    With two sockets the second is for the control side, and `door` can close the first.
+    """
+    config = Config(
+        application,
+        http=Protocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        access_log=False,
+        log_config=None,
+        # Requests that are cancelled when a test ends are no news; the API logs its own defects.
+        log_level="critical",
+        server_header=False,
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=1,
+        backlog=2048,
+    )
+    return ConsoleServer(config, door)

@@ -88,8 +88,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 def _serve(args: argparse.Namespace) -> int:
     # Starlette and uvicorn are imported only to serve: the other commands start without them.
-    from opsconsole.emulator.assembly import assemble
-    from opsconsole.emulator.server import make_server
+    from opsconsole.emulator.assembly import assemble, make_server
     from opsconsole.emulator.switches import with_switches
 
     profile = with_switches(profiles()[args.profile], dict(map(_switch, args.switch)))

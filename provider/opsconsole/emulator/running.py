@@ -17,12 +17,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opsconsole.emulator.assembly import assemble
+from opsconsole.emulator.assembly import assemble, make_server
 from opsconsole.emulator.handle import ControlError, Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.seed import API_KEY
-from opsconsole.emulator.server import make_server
 from opsconsole.emulator.switches import with_switches
 
 START_TIMEOUT = 20.0

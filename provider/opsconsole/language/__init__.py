@@ -24,11 +24,11 @@ from opsconsole.language.model import (
     Output,
     Program,
     ProviderBlock,
+    Schemas,
     Variable,
 )
 from opsconsole.language.reading import read_program
 from opsconsole.language.results import Evaluated, OutputValue
-from opsconsole.language.schemas import Schemas
 from opsconsole.language.sources import (
     find_output,
     load_directory,

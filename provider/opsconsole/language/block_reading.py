@@ -11,9 +11,8 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
 from opsconsole.language.forms import check_name
-from opsconsole.language.model import Block, Json, Lifecycle, Origin
+from opsconsole.language.model import Block, BlockDefinition, Json, Lifecycle, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
-from opsconsole.language.schemas import BlockDefinition, Schemas
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.unsupported import refused
 from opsconsole.phrases import did_you_mean

@@ -25,7 +25,7 @@ from opsconsole.language.instances import (
     single_instance,
 )
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
-from opsconsole.language.model import Block, Import, Program
+from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver
 from opsconsole.language.null_types import (
     by_example,
@@ -35,7 +35,6 @@ from opsconsole.language.null_types import (
 )
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
-from opsconsole.language.schemas import BlockDefinition
 from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
 from opsconsole.language.syntax import Reference
 from opsconsole.language.targets import (

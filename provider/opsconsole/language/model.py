@@ -1,4 +1,5 @@
-"""A program as it was read: blocks and what each says, not yet evaluated.
+"""A program as it was read: blocks and what each says, not yet evaluated, and which definitions the
+language is told of; it knows no type by itself.
 
 Values inside are JSON's, strings still templates. Reading is in `reading`, evaluating in
 `evaluator`.
@@ -9,13 +10,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol
 
-from opsconsole.definition import ProviderDefinition
+from opsconsole.definition import DataSourceDefinition, ProviderDefinition, ResourceDefinition
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language.constraints import Constraint
-from opsconsole.language.schemas import NO_SETTINGS, NOTHING, BlockDefinition
 from opsconsole.state import Address
+
+BlockDefinition = ResourceDefinition | DataSourceDefinition
+
+
+class Schemas(Protocol):
+    """The definitions of one provider, such as the package `opsconsole.resources`.
+
+    Attributes:
+        RESOURCES, DATA_SOURCES: By type name, which begins with the provider's name and `_`.
+        PROVIDER: Its settings.
+    """
+
+    @property
+    def RESOURCES(self) -> Mapping[str, ResourceDefinition]: ...
+
+    @property
+    def DATA_SOURCES(self) -> Mapping[str, DataSourceDefinition]: ...
+
+    @property
+    def PROVIDER(self) -> ProviderDefinition: ...
+
+
+NOTHING: Final = DataSourceDefinition((), "", "", "", "", "")
+"""The definition of a block that no provider defines."""
+NO_SETTINGS: Final = ProviderDefinition((), "")
+
 
 Json = Any
 """A value of JSON, in which strings are templates unless said otherwise."""

@@ -45,10 +45,10 @@ from opsconsole.language.model import (
     Program,
     ProviderBlock,
     Removed,
+    Schemas,
     Validation,
     Variable,
 )
-from opsconsole.language.schemas import Schemas
 from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import PRIMITIVES
 from opsconsole.state import Address

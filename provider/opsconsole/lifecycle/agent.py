@@ -26,7 +26,7 @@ from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.doubts import doubts_of_agent
-from opsconsole.lifecycle.gone import missing
+from opsconsole.lifecycle.gone import explained, missing
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -47,7 +47,6 @@ from opsconsole.lifecycle.plugins import attach, attached_ids, detach
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.truncated import explained
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes

@@ -12,8 +12,7 @@ from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warni
 from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubtful_plugins
-from opsconsole.lifecycle.gone import missing
-from opsconsole.lifecycle.host_calls import is_readable, look
+from opsconsole.lifecycle.gone import missing, unchecked
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
     CreateRequest,
@@ -35,7 +34,6 @@ from opsconsole.lifecycle.plugins import attach, detach, find_entry
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.truncated import unchecked
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.values import UNKNOWN, Attributes
@@ -234,10 +232,10 @@ class AgentPluginLifecycle(SingleCreation):
         Some consoles go on listing the plugins of archived agents, and refuse to detach them.
         """
         host_id = PrivateState.decode(request.private).host_id
-        if host_id is None or not is_readable(self.session):
+        if host_id is None or not self.session.can_read_hosts:
             return False
         try:
-            await look(self.session, host_id)
+            await self.session.read_host(host_id)
         except NotFound:
             return True
         except ConsoleError:

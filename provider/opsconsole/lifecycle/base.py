@@ -36,7 +36,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.named import named_objects
 from opsconsole.lifecycle.planning import Proposal, propose_change, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
@@ -245,7 +244,7 @@ class BaseLifecycle(ABC):
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         told = diagnose(problem, doing, self.definition)
-        if isinstance(problem, ApiError) and (named := named_objects(self.session, problem)):
+        if isinstance(problem, ApiError) and (named := self.session.named_in(problem)):
             said = f"Its details name {'; '.join(named)}."
             told = (replace(told[0], detail=f"{told[0].detail} {said}".strip()), *told[1:])
         return Outcome(

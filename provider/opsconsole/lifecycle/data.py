@@ -9,12 +9,11 @@ from opsconsole.definition import DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import demand, shown
-from opsconsole.lifecycle.host_calls import is_readable, look
+from opsconsole.lifecycle.gone import explained, unsettled
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty_search import candidates, near_specialties
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.truncated import explained, unsettled
 from opsconsole.resources import (
     AGENT_DATA,
     AGENT_PLUGINS_DATA,
@@ -111,13 +110,13 @@ async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
 
 
 async def _host(session: Session, config: Attributes) -> Outcome:
-    if not is_readable(session):
+    if not session.can_read_hosts:
         return _nothing(
             "Hosts cannot be read under these settings",
             "Where the console has an operation that reads a host, name it in extra_endpoints as "
             'host_get; host_read = "empty_update" reads one by an update without a field.',
         )
-    return await _one(HOST_DATA, config["id"], look(session, config["id"]))
+    return await _one(HOST_DATA, config["id"], session.read_host(config["id"]))
 
 
 async def _agent(session: Session, config: Attributes) -> Outcome:

@@ -1,4 +1,5 @@
-"""What is said of an object in state that the console does not show any more, and what is planned.
+"""What is said of an object in state that the console does not show any more, and what is planned;
+and of a list that may not be whole: it proves presence, never absence.
 
 What can only be adopted may be found gone by the very run that plans it. Terraform makes a plan
 like any other before it destroys, and asks there for the creation of what its refresh has just
@@ -15,6 +16,7 @@ from opsconsole.errors import Cause, NotFound
 from opsconsole.lifecycle.interface import Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import RESOURCES, owners_above
+from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _WAY_OUT = (
@@ -110,3 +112,30 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
         f"creates it again; destroying goes on without it. {why.detail}",
     )
     return PlanOutcome(held, diagnostics=(told,))
+
+
+def unchecked(request: ReadRequest, name: str, listed: str, listing: Listing) -> Outcome:
+    """Return the outcome of reading what a list does not show and may leave out: state keeps it.
+
+    Args:
+        request: What was to be read.
+        name: What it is called in messages.
+        listed: What the list is of: "the agent's plugins".
+    """
+    reason, detail = explained(listed, listing)
+    told = warning(f"The {name} was not checked", detail)
+    return Outcome(request.prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
+
+
+def unsettled(
+    summary: str, listed: str, listing: Listing, path: tuple[str, ...] = ()
+) -> Diagnostic:
+    """Refuse what only a whole list could settle."""
+    return error(summary, explained(listed, listing)[1], path)
+
+
+def explained(listed: str, listing: Listing) -> tuple[str, str]:
+    """Return why a list may not be whole, as part of a sentence, and with what can be done."""
+    assert listing.gap is not None
+    reason = f"the list of {listed} may not be whole: {listing.gap.value}"
+    return reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"

@@ -16,16 +16,10 @@ from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
 from opsconsole.lifecycle.gone import missing
-from opsconsole.lifecycle.host_calls import (
-    REPLACING,
-    is_readable,
-    look,
-    reading_refused,
-    updated_fields,
-)
 from opsconsole.lifecycle.host_comparison import HostComparison
 from opsconsole.lifecycle.host_creation import HostCreation, rehearse
 from opsconsole.lifecycle.host_deletion import delete_host
+from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -94,10 +88,10 @@ class HostLifecycle(BaseLifecycle):
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
-        if not is_readable(self.session):
+        if not self.session.can_read_hosts:
             return self._unchecked(request, "the settings offer no way to read a host")
         try:
-            answer = await look(self.session, host_id)
+            answer = await self.session.read_host(host_id)
         except NotFound as problem:
             return self._missing(request, problem)
         except Forbidden as problem:
@@ -131,7 +125,7 @@ class HostLifecycle(BaseLifecycle):
         )
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
-        told = reading_refused(self.session, request.prior["id"], problem)
+        told = self.session.refuse_host_read(request.prior["id"], problem)
         reason = "the console refuses an empty update, by which hosts are read"
         if not self.session.host_reading_refused:
             return self._unchecked(request, reason, problem)
@@ -177,7 +171,7 @@ class HostLifecycle(BaseLifecycle):
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        changed = updated_fields(prior, planned)
+        changed = changed_fields(prior, planned, UPDATABLE)
         if not changed:
             state = settle(self.definition, planned, prior)
             memory = PrivateState.decode(request.private).having_declared(request.config, REPLACING)

@@ -10,14 +10,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.host_calls import (
-    REPLACING,
-    UPDATABLE,
-    is_readable,
-    look,
-    reading_refused,
-)
-from opsconsole.lifecycle.host_row import Row, taken
+from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE, Row, taken
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
@@ -58,14 +51,14 @@ async def adopt(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
 
 async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host; nothing where hosts cannot be read, with what there is to say of that."""
-    if not is_readable(session):
+    if not session.can_read_hosts:
         return {}, ()
     try:
-        return await look(session, host_id), ()
+        return await session.read_host(host_id), ()
     except BadRequest as problem:
         if session.console.has("host_get"):
             raise
-        return {}, reading_refused(session, host_id, problem)
+        return {}, session.refuse_host_read(host_id, problem)
 
 
 def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:

@@ -14,7 +14,6 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.guarded_import import IGNORED, REHEARSED, DryRunIgnored, guarded, halved
 from opsconsole.lifecycle.host_adoption import adopt
-from opsconsole.lifecycle.host_matching import match_by_name, tie_by_name
 from opsconsole.lifecycle.host_refusals import (
     created_all_the_same,
     not_created,
@@ -26,8 +25,10 @@ from opsconsole.lifecycle.host_row import (
     Row,
     created_as,
     import_row,
+    match_by_name,
     read_back,
     taken,
+    tie_by_name,
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.session import each

@@ -13,7 +13,6 @@ from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import Ended, settle_deletion
-from opsconsole.lifecycle.host_calls import is_readable, look
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
@@ -41,9 +40,9 @@ async def _tried(steps: BaseLifecycle, request: DeleteRequest) -> Ended:
     session = steps.session
 
     async def is_there() -> bool:
-        if not is_readable(session):
+        if not session.can_read_hosts:
             raise ConsoleError("the settings offer no way to read a host")
-        await look(session, prior["id"])
+        await session.read_host(prior["id"])
         return True
 
     try:

@@ -1,27 +1,37 @@
-"""One host on its way into the console: its import row, and its state once it was created."""
+"""One host on its way into the console: its import row, which result of an import is its own, and
+its state once it was created."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from opsconsole.compare import changed_fields
+from opsconsole.definition import Change
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.created import stranger
-from opsconsole.lifecycle.host_calls import REPLACING, is_readable, look, reading_refused
+from opsconsole.lifecycle.created import plain_name, stranger
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.verdicts import Verdict
 from opsconsole.resources import HOST
+from opsconsole.v1.console import ImportResult
 from opsconsole.values import Attributes
 
 _numbers = count(1)
+
+REPLACING = tuple(a.name for a in HOST.settable if a.change is Change.REPLACE)
+"""The attributes of which only a new host can have another value."""
+
+UPDATABLE = tuple(a.name for a in HOST.settable if a.change is Change.UPDATE)
+"""The attributes that a partial update carries."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,10 +84,10 @@ async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         OtherHost: The host is not the one of this row.
     """
     bare = created_as(row, host_id)
-    if not is_readable(steps.session):
+    if not steps.session.can_read_hosts:
         return bare
     try:
-        answer = await look(steps.session, host_id)
+        answer = await steps.session.read_host(host_id)
         if other := stranger(HOST, row.fields, answer):
             raise OtherHost(other, answer)
         return taken(steps, row, host_id, answer)
@@ -87,7 +97,7 @@ async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         return bare
     except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = list(reading_refused(steps.session, host_id, problem))
+            found = list(steps.session.refuse_host_read(host_id, problem))
             if not steps.session.host_reading_refused:
                 found = _not_read_back(steps, bare.state or {}, problem)
         else:
@@ -129,3 +139,48 @@ def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) 
         )
         for item in diagnose(problem, "read it", HOST)[:1]
     ]
+
+
+async def match_by_name(
+    steps: BaseLifecycle, rows: Sequence[Row], result: ImportResult, judged: Sequence[Verdict]
+) -> list[Verdict]:
+    """Read the hosts that an import created without saying for which row, and match by name."""
+    names = Counter(row.fields["name"] for row in rows)
+    told = {verdict.id for verdict in judged if verdict.matched}
+    by_name: dict[str, Verdict] = {}
+    for entry in result.results:
+        if entry.id is None or entry.id in told or entry.status != "created":
+            continue
+        try:
+            name = (await steps.session.read_host(entry.id)).get("name")
+        except ConsoleError as problem:
+            steps.log(problem, f"match the created host {entry.id} to its row")
+            continue
+        if isinstance(name, str):
+            by_name[name] = Verdict(matched=True, created=True, id=entry.id)
+    return [
+        verdict
+        if verdict.matched or names[row.fields["name"]] > 1
+        else by_name.get(row.fields["name"], verdict)
+        for row, verdict in zip(rows, judged, strict=True)
+    ]
+
+
+def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
+    """Return the host of each row whose name one of them bears, of rows that got others' ids.
+
+    Args:
+        answers: The host that was read under the id that each row got.
+    """
+    wanted = Counter(plain_name(row.fields["name"]) for row in answers)
+    shown = Counter(plain_name(str(answer.get("name"))) for answer in answers.values())
+    by_name = {plain_name(str(answer.get("name"))): answer for answer in answers.values()}
+    tied = {row: by_name.get(plain_name(row.fields["name"])) for row in answers}
+    return {
+        row: answer
+        for row, answer in tied.items()
+        if answer is not None
+        and wanted[plain_name(row.fields["name"])] == 1
+        and shown[plain_name(row.fields["name"])] == 1
+        and stranger(HOST, row.fields, answer) is None
+    }

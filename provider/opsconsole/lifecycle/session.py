@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.errors import ApiError, BadRequest
 from opsconsole.lifecycle.interface import WriteRequest
+from opsconsole.lifecycle.single_flight import SingleFlight
 from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
+
+_REFUSALS = 2
+"""Hosts whose empty update must be refused before reading by it counts as impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,49 +67,6 @@ async def _heed_nothing(
     said: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Let writes be sent without a note of them."""
-
-
-class SingleFlight:
-    """Calls whose answers serve everyone who asks in one run, by key."""
-
-    def __init__(self) -> None:
-        self._answers: dict[str, asyncio.Task[Any]] = {}
-
-    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Return the answer under `key`, making `call` only where nobody asked before.
-
-        An error is an answer too. The one who asks may be cancelled: the call goes on for others.
-        """
-        task = self._answers.get(key)
-        if task is None:
-            task = self._answers[key] = asyncio.create_task(call())
-            task.add_done_callback(_retrieve)
-        return await asyncio.shield(task)
-
-    def answers(self) -> dict[str, Any]:
-        """Return the answers that came so far, by key; errors are left out."""
-        return {
-            key: task.result()
-            for key, task in self._answers.items()
-            if task.done() and not task.cancelled() and task.exception() is None
-        }
-
-    async def stop(self) -> None:
-        """Give up the calls that nobody waits for any more, and wait until they have ended."""
-        tasks = list(self._answers.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def forget(self, key: str) -> None:
-        """Let the next one who asks under `key` make a new call."""
-        self._answers.pop(key, None)
-
-
-def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Take note of an error that nobody waits for any more: asyncio would print it at exit."""
-    if not task.cancelled():
-        task.exception()
 
 
 @dataclass
@@ -223,6 +186,58 @@ class Session:
     def specialties_changed(self) -> None:
         """Note a write to a specialty: the next one who asks searches again."""
         self._specialties.forget("")
+
+    async def read_host(self, host_id: str) -> Mapping[str, Any]:
+        """Read one host: by `host_get`, or by an empty update, which changes nothing.
+
+        The document: POST /api/v1/hosts/{id}: "only the fields present in the body change".
+        """
+        if self.console.has("host_get"):
+            return await self.console.one("host_get", host_id)
+        answer = await self.console.update_host(host_id, {})
+        self.host_read_accepted = True
+        return answer
+
+    @property
+    def can_read_hosts(self) -> bool:
+        """Whether the settings, and what the console has answered so far, let hosts be read."""
+        if self.console.has("host_get"):
+            return True
+        return self.settings.host_read != "none" and not self.host_reading_refused
+
+    def refuse_host_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
+        """Note that the console refused an empty update of a host.
+
+        One refusal may be that host's own. The second of another host, while no empty update was
+        accepted, turns host reading off for the process. Returns the one warning of that, the
+        first time.
+        """
+        self.unreadable_hosts.add(host_id)
+        if self.host_reading_refused or self.host_read_accepted:
+            return ()
+        if len(self.unreadable_hosts) < _REFUSALS:
+            return ()
+        self.host_reading_refused = True
+        return (
+            warning(
+                "Hosts cannot be read: the console refuses an empty update",
+                "Their state is kept as it was, and nothing is claimed of them. Where the console "
+                "has an operation that reads a host, name it in extra_endpoints as host_get; "
+                'host_read = "none" says so without a request.',
+                cause=problem.cause,
+            ),
+        )
+
+    def named_in(self, problem: ApiError) -> list[str]:
+        """Return what this run calls the agents and hosts that the details of an error name."""
+        named = problem.problem.texts
+        agents = [str(agent) for agent in self.agents.values() if agent.id in named]
+        hosts = [
+            holder if holder == host_id else f"{holder}: {host_id}"
+            for host_id, holder in self.held_hosts.items()
+            if host_id in named
+        ]
+        return sorted(agents) + sorted(hosts)
 
     def meet(self, agents: Sequence[KnownAgent]) -> None:
         """Note agents that exist, so that messages can name who carries a specialty."""

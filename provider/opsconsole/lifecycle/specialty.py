@@ -15,7 +15,7 @@ from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
-from opsconsole.lifecycle.gone import BY_404, missing, plan_gone
+from opsconsole.lifecycle.gone import BY_404, explained, missing, plan_gone, unchecked
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -27,12 +27,10 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
-from opsconsole.lifecycle.named import named_objects, texts_of
 from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.specialty_search import find_specialty
-from opsconsole.lifecycle.truncated import explained, unchecked
 from opsconsole.resources import SPECIALTY
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -241,7 +239,7 @@ class SpecialtyLifecycle(SingleCreation):
 
     def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        carriers = named_objects(self.session, problem) or sorted(
+        carriers = self.session.named_in(problem) or sorted(
             str(agent)
             for agent in self.session.agents.values()
             if agent.specialty_id == prior["id"] and agent.id not in self.session.gone_agents
@@ -251,7 +249,7 @@ class SpecialtyLifecycle(SingleCreation):
                 "Agents known here that carry it: " + "; ".join(carriers) + ". Delete their hosts, "
                 "or give them another specialty, first."
             )
-        elif named := sorted(texts_of(problem)):
+        elif named := sorted(problem.problem.texts):
             who = (
                 f"The console names {', '.join(named)}. This run has met no agent that carries it: "
                 "those that do are outside this configuration, or unchanged in it."

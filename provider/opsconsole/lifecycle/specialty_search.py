@@ -8,8 +8,8 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import Cause, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.gone import unsettled
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.truncated import unsettled
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
 from opsconsole.v1.console import Listing

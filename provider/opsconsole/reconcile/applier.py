@@ -11,16 +11,14 @@ from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Plan
-from opsconsole.reconcile.declaration import Declaration, from_state
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
 from opsconsole.reconcile.execution import Applied, Execution, Listener
 from opsconsole.reconcile.moves import carry_out_moves
 from opsconsole.reconcile.order import Step, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.prior import read_prior, refresh
 from opsconsole.reconcile.providers import Providers, in_state
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES

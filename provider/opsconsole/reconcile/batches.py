@@ -24,8 +24,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
-from opsconsole.reconcile.declaration import paths_to_state
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
 from opsconsole.reconcile.order import Leg, Step
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, StateSession

@@ -16,8 +16,7 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.order import Leg, Order, Step
-from opsconsole.reconcile.schedule import Failures, Schedule
+from opsconsole.reconcile.order import Failures, Leg, Order, Schedule, Step
 
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""

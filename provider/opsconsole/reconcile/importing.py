@@ -10,9 +10,8 @@ from opsconsole.phrases import near_address
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import not_there, read_prior
+from opsconsole.reconcile.prior import not_there, read_prior, refresh
 from opsconsole.reconcile.providers import OnStop, Providers, in_state
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.state import Address, InstanceObject, StateSession
 
 

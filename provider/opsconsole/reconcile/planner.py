@@ -17,8 +17,12 @@ from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
 from opsconsole.reconcile.changes import Action, Change, Drift, LikelyMove, Plan, Refreshed
-from opsconsole.reconcile.declaration import PriorInstance, from_state, paths_from_state
-from opsconsole.reconcile.deposed import read_deposed
+from opsconsole.reconcile.declaration import (
+    PriorInstance,
+    from_state,
+    paths_from_state,
+    read_deposed,
+)
 from opsconsole.reconcile.likely_moves import likely_moves, told_moves
 from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
@@ -29,11 +33,11 @@ from opsconsole.reconcile.prior import (
     Prior,
     not_there,
     read_prior,
+    refresh,
     take_imports,
     undeclared_imports,
 )
 from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.walk import Walk, unsettled_warnings

@@ -1,4 +1,5 @@
-"""What state knows before a plan: its instances under the addresses that the program gives them.
+"""What state knows before a plan: its instances under the addresses that the program gives them,
+and what reading them at once says.
 
 Takes in what `import` blocks name, on values alone: state itself changes only when a plan is
 applied.
@@ -6,17 +7,19 @@ applied.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Program
+from opsconsole.lifecycle.interface import LifecycleInterface, ReadRequest
 from opsconsole.reconcile.declaration import PriorInstance, from_state
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers, in_state
 from opsconsole.reconcile.targets import Targets
-from opsconsole.resources import RESOURCES
+from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.state import InstanceObject, State
 
 
@@ -131,3 +134,40 @@ def undeclared_imports(
         if address in targets and address not in declared:
             told = f"An import block names {address}, which the program does not declare"
             yield address, error(told, "Its resource has no instance of this key.")
+
+
+async def refresh(
+    known: Sequence[PriorInstance], lifecycles: Mapping[str, LifecycleInterface]
+) -> dict[str, PriorInstance]:
+    """Return what state holds together with what reading it said, by address.
+
+    Args:
+        known: The instances; those whose provider has no lifecycle are left unread.
+        lifecycles: A lifecycle by the provider's address as state writes it.
+    """
+    found = {item.address: item for item in known}
+    # What is read together in one wave is read in the light of the earlier ones.
+    waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
+    depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
+    for item in known:
+        if item.held.provider in lifecycles:
+            groups = waves.setdefault(depth[item.type_name], {})
+            groups.setdefault((item.held.provider, item.type_name), []).append(item)
+    for _, groups in sorted(waves.items()):
+        done = await asyncio.gather(
+            *(
+                _read(lifecycles[provider], type_name, group)
+                for (provider, type_name), group in groups.items()
+            )
+        )
+        for group in done:
+            found.update((item.address, item) for item in group)
+    return found
+
+
+async def _read(
+    lifecycle: LifecycleInterface, type_name: str, group: Sequence[PriorInstance]
+) -> Iterable[PriorInstance]:
+    requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
+    outcomes = await lifecycle.resources[type_name].read(requests)
+    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from opsconsole.language import Program
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.decisions import decide_removals, prevented
-from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.deposed import instance_and_key, instance_of
+from opsconsole.reconcile.declaration import PriorInstance, instance_and_key, instance_of
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import key_of
 from opsconsole.reconcile.walk import Walk

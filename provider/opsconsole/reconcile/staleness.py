@@ -8,11 +8,10 @@ from opsconsole.errors import UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
-from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.prior import refresh
 from opsconsole.reconcile.providers import OnStop, Providers, in_state
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.reconcile.saved import SavedPlan
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State

@@ -8,7 +8,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
 from opsconsole.phrases import near_address
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.state import Address
 

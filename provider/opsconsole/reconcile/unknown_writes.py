@@ -10,11 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import Seen
-from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.deposed import instance_and_key, instance_of, read_deposed
-from opsconsole.reconcile.prior import read_prior
+from opsconsole.reconcile.declaration import (
+    PriorInstance,
+    instance_and_key,
+    instance_of,
+    read_deposed,
+)
+from opsconsole.reconcile.prior import read_prior, refresh
 from opsconsole.reconcile.providers import Providers
-from opsconsole.reconcile.refresh import refresh
 from opsconsole.resources import RESOURCES, owner_of, owners_above
 from opsconsole.state import Intent, StateSession
 

@@ -15,13 +15,16 @@ from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, na
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner
 from opsconsole.reconcile.changes import Action, Change, DataRead
-from opsconsole.reconcile.decisions import Decision, PlanInput, decide
-from opsconsole.reconcile.declaration import EVERYTHING, Declaration, PriorInstance
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.decisions import Decision, PlanInput, decide, is_triggered
+from opsconsole.reconcile.declaration import (
+    EVERYTHING,
+    Declaration,
+    PriorInstance,
+    instance_and_key,
+)
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.targets import Targets
-from opsconsole.reconcile.triggers import is_triggered
 from opsconsole.resources import owning_types
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
-from opsconsole.reconcile.deposed import instance_of
+from opsconsole.reconcile.declaration import instance_of
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address
 

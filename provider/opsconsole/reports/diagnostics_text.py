@@ -1,14 +1,62 @@
-"""Diagnostics on a terminal: a bar beside each, errors after warnings."""
+"""Diagnostics as text: those that differ only in their resources made one; on a terminal a bar
+beside each, errors after warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reports.colour import Pen
-from opsconsole.reports.deduplication import body_of, dedupe_diagnostics
-from opsconsole.reports.literals import printable
-from opsconsole.reports.wrapping import wrapped
+from opsconsole.reports.literals import printable, wrapped
+
+FEWEST = 4
+"""Fewer that are alike stay apart."""
+
+_NAMED = 10
+
+
+def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics with those made one that differ only in the resources they are about.
+
+    The first stands for all, with the addresses of all.
+    """
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for item in diagnostics:
+        groups.setdefault(_alike(item), []).append(item)
+    found: list[Diagnostic] = []
+    for group in groups.values():
+        found += group if len(group) < FEWEST else [_as_one(group)]
+    return found
+
+
+def _alike(item: Diagnostic) -> tuple[object, ...]:
+    """Return what diagnostics have in common that are shown as one."""
+    if not item.addresses or not item.text:
+        return (id(item),)
+    cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
+    return (item.severity, item.path, item.detail, cause)
+
+
+def _as_one(group: list[Diagnostic]) -> Diagnostic:
+    first = group[0]
+    return replace(
+        first,
+        summary=f"{first.summary} (and {len(group) - 1:,} more like it)",
+        addresses=tuple(dict.fromkeys(address for item in group for address in item.addresses)),
+    )
+
+
+def body_of(item: Diagnostic) -> str:
+    """Return the text below the summary: detail, cause, the first addresses, and the place."""
+    lines = [item.text] if item.text else []
+    lines += [f"  with {address}" for address in item.addresses[:_NAMED]]
+    if len(item.addresses) > _NAMED:
+        lines.append(f"  and {len(item.addresses) - _NAMED:,} more")
+    if item.place:
+        lines.append(f"  declared at {item.place}")
+    return "\n".join(lines)
+
 
 _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yellow")}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
 from opsconsole.reports.bucket_styles import BUCKET_STYLES
-from opsconsole.reports.deduplication import body_of
+from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines, title
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.verdict import (

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.bucket_styles import BUCKET_STYLES
-from opsconsole.reports.deduplication import body_of
+from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import judge, unseen_text

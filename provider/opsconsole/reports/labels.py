@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opsconsole.reconcile.changes import Action, Change, Counts
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.literals import printable, scalar
 

@@ -1,10 +1,12 @@
-"""Values as text: literals as Terraform's language writes them, and text made safe to print.
+"""Values as text: literals as Terraform's language writes them, and text made safe to print
+and broken into lines.
 
 Values come from a console and from programs: nothing that steers a terminal passes unescaped.
 """
 
 from __future__ import annotations
 
+import textwrap
 from typing import Final
 
 from opsconsole.values import UNKNOWN, Value
@@ -48,3 +50,35 @@ def scalar(value: Value) -> str:
 def _escape(letter: str) -> str:
     code = ord(letter)
     return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+_NARROWEST = 30
+"""Below this many columns broken text is no easier to read."""
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text, none longer than `width` unless a word is; indents are kept.
+
+    Args:
+        text: Lines.
+        width: Columns; 0 where there is no terminal: lines stay as they are.
+    """
+    lines = text.splitlines()
+    if width < _NARROWEST:
+        return lines
+    return [part for line in lines for part in _broken(line, width)]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -23,11 +23,10 @@ from opsconsole.reconcile.changes import (
     OutputChange,
     Plan,
 )
-from opsconsole.reconcile.deposed import instance_and_key
+from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reports.addresses import kinds_of, natural, parsed, sensitive_of
 from opsconsole.reports.configuration_json import configuration
-from opsconsole.reports.json_values import after_unknown, known, sensitive, type_of
-from opsconsole.reports.modules import module_tree
+from opsconsole.reports.json_values import after_unknown, known, module_tree, sensitive, type_of
 from opsconsole.reports.relevant_attributes import relevant_attributes
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 

@@ -8,7 +8,7 @@ from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
-from opsconsole.reports.deduplication import body_of, dedupe_diagnostics
+from opsconsole.reports.diagnostics_text import body_of, dedupe_diagnostics
 from opsconsole.reports.labels import heading, plan_summary, symbol
 from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines

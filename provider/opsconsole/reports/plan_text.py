@@ -16,11 +16,10 @@ from opsconsole.reports.addresses import (
     parsed,
     sensitive_of,
 )
-from opsconsole.reports.attribute_diff import Diff
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
 from opsconsole.reports.labels import LEGEND, heading, plan_summary, symbol
 from opsconsole.reports.literals import SENSITIVE, printable, scalar
-from opsconsole.reports.value_diff import Line, changed_value, whole
+from opsconsole.reports.value_diff import Diff, Line, changed_value, whole
 
 RULE = "─" * 77
 

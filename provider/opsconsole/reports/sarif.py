@@ -10,7 +10,7 @@ from urllib.parse import quote
 from opsconsole import __version__
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.bucket_styles import BUCKET_STYLES
-from opsconsole.reports.deduplication import body_of
+from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import Outcome, judge, unseen_text

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.reports.addresses import kinds_of, sensitive_of
-from opsconsole.reports.json_values import sensitive
-from opsconsole.reports.modules import module_tree
+from opsconsole.reports.json_values import module_tree, sensitive
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.state import Address, InstanceObject, Output, State
 

@@ -1,4 +1,4 @@
-"""The diff of one value as lines: signs, depth and text, without any markup.
+"""The diff of one resource, value by value, as lines: signs, depth and text, without any markup.
 
 Terminal, Markdown and HTML show these same lines. Purely values in, lines out.
 """
@@ -6,16 +6,16 @@ Terminal, Markdown and HTML show these same lines. Purely values in, lines out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Final
 
 from opsconsole.compare import same
 from opsconsole.definition import Kind
 from opsconsole.phrases import plural
-from opsconsole.reports.literals import KNOWN_AFTER_APPLY, printable, scalar
-from opsconsole.values import UNKNOWN, Value
+from opsconsole.reports.literals import KNOWN_AFTER_APPLY, SENSITIVE, printable, scalar
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 TO_NULL: Final = " -> null"
 
@@ -220,3 +220,66 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
     yield hidden_line(depth, len(texts) - 2 * _CONTEXT, "line")
     for text in texts[-_CONTEXT:]:
         yield Line(depth, "", printable(text))
+
+
+FORCES: Final = "# forces replacement"
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What to compare, and how.
+
+    Attributes:
+        before, after: The values; None: there is none.
+        kinds: Kinds of the attributes by name: sets are compared without regard to order.
+        sensitive: Names of attributes that are masked.
+        forcing: Names of attributes whose change forces replacement.
+        shown: Names that are shown though they do not change.
+    """
+
+    before: Attributes | None
+    after: Attributes | None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    sensitive: frozenset[str] = frozenset()
+    forcing: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset({"id", "name"})
+
+    def lines(self) -> list[Line]:
+        """Return the lines of every attribute that changes, and how many do not."""
+        before, after = self.before or {}, self.after or {}
+        names = sorted(before.keys() | after.keys())
+        changed = [name for name in names if not same(before.get(name), after.get(name))]
+        still = [name for name in names if name not in changed and before.get(name) is not None]
+        visible = [name for name in names if name in changed or self._kept(name, still)]
+        width = max(map(len, visible), default=0)
+        found: list[Line] = []
+        for name in visible:
+            found += self._attribute(name, width, before.get(name), after.get(name))
+        hidden = sum(name not in visible for name in still)
+        if hidden:
+            found.append(hidden_line(1, hidden, "attribute"))
+        return found
+
+    def _kept(self, name: str, still: Sequence[str]) -> bool:
+        return name in self.shown and name in still
+
+    def _attribute(self, name: str, width: int, old: Value, new: Value) -> Iterable[Line]:
+        head = f"{name:{width}} = "
+        remark = FORCES if name in self.forcing else ""
+        if name in self.sensitive:
+            return [_masked(head, old, new, self, remark)]
+        if self.before is None:
+            return whole(new, 1, "+", head)
+        if self.after is None:
+            return whole(old, 1, "-", head, TO_NULL)
+        return changed_value(old, new, 1, head, self.kinds.get(name), "", remark)
+
+
+def _masked(head: str, old: Value, new: Value, diff: Diff, remark: str) -> Line:
+    if same(old, new):
+        return Line(1, "", head + SENSITIVE)
+    if old is None:
+        return Line(1, "+", head + SENSITIVE, remark)
+    if new is None:
+        return Line(1, "-", f"{head}{SENSITIVE}{TO_NULL}", remark)
+    return Line(1, "~", head + SENSITIVE, remark)

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from opsconsole.state.addresses import Address, InstanceKey, print_key
 from opsconsole.state.backend import Backend, SnapshotMeta, Unreadable
-from opsconsole.state.backends.configured import noted_backend, read_backend_config
-from opsconsole.state.backends.kinds import is_native
+from opsconsole.state.backends.configured import is_native, noted_backend, read_backend_config
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.layout import Number, decode, render
 from opsconsole.state.local import (

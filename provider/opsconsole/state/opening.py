@@ -11,13 +11,12 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.backends.configured import configured, noted_backend
-from opsconsole.state.backends.kinds import is_native, storage_for
+from opsconsole.state.backends.configured import configured, is_native, noted_backend, storage_for
 from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.local import (
     LocalBackend,
     local_path,
@@ -40,7 +39,6 @@ from opsconsole.state.records import (
     open_intents,
 )
 from opsconsole.state.remote import RemoteBackend, read_borrowed
-from opsconsole.state.unresolved import read_unresolved, write_unresolved
 from opsconsole.state.writer import StateSession
 
 _READ_TRIES = 10

@@ -19,7 +19,7 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.journal import Journal
+from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.mirror import Mirror
 from opsconsole.state.model import Snapshot, State, new_deposed_key
 from opsconsole.state.objects import Change, InstanceObject, object_id
@@ -34,7 +34,6 @@ from opsconsole.state.records import (
     Writing,
     Written,
 )
-from opsconsole.state.unresolved import read_unresolved, write_unresolved
 
 
 class StateSession:

@@ -12,6 +12,7 @@ from typing import Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
+from opsconsole.journal_files import unfolded_journals, unresolved_calls
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     LifecycleInterface,
@@ -24,7 +25,6 @@ from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher, ReadBatcher
 from opsconsole.terraform.codec import ObjectCodec
-from opsconsole.terraform.journals import left_behind
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.values import Attributes, holds_unknown
 
@@ -76,7 +76,7 @@ class Configured:
         """
         await self.close()
         self.learn_secrets(config)
-        found = left_behind(pathlib.Path.cwd())
+        found = _left_behind(pathlib.Path.cwd())
         if has_error(found):
             return found
         unknown = [name for name, value in config.items() if holds_unknown(value)]
@@ -153,7 +153,10 @@ class Configured:
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        self.steps(type_name)
+        steps = self.steps(type_name)
+        if steps.reads_together == 1:
+            [outcome] = await steps.read([request])
+            return outcome
         return await self._readers[type_name].read(request)
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
@@ -259,3 +262,36 @@ def rendered(
         )
         for diagnostic in diagnostics
     ]
+
+
+def _left_behind(directory: pathlib.Path) -> list[Diagnostic]:
+    """Return what stands against planning in `directory`, where Terraform runs.
+
+    A journal holds changes that the console has and the state lacks: planning on that state would
+    make them again. A call of unknown outcome may have created something that no state knows.
+    """
+    found = []
+    journals = unfolded_journals(directory)
+    if journals:
+        found.append(
+            error(
+                "An interrupted run of opsconsole left changes that are not in the state yet",
+                f"They are recorded in {_listed(journals)}. Run `opsconsole state fold` in this "
+                "folder, then Terraform again.",
+            )
+        )
+    calls = unresolved_calls(directory)
+    if calls:
+        found.append(
+            error(
+                "An interrupted run of opsconsole may have created what is not in the state",
+                f"{_listed(calls)} names it, and Terraform would create it a second time. Run "
+                "`opsconsole plan` in this folder, which asks the console and notes in the state "
+                "what cannot be found out; then Terraform again.",
+            )
+        )
+    return found
+
+
+def _listed(files: Iterable[pathlib.Path]) -> str:
+    return ", ".join(map(str, files))

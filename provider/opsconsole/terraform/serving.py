@@ -1,4 +1,4 @@
-"""The provider's process after its handshake: server, services and the end, put together."""
+"""The provider's process after its handshake: server, go-plugin's services, and when it ends."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import asyncio
 import gc
 import logging
 import os
+import signal
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from grpclib.const import Handler
+from google.protobuf.message import Message
+from grpclib.const import Cardinality, Handler
+from grpclib.health.v1 import health_pb2
+from grpclib.server import Stream
 
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.calls import Activity
+from opsconsole.terraform.calls import Activity, unary_handlers
 from opsconsole.terraform.certificate import Certificate
 from opsconsole.terraform.handshake import Listener
 from opsconsole.terraform.logs import set_up_logging
-from opsconsole.terraform.plugin_services import plugin_handlers
-from opsconsole.terraform.shutdown import wait_for_shutdown
+from opsconsole.terraform.proto import plugin_pb2
 from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import PluginServer
 
@@ -79,3 +82,104 @@ async def _part(service: Service) -> None:
         await asyncio.wait_for(service.close(), _PARTING)
     except TimeoutError:
         log.warning("connections to the console were cut")
+
+
+_SERVICES = plugin_pb2.DESCRIPTOR.services_by_name
+_HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"]
+
+
+def plugin_handlers(shutdown: asyncio.Event, activity: Activity) -> dict[str, Handler]:
+    """Return the handlers of go-plugin's services; `shutdown` is set when the client asks for it.
+
+    Output and broker streams stay open and silent until then: log lines go to stderr, and no
+    further connection is ever offered.
+    """
+
+    async def end(request: Message) -> Message:
+        shutdown.set()
+        return plugin_pb2.Empty()
+
+    async def healthy(request: Message) -> Message:
+        return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
+
+    async def silent(stream: Stream[Any, Any]) -> None:
+        await shutdown.wait()
+
+    return {
+        **unary_handlers(_SERVICES["GRPCController"], {"Shutdown": end}, activity),
+        **unary_handlers(_HEALTH, {"Check": healthy}, activity),
+        "/plugin.GRPCStdio/StreamStdio": Handler(
+            silent, Cardinality.UNARY_STREAM, plugin_pb2.Empty, plugin_pb2.StdioData
+        ),
+        "/plugin.GRPCBroker/StartStream": Handler(
+            silent, Cardinality.STREAM_STREAM, plugin_pb2.ConnInfo, plugin_pb2.ConnInfo
+        ),
+    }
+
+
+_FIRST_CONNECTION = 60.0
+"""Seconds; go-plugin waits as long for a plugin to start."""
+_NEXT_CONNECTION = 3.0
+_POLL = 1.0
+_LAST_CALLS = 1.0
+"""Seconds that calls in flight get after a shutdown; go-plugin kills after two."""
+
+
+async def wait_for_shutdown(
+    server: PluginServer, shutdown: asyncio.Event, activity: Activity, parent: int
+) -> None:
+    """Wait for a reason to end, and for the calls in flight where someone hears their answers.
+
+    `parent` is the process that started this one: after its end nobody does.
+    """
+    terminated = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
+    reasons = {
+        asyncio.create_task(_shut_down(shutdown, activity)): "the client asked for it",
+        asyncio.create_task(_terminated(terminated, activity)): "terminated, nothing in flight",
+        asyncio.create_task(_ended(parent)): "the client's process ended",
+        asyncio.create_task(
+            server.wait_until_idle(_FIRST_CONNECTION, _NEXT_CONNECTION)
+        ): "no client",
+    }
+    done, pending = await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    for task in done:
+        task.result()
+        log.debug("ending: %s", reasons[task])
+
+
+async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
+    await shutdown.wait()
+    try:
+        await asyncio.wait_for(activity.idle(), _LAST_CALLS)
+    except TimeoutError:
+        log.warning("shut down with calls in flight")
+
+
+async def _terminated(terminated: asyncio.Event, activity: Activity) -> None:
+    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it."""
+    await terminated.wait()
+    await activity.idle()
+
+
+async def _ended(parent: int) -> None:
+    """Wait for the end of the process that started this one."""
+    if os.getppid() != parent:
+        return
+    if not hasattr(os, "pidfd_open"):
+        while os.getppid() == parent:  # noqa: ASYNC110  # no event tells of it on this system
+            await asyncio.sleep(_POLL)
+        return
+    handle = os.pidfd_open(parent)
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(handle, ended.set)
+    try:
+        if os.getppid() == parent:
+            await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from opsconsole import __version__
-from opsconsole.reports.deduplication import body_of
+from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.html.layout import HEIGHT, WIDTH
 from opsconsole.reports.html.view import Page
 from opsconsole.reports.literals import printable

@@ -8,7 +8,7 @@ from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
-from opsconsole.reports.deduplication import dedupe_diagnostics
+from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.html.collapse import collapse
 from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write

@@ -1,4 +1,5 @@
-"""The settings of a backend: the block, what `terraform init` noted of it, and `-backend-config`.
+"""The backend of a program: its kind, and its settings from the block, from what `terraform init`
+noted, and from `-backend-config`.
 
 A block may leave settings to `init` (`-backend-config`), which notes all of them in
 `.terraform/terraform.tfstate`. A note that speaks of another place than the block does means that
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.state.backends.storage import DEFAULT, Storage
 from opsconsole.state.local import data_directory
 
 _PLACE: Final = {
@@ -109,3 +112,31 @@ def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
         "Move the state: `terraform init -migrate-state`. If it lies at the new place already:"
         " `terraform init -reconfigure`.",
     )
+
+
+_PLACES = {
+    "azurerm": ("opsconsole.state.backends.azurerm", "AzurermStorage"),
+    "gcs": ("opsconsole.state.backends.gcs", "GcsStorage"),
+    "http": ("opsconsole.state.backends.http", "HttpStorage"),
+    "pg": ("opsconsole.state.backends.pg", "PgStorage"),
+    "s3": ("opsconsole.state.backends.s3", "S3Storage"),
+}
+
+
+def is_native(kind: str) -> bool:
+    """Tell whether a kind of backend is spoken to without Terraform."""
+    return kind in _PLACES
+
+
+def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT) -> Storage:
+    """Return the storage of a kind of backend; its libraries are imported only now.
+
+    Args:
+        block: The backend's settings, merged.
+
+    Raises:
+        UserError: A setting or a library is missing.
+    """
+    module, name = _PLACES[kind]
+    made: Storage = getattr(import_module(module), name)(block, workspace)
+    return made
