@@ -29,8 +29,7 @@ from opsconsole.journal_files import unfolded_journals, unresolved_calls
 from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.reconcile.changes import Plan
-from opsconsole.reconcile.options import PlanOptions
+from opsconsole.reconcile.changes import Plan, PlanOptions
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import make_plan
 from opsconsole.state.addresses import Address

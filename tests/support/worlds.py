@@ -17,8 +17,7 @@ from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.applier import Applier
-from opsconsole.reconcile.changes import Action, Plan
-from opsconsole.reconcile.options import PlanOptions
+from opsconsole.reconcile.changes import Action, Plan, PlanOptions
 from opsconsole.reconcile.order import Step as Leg
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.state.opening import backend_for, open_state

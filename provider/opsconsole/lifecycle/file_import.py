@@ -11,10 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
-from opsconsole.lifecycle.guarded_import import REHEARSED, guarded, halved
-from opsconsole.lifecycle.host_refusals import blames_the_rows
+from opsconsole.lifecycle.bulk_import import (
+    REHEARSED,
+    Verdict,
+    blames_the_rows,
+    guarded,
+    halved,
+    verdicts,
+    was_created,
+)
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.verdicts import Verdict, verdicts, was_created
 from opsconsole.v1.console import Console, ImportResult
 
 

@@ -14,12 +14,18 @@ from typing import Any, Final
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.guarded_import import IGNORED, DryRunIgnored, guarded, halved
+from opsconsole.lifecycle.bulk_import import (
+    IGNORED,
+    DryRunIgnored,
+    Verdict,
+    guarded,
+    halved,
+    verdicts,
+)
 from opsconsole.lifecycle.interface import Outcome, ReadRequest
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.lifecycle.session import each
-from opsconsole.lifecycle.verdicts import Verdict, verdicts
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 

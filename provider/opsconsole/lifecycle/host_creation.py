@@ -12,7 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.guarded_import import IGNORED, REHEARSED, DryRunIgnored, guarded, halved
+from opsconsole.lifecycle.bulk_import import (
+    IGNORED,
+    REHEARSED,
+    DryRunIgnored,
+    Verdict,
+    all_created,
+    guarded,
+    halved,
+    verdicts,
+    was_created,
+)
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_refusals import (
     created_all_the_same,
@@ -32,7 +42,6 @@ from opsconsole.lifecycle.host_row import (
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.session import each
-from opsconsole.lifecycle.verdicts import Verdict, all_created, verdicts, was_created
 from opsconsole.v1.console import ImportResult
 
 _CHUNKS_AT_A_TIME = 2

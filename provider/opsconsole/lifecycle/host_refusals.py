@@ -1,22 +1,10 @@
-"""What a refused bulk import means, and what the user is told of its hosts. Pure."""
+"""What the user is told of hosts that a bulk import did not create. Pure."""
 
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, OpsconsoleError, TooLarge, UnexpectedAnswer, UserError
+from opsconsole.lifecycle.bulk_import import Verdict
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.verdicts import Verdict
-
-
-def blames_the_rows(problem: OpsconsoleError) -> bool:
-    """Tell whether fewer or other rows may pass where these did not.
-
-    A gateway may refuse a size too, without the documented body; and a row that cannot be written
-    as JSON is refused before anything is sent.
-    """
-    if isinstance(problem, UnexpectedAnswer):
-        return problem.status == 400
-    return isinstance(problem, BadRequest | TooLarge | UserError)
 
 
 def not_created(

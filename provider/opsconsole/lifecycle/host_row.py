@@ -15,12 +15,12 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.bulk_import import Verdict
 from opsconsole.lifecycle.created import plain_name, stranger
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.verdicts import Verdict
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 from opsconsole.values import Attributes

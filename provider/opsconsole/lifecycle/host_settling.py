@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.guarded_import import DryRunIgnored, guarded
+from opsconsole.lifecycle.bulk_import import DryRunIgnored, Verdict, guarded, verdicts, was_created
 from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
 from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, LostCreate, SettledCreate
-from opsconsole.lifecycle.verdicts import Verdict, verdicts, was_created
 from opsconsole.resources import HOST
 from opsconsole.values import UNKNOWN, Attributes
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.lifecycle.verdicts import Verdict
+from opsconsole.lifecycle.bulk_import import Verdict
 from opsconsole.probe.calls import Finding, quoted
 from opsconsole.probe.reading import HostRead
 from opsconsole.probe.rows import KEYS, other_values

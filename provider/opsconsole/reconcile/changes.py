@@ -253,3 +253,26 @@ class Plan:
         return not any(
             change.acts and change.action is not Action.READ for change in self.changes
         ) and all(output.action is Action.NO_OP for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Options of one plan, named as Terraform's.
+
+    Attributes:
+        mode: `normal`, `destroy` or `refresh-only`.
+        targets: Addresses of `-target`; empty: everything.
+        replace: Addresses of `-replace`.
+        refresh: Whether state is refreshed first.
+        preflight: Whether the plan says what a dry run of new hosts said.
+    """
+
+    mode: str = "normal"
+    targets: tuple[str, ...] = ()
+    replace: tuple[str, ...] = ()
+    refresh: bool = True
+    preflight: bool = False
+
+
+DEFAULT_SHARE = 30.0
+"""Per cent of what exists that a plan may delete or replace without being forced."""

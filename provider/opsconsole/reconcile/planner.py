@@ -16,7 +16,15 @@ from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import explained, still_needed
-from opsconsole.reconcile.changes import Action, Change, Drift, LikelyMove, Plan, Refreshed
+from opsconsole.reconcile.changes import (
+    Action,
+    Change,
+    Drift,
+    LikelyMove,
+    Plan,
+    PlanOptions,
+    Refreshed,
+)
 from opsconsole.reconcile.declaration import (
     PriorInstance,
     from_state,
@@ -26,7 +34,6 @@ from opsconsole.reconcile.declaration import (
 from opsconsole.reconcile.likely_moves import likely_moves, told_moves
 from opsconsole.reconcile.moves import left_out, moved, still_declared
 from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
-from opsconsole.reconcile.options import PlanOptions
 from opsconsole.reconcile.order import config_address, order
 from opsconsole.reconcile.outputs import output_changes
 from opsconsole.reconcile.prior import (

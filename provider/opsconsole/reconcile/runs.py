@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.reconcile.changes import Action, Change, Counts, Plan
+from opsconsole.reconcile.changes import DEFAULT_SHARE, Action, Change, Counts, Plan, PlanOptions
 from opsconsole.reconcile.execution import Applied
-from opsconsole.reconcile.options import DEFAULT_SHARE, PlanOptions, too_much_goes
 from opsconsole.reconcile.order import Leg
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import read_prior
@@ -22,6 +21,9 @@ from opsconsole.reconcile.unknown_outcomes import settle_standing, settle_unknow
 from opsconsole.reconcile.walk import unsettled_warnings
 from opsconsole.state import StateSession
 from opsconsole.values import holds_unknown
+
+_FEWEST = 10
+"""Fewer resources than this are not guarded: a share of them says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,42 @@ class Guard:
 
     def objection(self, plan: Plan) -> Diagnostic | None:
         """Return why a plan needs to be forced, or None."""
-        return None if self.forced else too_much_goes(plan, self.share)
+        return None if self.forced else _too_much_goes(plan, self.share)
+
+
+def _too_much_goes(plan: Plan, share: float) -> Diagnostic | None:
+    """Return why a plan needs to be forced, or None.
+
+    Deleted and replaced instances count, and those that had vanished from the console before the
+    plan was made: both are what a wrong key, org or base address looks like. A plan that was asked
+    to destroy says so itself: of it only what had vanished counts.
+
+    Args:
+        share: Per cent allowed of the managed instances that state held.
+    """
+    gone = [item for item in plan.drift if item.after is None]
+    going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
+    if plan.mode == "destroy":
+        going = []
+    existing = sum(item.before is not None and item.type_name != "" for item in plan.changes)
+    existing += len(gone)
+    if existing < _FEWEST or not (going or gone):
+        return None
+    lost = len(going) + len(gone)
+    percent = 100.0 * lost / existing
+    if percent <= share:
+        return None
+    parts = []
+    if going:
+        parts.append(f"{len(going)} would be deleted or replaced")
+    if gone:
+        parts.append(f"{len(gone)} had vanished from the console")
+    return error(
+        f"The plan takes away {lost} of {existing} resources ({percent:.0f} %)",
+        f"{' and '.join(parts)}; more than {share:g} % needs to be forced. Check base_url, the key "
+        "and the program. If it is meant: --force, or a higher --max-destroy; in the environment "
+        "OPSCONSOLE_FORCE=1, or OPSCONSOLE_MAX_DESTROY.",
+    )
 
 
 async def make_plan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.lifecycle.verdicts import all_created, verdicts
+from opsconsole.lifecycle.bulk_import import all_created, verdicts
 from opsconsole.v1.shapes import import_result
 
 

@@ -1,0 +1,154 @@
+"""A bulk import: its guard, and what became of each of its rows.
+
+The document: POST /api/v1/hosts/batch. Whether a console heeds `dry_run` shows only in its answer,
+so the first dry run of a run goes alone, and nothing follows one that was not heeded. The base of
+`results[].index`, whether rows after a stop are listed and every status other than `created` are
+not shown, so verdicts are matched in a way that needs none of them; a row that cannot be matched
+is told apart, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from opsconsole.errors import (
+    BadRequest,
+    ConsoleError,
+    NotSent,
+    OpsconsoleError,
+    TooLarge,
+    UnexpectedAnswer,
+    UserError,
+)
+from opsconsole.lifecycle.session import Session
+from opsconsole.v1.console import ImportResult, RowResult
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an import said of one row; `matched` is false where nothing could be told."""
+
+    matched: bool
+    created: bool
+    status: str = ""
+    id: str | None = None
+    error: str | None = None
+
+
+UNMATCHED = Verdict(matched=False, created=False)
+
+
+def verdicts(result: ImportResult, rows: int) -> list[Verdict]:
+    """Return the verdict of each of `rows` rows, in the order in which they were sent."""
+    base = _index_base(result.results, rows)
+    if base is None:
+        return [UNMATCHED] * rows
+    found = [UNMATCHED] * rows
+    for entry in result.results:
+        if entry.index is None:
+            continue
+        found[entry.index - base] = Verdict(
+            matched=True,
+            created=entry.status == "created",
+            status=entry.status or "",
+            id=entry.id,
+            error=entry.error,
+        )
+    return found
+
+
+def all_created(result: ImportResult, rows: int) -> bool:
+    """Tell whether the counts alone say that every row passed, whatever the words."""
+    counts = result.counts
+    others = sum(count for name, count in counts.items() if name != "created")
+    return counts.get("created") == rows and others == 0
+
+
+def was_created(verdict: Verdict, said: str | None) -> bool:
+    """Tell whether a dry run says otherwise of a row than `said` did before its import.
+
+    None: what was said before is not known, which settles nothing.
+    """
+    return said is not None and not verdict.created and verdict.status != said
+
+
+def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
+    """Return what the first row's index is, or None where the results leave it open.
+
+    Those that tell no index say nothing of it, and hide no others.
+    """
+    known = [entry.index for entry in results if entry.index is not None]
+    if len(set(known)) != len(known) or not known:
+        return None
+    low, high = min(known), max(known)
+    if low < 0 or high - low >= rows:
+        return None
+    if high - low == rows - 1:
+        return low
+    if low == 0:
+        return 0
+    return 1 if high == rows else None
+
+
+IGNORED = "The console's answer to a dry run did not say dry_run: true"
+
+REHEARSED = ConsoleError(
+    "The console's answer to a real import says dry_run: true, so whether it imported anything is "
+    "not known.",
+    "It may be in a mode in which nothing is changed: ask its operator.",
+)
+"""Why the verdicts of a real import say nothing."""
+
+
+class DryRunIgnored(NotSent):
+    """Not sent: the console imported what an earlier dry run held."""
+
+
+async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+    """Send a dry run, and note whether it was heeded: `dry_run` of the result tells.
+
+    Args:
+        send: Sends it.
+
+    Raises:
+        DryRunIgnored: an earlier one was not heeded, so this one was not sent.
+        ConsoleError: what `send` raised.
+    """
+    if session.dry_run_heeded:
+        return await _sent(session, send)
+    async with session.first_dry_run:
+        return await _sent(session, send)
+
+
+async def _sent(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+    if session.dry_run_ignored:
+        raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
+    result = await send()
+    session.dry_run_heeded = session.dry_run_heeded or result.dry_run
+    session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
+    return result
+
+
+def halved(session: Session, rows: int, problem: OpsconsoleError) -> int:
+    """Return how many of the refused rows to send first, and then the rest; 0: send none again.
+
+    A size that the console refuses with 413 is not tried again in this run.
+    """
+    if rows == 1 or not blames_the_rows(problem):
+        return 0
+    half = (rows + 1) // 2
+    if isinstance(problem, TooLarge):
+        session.import_chunk_size = min(session.import_chunk_size, half)
+    return half
+
+
+def blames_the_rows(problem: OpsconsoleError) -> bool:
+    """Tell whether fewer or other rows may pass where these did not.
+
+    A gateway may refuse a size too, without the documented body; and a row that cannot be written
+    as JSON is refused before anything is sent.
+    """
+    if isinstance(problem, UnexpectedAnswer):
+        return problem.status == 400
+    return isinstance(problem, BadRequest | TooLarge | UserError)
