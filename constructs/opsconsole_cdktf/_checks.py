@@ -139,7 +139,7 @@ def _place(item: Resource) -> str:
 
 
 def _is_there(item: Resource) -> bool:
-    """Tell whether it was not taken out of its scope again."""
+    """Return whether it was not taken out of its scope again."""
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item
 

@@ -39,7 +39,7 @@ def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
 
 
 def reaches(graph: Graph, start: str, target: str) -> bool:
-    """Tell whether `start` refers to `target`, directly or through others."""
+    """Return whether `start` refers to `target`, directly or through others."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:

@@ -48,7 +48,7 @@ _MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
 
 
 def is_token(value: Any) -> bool:
-    """Tell whether `value` stands for something that only Terraform knows."""
+    """Return whether `value` stands for something that only Terraform knows."""
     if isinstance(value, str):
         return "${" in value or value.startswith("#{TfToken[")
     if isinstance(value, float):

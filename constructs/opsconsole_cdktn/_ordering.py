@@ -96,7 +96,7 @@ class Carried(Resource):
         super().add_override(path, value)
 
     def stands_alone(self) -> bool:
-        """Tell whether it certainly refers to nothing."""
+        """Return whether it certainly refers to nothing."""
         return not (
             self._overridden
             or self._meta.keys() - {"provider"}

@@ -72,7 +72,7 @@ class Row(BaseModel):
 
 
 def _stands_for_all(value: Any, several: bool) -> bool:
-    """Tell whether a token stands for the whole value, and not for an item of a list in a cell."""
+    """Return whether a token stands for the whole value, and not for one item of a cell."""
     if several and isinstance(value, str):
         return _ONE_REFERENCE.fullmatch(value.strip()) is not None
     return is_token(value)

@@ -19,7 +19,7 @@ def normalise_set(items: Sequence[Any]) -> list[Any]:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Tell whether two normalised wire values are equal; an unknown equals nothing but itself."""
+    """Return whether two normalised wire values are equal; an unknown equals nothing but itself."""
     if left is right:
         return True
     if isinstance(left, str):

@@ -67,5 +67,5 @@ def warning(
 
 
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Tell whether any of `diagnostics` is an error."""
+    """Return whether any of `diagnostics` is an error."""
     return any(item.severity is Severity.ERROR for item in diagnostics)

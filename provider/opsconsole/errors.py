@@ -178,7 +178,7 @@ A gateway may also inspect the console's answer and put its own 403, 409 or 451 
 
 
 def had_no_effect(status: int, *, documented: bool) -> bool:
-    """Tell whether an answer shows that its request certainly had no effect.
+    """Return whether an answer shows that its request certainly had no effect.
 
     Args:
         status: The HTTP status.

@@ -31,7 +31,7 @@ def real_terraform(environ: Mapping[str, str], *further: str) -> str | None:
 
 
 def _is_standin(path: str) -> bool:
-    """Tell whether a program is the stand-in, also under another name by a link."""
+    """Return whether a program is the stand-in, also under another name by a link."""
     if Path(path).resolve().name == STANDIN:
         return True
     own = shutil.which(STANDIN)

@@ -42,7 +42,7 @@ Attributes = dict[str, Any]
 
 
 def holds_unknown(value: Value) -> bool:
-    """Tell whether `value` is UNKNOWN or holds it at any depth."""
+    """Return whether `value` is UNKNOWN or holds it at any depth."""
     if value is UNKNOWN:
         return True
     if isinstance(value, list):

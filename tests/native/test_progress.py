@@ -15,16 +15,16 @@ from opsconsole.cli.progress_lines import FEW, Lines
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.order import Leg, Step
+from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.v1.limiter import Waiting
 
 
-def step(name: str, leg: Leg = Leg.CREATE, **facts: Any) -> Step:
-    before = None if leg is Leg.CREATE else {"id": f"hst_{name}"}
+def step(name: str, kind: StepKind = StepKind.CREATE, **facts: Any) -> Step:
+    before = None if kind is StepKind.CREATE else {"id": f"hst_{name}"}
     change = Change(
         f"opsconsole_host.{name}", "opsconsole_host", Action.CREATE, before, {}, **facts
     )
-    return Step(change, leg)
+    return Step(change, kind)
 
 
 @pytest.fixture
@@ -69,10 +69,14 @@ def test_what_has_just_begun_is_not_spoken_of() -> None:
 @pytest.mark.parametrize(
     ("done", "outcome", "said"),
     [
-        (step("a", Leg.DELETE), Outcome(None), "Destruction complete after 1s"),
-        (step("a", Leg.UPDATE), Outcome({"id": "x"}), "Modifications complete after 1s [id=x]"),
+        (step("a", StepKind.DELETE), Outcome(None), "Destruction complete after 1s"),
+        (
+            step("a", StepKind.UPDATE),
+            Outcome({"id": "x"}),
+            "Modifications complete after 1s [id=x]",
+        ),
         (step("a"), Outcome(None, diagnostics=(error("no"),)), "Creation errored after 1s"),
-        (step("a", Leg.DELETE, cascade="h"), Outcome(None), "Archived with h"),
+        (step("a", StepKind.DELETE, cascade="h"), Outcome(None), "Archived with h"),
     ],
 )
 def test_each_end_has_its_words(done: Step, outcome: Outcome, said: str) -> None:

@@ -100,13 +100,13 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:
             f"list them ({', '.join(endpoints.values())}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, told = await inventory(lifecycle.session, named)
-    if told and not lists:
+    lists, diagnostics = await inventory(lifecycle.session, named)
+    if diagnostics and not lists:
         raise UserError(
-            f"None of the lists could be read: {'; '.join(map(_told, told))}",
+            f"None of the lists could be read: {'; '.join(map(_one_line, diagnostics))}",
             "Check the paths in the provider setting extra_endpoints, and the key.",
         )
-    remarks = [_told(item) for item in told]
+    remarks = [_one_line(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
         for name, endpoint in endpoints.items()
@@ -175,7 +175,7 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> Found:
 
 
 def _unread(type_name: str, import_id: str, outcome: Outcome) -> Found:
-    reason = "; ".join(map(_told, outcome.diagnostics)) or outcome.why_unchecked
+    reason = "; ".join(map(_one_line, outcome.diagnostics)) or outcome.why_unchecked
     return Found(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 
@@ -211,7 +211,7 @@ async def _specialties(lifecycle: Lifecycle, found: Iterable[Found]) -> dict[str
     }
 
 
-def _told(diagnostic: Diagnostic) -> str:
+def _one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
@@ -222,22 +222,22 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
         OpsconsoleError: The dry run could not be made.
         UserError: The console may have imported a row all the same.
     """
-    told: list[RowVerdict] = []
-    work = FileImport(lifecycle.session, True, False, told.extend)
+    verdicts: list[RowVerdict] = []
+    work = FileImport(lifecycle.session, True, False, verdicts.extend)
     await work.run(rows)
     if work.imported_all_the_same:
-        made = ", ".join(row.id for row in told if row.id) or "it names no id"
+        made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(
             f"The console does not say that it heeds dry_run, and may have imported a row: {made}.",
             "Look at the console. Give ids in place of an inventory.",
         )
     if work.problem is not None:
         raise work.problem
-    ids = [row.id for row in told if row.id and not row.created]
-    others = [row for row in told if not row.id or row.created]
+    ids = [row.id for row in verdicts if row.id and not row.created]
+    others = [row for row in verdicts if not row.id or row.created]
     remarks = [_unmatched(row) for row in others]
-    if work.told < len(rows.names):
-        remarks.append(f"The dry run judged {work.told:,} of {len(rows.names):,} rows.")
+    if work.judged < len(rows.names):
+        remarks.append(f"The dry run judged {work.judged:,} of {len(rows.names):,} rows.")
     return ids, remarks
 
 

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+        events.emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
         return FAILED
 
 
@@ -97,7 +97,7 @@ def _apply_program(args: argparse.Namespace) -> int:
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.operation)
     with open_state(backend) as session, make_runner() as runner:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         session.begin()
         space = planning.workspace(args, program, variables, session)
         ui = applying.ApplyUI(args)
@@ -124,22 +124,22 @@ def _apply_saved(args: argparse.Namespace) -> int:
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.operation)
     with open_state(backend) as session, make_runner() as runner:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         check_state(saved, session.state)
         session.begin()
         applying.demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         ui = applying.ApplyUI(args, operation=_operation(saved.plan))
         objection = planning.guard_of(args).objection(saved.plan)
-        told = [objection] if objection is not None else []
-        told = told or run_stoppable(
+        diagnostics = [objection] if objection is not None else []
+        diagnostics = diagnostics or run_stoppable(
             runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
         )
-        if told:
-            ui.refuse(told)
+        if diagnostics:
+            ui.refuse(diagnostics)
             return FAILED
         plan = replace(saved.plan, diagnostics=())
-        ui.tell_begin(plan)
+        ui.begin(plan)
         return applying.carry_out(runner, ui, space, plan, session)
 
 

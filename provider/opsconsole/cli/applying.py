@@ -53,7 +53,7 @@ class ApplyUI:
         if not self.operation:
             self.operation = "destroy" if args.destroy else "apply"
         if args.json:
-            events.tell(messages.version(events.now()))
+            events.emit(messages.version(events.now()))
 
     def shown(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return it with the guard's objection, if it has one."""
@@ -62,24 +62,24 @@ class ApplyUI:
             plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
         planning.write_reports(self.args, plan, title)
         if self.args.json:
-            events.tell_plan(plan)
+            events.emit_plan(plan)
         else:
             planning.show(self.args, plan)
         return replace(plan, diagnostics=()) if not has_error(plan.diagnostics) else plan
 
-    def tell_begin(self, plan: Plan) -> None:
+    def begin(self, plan: Plan) -> None:
         """Tell programs what a saved plan is about to do."""
         planning.write_reports(self.args, plan, "")
         if self.args.json:
-            events.tell_plan(plan)
+            events.emit_plan(plan)
 
-    def refuse(self, told: Sequence[Diagnostic]) -> None:
+    def refuse(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Say why nothing is done."""
         if self.args.json:
-            for item in told:
-                events.tell_diagnostic(item)
+            for item in diagnostics:
+                events.emit_diagnostic(item)
         else:
-            planning.show_diagnostics(self.args, told)
+            planning.show_diagnostics(self.args, diagnostics)
 
     def approved(self, plan: Plan) -> bool:
         """Ask whether a plan may be carried out, where it changes anything and must be asked for.
@@ -111,16 +111,16 @@ class ApplyUI:
         }
         if self.args.json:
             for address, item in applied.diagnostics:
-                events.tell_diagnostic(item.about(address))
+                events.emit_diagnostic(item.about(address))
             if applied.complete:
-                events.tell(messages.change_summary(counts, self.operation, events.now()))
+                events.emit(messages.change_summary(counts, self.operation, events.now()))
             else:
                 text = apply_text.apply_summary(counts, self.operation, complete=False)
-                events.tell(messages.log(text, events.now()))
+                events.emit(messages.log(text, events.now()))
                 for line in _left(applied).splitlines() if applied.not_started else ():
-                    events.tell(messages.log(line.strip(), events.now()))
+                    events.emit(messages.log(line.strip(), events.now()))
             if outputs and applied.complete:
-                events.tell(messages.outputs(outputs, events.now()))
+                events.emit(messages.outputs(outputs, events.now()))
             return
         text = apply_text.render(
             counts,
@@ -155,7 +155,7 @@ def _question(plan: Plan) -> str:
 def _left(applied: Applied) -> str:
     left = applied.not_started
     lines = [f"\nNot begun, as the run was interrupted: {len(left):,}"]
-    lines += [f"  {step.leg.value} {step.change.address}" for step in left[:_SHOWN]]
+    lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
     if len(left) > _SHOWN:
         lines.append(f"  and {len(left) - _SHOWN:,} more")
     return "\n".join([*lines, ""])

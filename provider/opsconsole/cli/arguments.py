@@ -204,7 +204,7 @@ def _shard(text: str) -> Any:
 
 
 def stands_in(args: argparse.Namespace) -> bool:
-    """Tell whether a command runs in the place of `terraform`, for clients of its output."""
+    """Return whether a command runs in the place of `terraform`, for clients of its output."""
     return getattr(args, "standin", False)
 
 

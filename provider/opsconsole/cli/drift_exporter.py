@@ -131,7 +131,7 @@ class Exporter:
         return HTTPStatus.OK, page[1]
 
     def health(self) -> tuple[bool, str]:
-        """Tell whether checks go on, and what the last one came to, as JSON.
+        """Return whether checks go on, and what the last one came to, as JSON.
 
         A console that cannot be reached does not make an exporter ill: restarting it mends nothing.
         """

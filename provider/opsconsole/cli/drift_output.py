@@ -63,13 +63,13 @@ def write_all(
     *,
     colour: bool,
     anchor: str = "",
-    told: bool = False,
+    reported: bool = False,
 ) -> None:
     """Write every report; files first, so that all are there when stdout ends.
 
     Args:
         anchor: The file that stands for places that are not known.
-        told: Whether the headline was told already.
+        reported: Whether the headline was written already.
 
     Raises:
         UserError: A file cannot be written; the others are written all the same.
@@ -88,7 +88,7 @@ def write_all(
             _write(item.file, text)
         except OSError as problem:
             failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
-    if not told and all(item.file is not None for item in targets):
+    if not reported and all(item.file is not None for item in targets):
         sys.stderr.write(f"{headline(report)}\n")
     if failures:
         raise UserError(" ".join(failures))
@@ -119,7 +119,7 @@ def rendered(
 
 
 def has_colour(args: argparse.Namespace) -> bool:
-    """Tell whether stdout takes colours (NO_COLOR: no-color.org)."""
+    """Return whether stdout takes colours (NO_COLOR: no-color.org)."""
     return not args.no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
 
 

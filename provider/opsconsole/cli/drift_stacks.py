@@ -52,7 +52,7 @@ def find_stacks(args: argparse.Namespace, *, run_app: bool = True) -> Found:
         return _of_files(args, state_files(args.places), programs)
     if programs:
         stacks = [_of_program(args, program) for program in programs]
-        return Found(tuple(_told_apart(stacks)))
+        return Found(tuple(_distinct(stacks)))
     return _of_files(args, state_files([Path()]), ())
 
 
@@ -95,7 +95,7 @@ def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
 
 
 def _is_program(directory: Path) -> bool:
-    """Tell whether a directory holds a program that the native engine reads."""
+    """Return whether a directory holds a program that the native engine reads."""
     return any(directory.glob("*.tf.json")) and not any(directory.glob("*.tf"))
 
 
@@ -134,7 +134,7 @@ def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
         return Unreadable(program.stack or program.root.name, problem)
 
 
-def _told_apart(stacks: Sequence[Stack]) -> list[Stack]:
+def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
     """Give stacks of one name a number behind it."""
     seen: dict[str, int] = {}
     found = []

@@ -136,9 +136,9 @@ async def check_once(
         return exporter.fail(said)
     failures = exporter.take(report)
     _log(headline(report))
-    _tell(report)
+    _write_headline(report)
     try:
-        write_all(report, targets, colour=False, anchor=anchor(args), told=True)
+        write_all(report, targets, colour=False, anchor=anchor(args), reported=True)
     except Exception as problem:
         _log(_said(problem))
     return failures
@@ -154,7 +154,7 @@ def _said(problem: Exception) -> str:
     )
 
 
-def _tell(report: DriftReport) -> None:
+def _write_headline(report: DriftReport) -> None:
     """Write what the check met, where it could not tell."""
     if judge(report).outcome.value == 1:
         for item in report.diagnostics:

@@ -16,7 +16,7 @@ from opsconsole.reports.messages import Message
 from opsconsole.v1.limiter import Waiting
 
 
-def tell(message: Message) -> None:
+def emit(message: Message) -> None:
     """Write one message to stdout."""
     sys.stdout.write(messages.line(message))
 
@@ -26,22 +26,22 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def tell_diagnostic(item: Diagnostic) -> None:
+def emit_diagnostic(item: Diagnostic) -> None:
     """Write a diagnostic."""
-    tell(messages.diagnostic(item, now()))
+    emit(messages.diagnostic(item, now()))
 
 
-def tell_plan(plan: Plan) -> None:
+def emit_plan(plan: Plan) -> None:
     """Write what is planned, as Terraform's apply does before it begins."""
     for drift in plan.drift:
-        tell(messages.resource_drift(drift, now()))
+        emit(messages.resource_drift(drift, now()))
     for change in plan.acting():
-        tell(messages.planned_change(change, now()))
-    tell(messages.change_summary(plan.counts, "plan", now()))
+        emit(messages.planned_change(change, now()))
+    emit(messages.change_summary(plan.counts, "plan", now()))
     if plan.outputs:
-        tell(messages.planned_outputs(plan.outputs, now()))
+        emit(messages.planned_outputs(plan.outputs, now()))
     for item in plan.diagnostics:
-        tell_diagnostic(item)
+        emit_diagnostic(item)
 
 
 class Events:
@@ -56,36 +56,36 @@ class Events:
         self._waiting = waiting
 
     def begun(self, steps: int) -> None:
-        """Nothing is told."""
+        """Emit nothing."""
 
     def started(self, step: Step) -> None:
-        """Tell what begins."""
+        """Report what begins."""
         if action_of(step) is not Action.NO_OP or step.change.import_id:
             address = step.change.address
             self._in_flight.begin(step)
-            tell(messages.apply_start(address, action_of(step), now(), id_before(step)))
+            emit(messages.apply_start(address, action_of(step), now(), id_before(step)))
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Tell what is over, and how."""
+        """Report what is over, and how."""
         address, action = step.change.address, action_of(step)
         self._in_flight.end(step)
         if action is Action.NO_OP and not step.change.import_id:
             return
         if outcome.failed:
-            tell(messages.apply_errored(address, action, seconds, now()))
+            emit(messages.apply_errored(address, action, seconds, now()))
         else:
             shown = id_after(step, outcome)
-            tell(messages.apply_complete(address, action, seconds, now(), shown))
+            emit(messages.apply_complete(address, action, seconds, now(), shown))
 
     def skipped(self, step: Step, because: str) -> None:
-        """Tell what is passed over, and why."""
+        """Report what is skipped, and why."""
         if because:
-            tell(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
+            emit(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
 
     def tick(self) -> None:
-        """Tell what has been under way for long."""
+        """Report what has been under way for long."""
         held = held_back(self._waiting())
         if held:
-            tell(messages.log(f"Waiting: {held}", now()))
+            emit(messages.log(f"Waiting: {held}", now()))
         for step, seconds in self._in_flight.long():
-            tell(messages.apply_progress(step.change.address, action_of(step), seconds, now()))
+            emit(messages.apply_progress(step.change.address, action_of(step), seconds, now()))

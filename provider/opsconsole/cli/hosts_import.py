@@ -24,9 +24,9 @@ from opsconsole.lifecycle.file_import import (
     CsvRows,
     FileImport,
     JsonRows,
+    Report,
     Rows,
     RowVerdict,
-    Tell,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import read_named
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     printer = _JsonLines() if args.json else _Lines(args)
     with make_runner() as runner:
         done = run_stoppable(
-            runner, lambda interrupts: _imported(args, found, rows, printer.tell, interrupts)
+            runner, lambda interrupts: _imported(args, found, rows, printer.report, interrupts)
         )
     printer.end(args, done, len(rows.names))
     if isinstance(done.problem, Stopped):
@@ -102,12 +102,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _imported(
-    args: argparse.Namespace, found: Settings, rows: Rows, tell: Tell, interrupts: Interrupts
+    args: argparse.Namespace, found: Settings, rows: Rows, report: Report, interrupts: Interrupts
 ) -> FileImport:
     lifecycle = Lifecycle(found)
     interrupts.on_stop(lifecycle.stop)
     try:
-        work = FileImport(lifecycle.session, args.dry_run, args.on_error == "stop", tell)
+        work = FileImport(lifecycle.session, args.dry_run, args.on_error == "stop", report)
         await work.run(rows)
         return work
     finally:
@@ -203,7 +203,7 @@ class _Lines:
         self._pen = Pen(planning.coloured(args))
         self._begun = False
 
-    def tell(self, rows: Sequence[RowVerdict]) -> None:
+    def report(self, rows: Sequence[RowVerdict]) -> None:
         """Print the verdicts of some rows."""
         if not self._begun:
             self._begun = True
@@ -237,16 +237,16 @@ class _Lines:
             )
         if done.stopped:
             sys.stdout.write("\nThe console stopped at a row that failed.\n")
-        sys.stdout.write(f"\n{opening}: {counts or 'no counts told'}.\n")
-        if total > done.told:
-            sys.stdout.write(f"Not sent: {total - done.told:,} of {plural(total, 'row')}.\n")
+        sys.stdout.write(f"\n{opening}: {counts or 'no counts'}.\n")
+        if total > done.judged:
+            sys.stdout.write(f"Not sent: {total - done.judged:,} of {plural(total, 'row')}.\n")
         sys.stdout.flush()
 
 
 class _JsonLines:
     """Prints a JSON object on a line for each row as its verdict comes, and one at the end."""
 
-    def tell(self, rows: Sequence[RowVerdict]) -> None:
+    def report(self, rows: Sequence[RowVerdict]) -> None:
         """Print the verdicts of some rows."""
         for row in rows:
             self._write({"object": "row", **dataclasses.asdict(row)})
@@ -259,7 +259,7 @@ class _JsonLines:
                 "dry_run": args.dry_run and not done.imported_all_the_same,
                 "counts": dict(done.counts),
                 "rows": total,
-                "not_sent": total - done.told,
+                "not_sent": total - done.judged,
             }
         )
 

@@ -45,17 +45,17 @@ def run(args: argparse.Namespace) -> int:
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "import")
     with open_state(backend) as session, make_runner() as runner:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         session.begin()
         space = planning.workspace(args, program, variables, session)
-        told = run_stoppable(
+        diagnostics = run_stoppable(
             runner,
             lambda interrupts: import_instance(
                 space, session, address, args.id, interrupts.on_stop
             ),
         )
-    planning.show_diagnostics(args, told)
-    if has_error(told):
+    planning.show_diagnostics(args, diagnostics)
+    if has_error(diagnostics):
         return FAILED
     sys.stdout.write(f"Imported {args.id} as {address}.\n")
     return 0

@@ -68,15 +68,15 @@ class Interrupts:
             self.stopped = True
             for stop in self._stops:
                 stop()
-            _tell(f"\nInterrupted: {self._promise}. Press Ctrl-C again to stop now.\n")
+            _write(f"\nInterrupted: {self._promise}. Press Ctrl-C again to stop now.\n")
         self.count += not hung_up
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
                 abandon()
-            _tell("\nStopping now.\n")
+            _write("\nStopping now.\n")
 
 
-def _tell(text: str) -> None:
+def _write(text: str) -> None:
     """Write to stderr, where somebody may still read it."""
     with contextlib.suppress(OSError):
         sys.stderr.write(text)

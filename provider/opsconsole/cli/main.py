@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def debugging() -> bool:
-    """Tell whether the environment asks to show where unforeseen errors come from."""
+    """Return whether the environment asks to show where unforeseen errors come from."""
     return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
 
 
@@ -103,7 +103,7 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
     except OpsconsoleError as failure:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_told(failure))
+        _write_safely(_text_of(failure))
         return FAILED
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes stdout at exit.
@@ -112,13 +112,13 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
     except PermissionError as refused:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_told(_not_allowed(refused)))
+        _write_safely(_text_of(_not_allowed(refused)))
         return FAILED
     except Exception as unforeseen:
         if debug:
             _write_safely(traceback.format_exc())
         if isinstance(unforeseen, ModuleNotFoundError) and (missing := missing_package(unforeseen)):
-            _write_safely(_told(missing))
+            _write_safely(_text_of(missing))
             return FAILED
         _write_safely(_surprise(unforeseen, debug, again))
         return FAILED
@@ -144,7 +144,7 @@ def _not_allowed(refused: PermissionError) -> UserError:
     )
 
 
-def _told(failure: OpsconsoleError) -> str:
+def _text_of(failure: OpsconsoleError) -> str:
     remedy = f"\n{failure.remedy}" if failure.remedy else ""
     return f"Error: {failure.message}{remedy}\n"
 

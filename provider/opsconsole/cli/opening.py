@@ -48,7 +48,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
 
 
 def has_program(args: argparse.Namespace) -> bool:
-    """Tell whether there is a program here, or the command line names one."""
+    """Return whether there is a program here, or the command line names one."""
     here = Path.cwd()
     named = args.dir is not None or args.stack is not None
     return named or (here / "cdktf.json").exists() or _synthesised(here) or _has_files(here)
@@ -137,22 +137,23 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
         why = f"{backend.name} is reached through Terraform, which cannot hold its lock for a run."
     else:
         return
-    told = f"{why} Another run may write at the same time; its writes are never written over."
+    message = f"{why} Another run may write at the same time; its writes are never written over."
     agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(
-            told, "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock."
+            message,
+            "Give --unlocked-backend (OPSCONSOLE_UNLOCKED_BACKEND=1) to go on without a lock.",
         )
-    sys.stderr.write(f"Warning: {told}\n")
+    sys.stderr.write(f"Warning: {message}\n")
 
 
 def locking(args: argparse.Namespace) -> Locking:
     """Return how the state is locked, waiting told on stderr."""
     lock, timeout = getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0)
-    return Locking(lock, timeout, _tell_wait)
+    return Locking(lock, timeout, _report_wait)
 
 
-def _tell_wait(holder: LockInfo) -> None:
+def _report_wait(holder: LockInfo) -> None:
     sys.stderr.write(f"Waiting for the state lock, held by {holder}…\n")
 
 

@@ -139,7 +139,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         space = planning.workspace(args, program, variables, session)
         plan = planning.planned(runner, args, space, session)
         objection = planning.guard_of(args).objection(plan)
@@ -153,14 +153,14 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         if getattr(args, "moved", False):
             write_moves(space.program, plan.likely_moves)
     if args.out is not None and not failed:
-        _tell_saved(args)
+        _report_saved(args)
     return _exit_code(args, plan, failed)
 
 
 def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
     planning.write_reports(args, plan, space.program.stack)
     if args.json and arguments.stands_in(args):
-        events.tell_plan(plan)
+        events.emit_plan(plan)
     elif args.json:
         sys.stdout.write(planning.as_json(plan, space.program, shown_variables(space)))
         planning.show_diagnostics(args, plan.diagnostics)
@@ -168,7 +168,7 @@ def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
         planning.show(args, plan)
 
 
-def _tell_saved(args: argparse.Namespace) -> None:
+def _report_saved(args: argparse.Namespace) -> None:
     if not arguments.stands_in(args):
         sys.stderr.write(
             f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"

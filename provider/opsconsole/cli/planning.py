@@ -81,7 +81,7 @@ def guard_of(args: argparse.Namespace) -> Guard:
     return Guard(args.force, args.max_destroy)
 
 
-def tell_folded(session: StateSession) -> None:
+def report_folded(session: StateSession) -> None:
     """Say on stderr what of an interrupted run was taken in."""
     if session.folded:
         sys.stderr.write(
@@ -90,7 +90,7 @@ def tell_folded(session: StateSession) -> None:
 
 
 def coloured(args: argparse.Namespace, stream: object = None) -> bool:
-    """Tell whether to print in colour."""
+    """Return whether to print in colour."""
     target = stream if stream is not None else sys.stdout
     tty = getattr(target, "isatty", lambda: False)()
     return bool(tty) and not args.no_color and not os.environ.get("NO_COLOR")
@@ -122,7 +122,7 @@ _AROUND: Final = 4
 
 
 def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
-    """Tell whether a plan is shown in its short form: as asked, or where a screen is too small."""
+    """Return whether a plan is shown in its short form: as asked, or on a small screen."""
     if args.compact or args.full:
         return bool(args.compact)
     if columns():
@@ -130,10 +130,10 @@ def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
     return stands_in(args) and not plan_text.fits(plan, _CLIENT_ROWS)
 
 
-def show_diagnostics(args: argparse.Namespace, told: Sequence[Diagnostic]) -> None:
+def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
     colour, width = coloured(args, sys.stderr), columns(sys.stderr)
-    sys.stderr.write(diagnostics_text.render(told, colour=colour, width=width))
+    sys.stderr.write(diagnostics_text.render(diagnostics, colour=colour, width=width))
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

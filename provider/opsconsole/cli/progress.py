@@ -201,8 +201,8 @@ class Waiting:
         rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
         counted = f" {sent:,} requests{rate}" if sent else ""
         held = held_back(self._held())
-        told = f" · {held}" if held else ""
-        return Text.assemble((self._text, "bold"), (counted, "cyan"), (told, "yellow"))
+        waits = f" · {held}" if held else ""
+        return Text.assemble((self._text, "bold"), (counted, "cyan"), (waits, "yellow"))
 
 
 @contextmanager

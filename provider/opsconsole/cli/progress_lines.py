@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action
-from opsconsole.reconcile.order import Leg, Step
+from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reports import messages
 from opsconsole.v1.limiter import Waiting
 
@@ -22,21 +22,21 @@ TICK = 10.0
 """Seconds after which a step that is under way is spoken of again, as in Terraform."""
 
 _ACTIONS = {
-    Leg.CREATE: Action.CREATE,
-    Leg.DELETE: Action.DELETE,
-    Leg.UPDATE: Action.UPDATE,
-    Leg.READ: Action.READ,
+    StepKind.CREATE: Action.CREATE,
+    StepKind.DELETE: Action.DELETE,
+    StepKind.UPDATE: Action.UPDATE,
+    StepKind.READ: Action.READ,
 }
 
 
 def action_of(step: Step) -> Action:
     """Return what a step does, as messages name it."""
-    return _ACTIONS.get(step.leg, step.change.action)
+    return _ACTIONS.get(step.kind, step.change.action)
 
 
 def id_before(step: Step) -> str:
     """Return the console's id of what a step begins with, or empty."""
-    return "" if step.leg is Leg.CREATE else _id(step.change.before)
+    return "" if step.kind is StepKind.CREATE else _id(step.change.before)
 
 
 def id_after(step: Step, outcome: Outcome) -> str:
@@ -94,18 +94,18 @@ class Lines:
 
     def started(self, step: Step) -> None:
         """Say what begins; what needs no call is said when it is over."""
-        if step.change.cascade or step.leg is Leg.KEEP:
+        if step.change.cascade or step.kind is StepKind.KEEP:
             return
         self._in_flight.begin(step)
         at = datetime.now(UTC)
-        told = messages.apply_start(step.change.address, action_of(step), at, id_before(step))
-        self._write(told["@message"])
+        message = messages.apply_start(step.change.address, action_of(step), at, id_before(step))
+        self._write(message["@message"])
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """Say what is over, and how."""
         address, action = step.change.address, action_of(step)
         self._in_flight.end(step)
-        if step.change.cascade and step.leg is Leg.DELETE:
+        if step.change.cascade and step.kind is StepKind.DELETE:
             self._write(f"{address}: Archived with {step.change.cascade}")
             return
         if action is Action.NO_OP and not step.change.import_id:
@@ -113,11 +113,11 @@ class Lines:
             return
         at = datetime.now(UTC)
         if outcome.failed:
-            told = messages.apply_errored(address, action, seconds, at)
+            message = messages.apply_errored(address, action, seconds, at)
         else:
             shown = id_after(step, outcome)
-            told = messages.apply_complete(address, action, seconds, at, shown)
-        self._write(told["@message"])
+            message = messages.apply_complete(address, action, seconds, at, shown)
+        self._write(message["@message"])
 
     def skipped(self, step: Step, because: str) -> None:
         """Say what is passed over, and why."""
@@ -132,8 +132,8 @@ class Lines:
         going = self._in_flight.long()
         for step, seconds in going[:FEW]:
             at = datetime.now(UTC)
-            told = messages.apply_progress(step.change.address, action_of(step), seconds, at)
-            self._write(told["@message"])
+            message = messages.apply_progress(step.change.address, action_of(step), seconds, at)
+            self._write(message["@message"])
         if len(going) > FEW:
             self._write(f"… and {len(going) - FEW:,} more")
 

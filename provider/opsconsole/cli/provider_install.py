@@ -71,12 +71,15 @@ def implied_folders(environment: Mapping[str, str]) -> list[Path]:
 
 def advice(folder: Path, environment: Mapping[str, str]) -> str:
     """Say what Terraform must be told, if anything, to find the provider in `folder`."""
-    told = settings_file(environment)
+    settings = settings_file(environment)
     reads = "Terraform and OpenTofu look there by themselves: run `terraform init`."
     if folder.absolute() in implied_folders(environment):
-        if told is None:
+        if settings is None:
             return reads
-        why = f"{told} has a provider_installation block, so Terraform looks only where that says."
+        why = (
+            f"{settings} has a provider_installation block, "
+            "so Terraform looks only where that says."
+        )
     else:
         why = "Terraform does not look there by itself."
     setting = f"export TF_CLI_CONFIG_FILE={shlex.quote(str(folder.absolute() / CONFIGURATION))}"

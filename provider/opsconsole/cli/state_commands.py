@@ -100,7 +100,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state rm")) as session:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         found = named(session.state, args.addresses)
         for address in found:
             if args.dry_run:
@@ -122,7 +122,7 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _move(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state mv")) as session:
-        planning.tell_folded(session)
+        planning.report_folded(session)
         pairs = _pairs(session.state, args.source, Address.parse(args.target))
         for old, new in pairs:
             if not args.dry_run:
@@ -199,13 +199,13 @@ def _check_succession(held: State, pushed: State) -> None:
 def _fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
         folded = session.folded
-        told = _settle(args, session) if session.unresolved else []
+        diagnostics = _settle(args, session) if session.unresolved else []
         unresolved = list(session.unresolved)
     if folded:
         sys.stdout.write(f"Took in {plural(folded, 'change')} of the run that was interrupted.\n")
     else:
         sys.stdout.write("There was nothing to take in: state is up to date.\n")
-    planning.show_diagnostics(args, told)
+    planning.show_diagnostics(args, diagnostics)
     if unresolved:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unresolved), 'write')} took place:\n"

@@ -129,13 +129,13 @@ class Entry(BaseModel):
         return ", ".join(parts)
 
     def names(self, finding: Finding) -> bool:
-        """Tell whether it speaks of this resource."""
+        """Return whether it speaks of this resource."""
         return fits(self.address, finding.address) and (
             not self.stack or fits(self.stack, finding.stack)
         )
 
     def accepts(self, finding: Finding, difference: Difference | None) -> bool:
-        """Tell whether it accepts one difference of a resource, or, with None, its bucket."""
+        """Return whether it accepts one difference of a resource, or, with None, its bucket."""
         if not self.names(finding) or self.bucket not in ("", finding.bucket.value):
             return False
         if not self.attribute:
@@ -144,7 +144,7 @@ class Entry(BaseModel):
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Tell whether `text` is `pattern`, in which only `*` and `?` are special.
+    """Return whether `text` is `pattern`, in which only `*` and `?` are special.
 
     Brackets are not: addresses hold them.
     """
@@ -221,7 +221,7 @@ def _expired(entry: Entry, today: date) -> bool:
 
 
 def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Tell whether what an entry speaks of was not seen, so that it may be in use."""
+    """Return whether what an entry speaks of was not seen, so that it may be in use."""
     named = [finding for finding in findings if entry.names(finding)]
     if not named and not listed:
         return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
@@ -305,7 +305,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _depth_exceeds(data: bytes, limit: int) -> bool:
-    """Tell whether YAML is nested beyond `limit`; reads no further than it must to know.
+    """Return whether YAML is nested beyond `limit`; reads no further than it must to know.
 
     The loader in C calls itself for each level without a bound, and ends the process when the
     stack is full. Its events need no stack.
@@ -322,7 +322,7 @@ def _depth_exceeds(data: bytes, limit: int) -> bool:
 
 
 def _holds_something(data: bytes) -> bool:
-    """Tell whether YAML holds more than comments; `null` is something, and no baseline."""
+    """Return whether YAML holds more than comments; `null` is something, and no baseline."""
     return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
 
 

@@ -255,7 +255,7 @@ class _Check:
     def _all_listed(
         self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]
     ) -> bool:
-        """Tell whether no list was left out or cut short that may show unmanaged objects."""
+        """Return whether no list was left out or cut short that may show unmanaged objects."""
         lists = _read_by_lists()
         read = (outcomes[item.known.address] for item in held if item.known.type_name in lists)
         return not self._cut and all(
@@ -288,7 +288,7 @@ class _Check:
         ]
 
     def _first_sight(self, finding: Finding, base_url: str) -> bool:
-        """Tell whether an object was not shown before, under other settings of its console."""
+        """Return whether an object was not shown before, under other settings of its console."""
         what = (base_url, finding.type_name, finding.id)
         seen = what in self._shown
         self._shown.add(what)

@@ -66,12 +66,12 @@ def _empty_file(stack: Stack) -> Path | None:
 
 
 def _is_absent(state: State) -> bool:
-    """Tell whether nothing was ever written: a state from which all was removed has a serial."""
+    """Return whether nothing was ever written: a state from which all was removed has a serial."""
     return state.empty and state.serial == 0
 
 
 def has_no_state(found: StackState) -> bool:
-    """Tell whether a stack's program was never applied, and the check does not ask for that."""
+    """Return whether a stack's program was never applied, and the check does not ask for that."""
     stack = found.stack
     return found.absent and stack.program is not None and not stack.pending
 

@@ -20,7 +20,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def takes(self, stack: str) -> bool:
-        """Tell whether a stack belongs to it: by its name alone."""
+        """Return whether a stack belongs to it: by its name alone."""
         digest = hashlib.sha256(stack.encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 

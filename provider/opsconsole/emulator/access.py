@@ -23,7 +23,7 @@ class Principal:
     tenant_write: bool
 
     def sees(self, row: Row) -> bool:
-        """Tell whether the row is shown to this caller: tenant-wide rows are, to everyone."""
+        """Return whether the row is shown to this caller: tenant-wide rows are, to everyone."""
         org_id = row.get("org_id")
         return self.read_orgs is None or org_id is None or org_id in self.read_orgs
 

@@ -44,7 +44,7 @@ def page(
 
 
 def _holds(row: Row, word: str) -> bool:
-    """Tell whether a filter keeps a row: its key, name or pattern holds the word."""
+    """Return whether a filter keeps a row: its key, name or pattern holds the word."""
     return any(word in str(row.get(name, "")) for name in ("key", "name", "pattern"))
 
 

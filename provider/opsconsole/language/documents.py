@@ -91,7 +91,7 @@ def read_json(path: Path) -> Any:
 
 
 def says_twice(text: str) -> bool:
-    """Tell whether an object of a JSON text has a name twice."""
+    """Return whether an object of a JSON text has a name twice."""
     found: list[Repeated] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

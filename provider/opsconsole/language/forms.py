@@ -24,7 +24,7 @@ _NAME_RULE: Final = (
 
 
 def is_name(text: str) -> bool:
-    """Tell whether `text` is an identifier of Terraform's language."""
+    """Return whether `text` is an identifier of Terraform's language."""
     return text[:1] != "-" and text.replace("-", "_").isidentifier()
 
 

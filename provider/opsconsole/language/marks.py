@@ -50,7 +50,7 @@ def unmark(value: Any) -> tuple[Any, Marks]:
 
 
 def holds_marks(value: Any) -> bool:
-    """Tell whether `value` is marked at any depth."""
+    """Return whether `value` is marked at any depth."""
     if isinstance(value, Marked):
         return True
     if isinstance(value, dict):

@@ -244,7 +244,7 @@ class Program:
     readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads_state(self, address: Address) -> bool:
-        """Tell whether an address is of a `terraform_remote_state` that the program has."""
+        """Return whether an address is of a `terraform_remote_state` that the program has."""
         found = address.mode == "data" and address.type == "terraform_remote_state"
         return found and address.name in self.remote_states
 

@@ -29,7 +29,7 @@ _PLAIN: Mapping[Any, Any] = {STRING: "", NUMBER: 0, BOOL: False}
 
 
 def holds_null(value: Any) -> bool:
-    """Tell whether there is a null whose type the evaluator cannot tell."""
+    """Return whether there is a null whose type the evaluator cannot tell."""
     if isinstance(value, list):
         return any(map(holds_null, value))
     if isinstance(value, dict):

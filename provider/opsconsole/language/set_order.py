@@ -47,7 +47,7 @@ def equal(left: Any, right: Any) -> Any:
 
 
 def _comparable(left: Type, right: Type) -> bool:
-    """Tell whether two types are the same where both are known."""
+    """Return whether two types are the same where both are known."""
     if left == right or DYNAMIC in (left, right):
         return True
     if isinstance(left, str) or isinstance(right, str) or left[0] != right[0]:

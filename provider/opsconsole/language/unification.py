@@ -95,7 +95,7 @@ _RANK = {"list": 0, "tuple": 1, "set": 2}
 
 
 def converts(source: Type, wanted: Type) -> bool:
-    """Tell whether some values of one type convert to another."""
+    """Return whether some values of one type convert to another."""
     if source == wanted or DYNAMIC in (source, wanted):
         return True
     if source in PRIMITIVES and wanted in PRIMITIVES:

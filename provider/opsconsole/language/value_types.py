@@ -95,12 +95,12 @@ def kind_of(kind: Type) -> str:
 
 
 def sequence(value: Any) -> bool:
-    """Tell whether `value` is a list, a set or a tuple."""
+    """Return whether `value` is a list, a set or a tuple."""
     return isinstance(value, list)
 
 
 def mapping(value: Any) -> bool:
-    """Tell whether `value` is a map or an object."""
+    """Return whether `value` is a map or an object."""
     return isinstance(value, dict)
 
 

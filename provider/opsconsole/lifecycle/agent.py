@@ -247,13 +247,13 @@ class AgentLifecycle(SingleCreation):
         state = settle(self.definition, request.planned, values)
         declared = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, declared)
-        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
         if request.prior is not None:
             # Beside an error state may follow the console: the next plan shows the difference.
             state |= {name: values[name] for name in differing}
             if values.get("status") == "archived":
-                told = (*told, archived(self.name(state, request.address)))
-        return Outcome(state, self.written(request, state, answer), told)
+                diagnostics = (*diagnostics, archived(self.name(state, request.address)))
+        return Outcome(state, self.written(request, state, answer), diagnostics)
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -310,9 +310,9 @@ class AgentLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, memory = request.prior, PrivateState.decode(request.private)
         why = Removal.ALONE if memory.kept else Removal.UNEXPLAINED
-        told = self._rules.removal(self.name(prior, request.address), prior, why)
-        if has_error(told):
-            return Outcome(prior, request.private, told)
+        diagnostics = self._rules.removal(self.name(prior, request.address), prior, why)
+        if has_error(diagnostics):
+            return Outcome(prior, request.private, diagnostics)
         if self._rules.deletable and not is_abandoned(prior):
             await self.session.before_write("delete", [request])
             try:
@@ -334,7 +334,7 @@ class AgentLifecycle(SingleCreation):
             known = _known(prior, request.address)
             self.session.released[known.id] = known
             self.session.meet([known])
-        return Outcome(None, diagnostics=told)
+        return Outcome(None, diagnostics=diagnostics)
 
     async def _is_there(self, agent_id: str) -> bool:
         """Read whether an agent is there and not archived; raises where reading does not tell."""

@@ -70,7 +70,7 @@ class AgentPluginLifecycle(SingleCreation):
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
 
     def _beside_plugin_ids(self, values: Attributes) -> list[Diagnostic]:
-        """Tell where the agent declares its full set of plugins as well."""
+        """Report where the agent declares its full set of plugins as well."""
         agent_id, plugin_id = values["agent_id"], values["plugin_id"]
         full_set = None if agent_id is UNKNOWN else self.session.plugin_sets.get(agent_id)
         if full_set is None or plugin_id is UNKNOWN:
@@ -196,11 +196,11 @@ class AgentPluginLifecycle(SingleCreation):
         except Stopped:
             return Outcome(state, outcome.private, outcome.diagnostics)
         except Exception as problem:
-            told = [
+            diagnostics = [
                 replace(item, severity=Severity.WARNING, path=())
                 for item in diagnose(problem, doing)
             ]
-            return Outcome(state, outcome.private, (*outcome.diagnostics, *told))
+            return Outcome(state, outcome.private, (*outcome.diagnostics, *diagnostics))
         if not listing.complete:
             return Outcome(state, outcome.private, outcome.diagnostics)
         lost = error(
@@ -227,7 +227,7 @@ class AgentPluginLifecycle(SingleCreation):
         return Outcome(None)
 
     async def _went_along(self, request: DeleteRequest) -> bool:
-        """Tell whether the attachment is gone with its host, though the console still lists it.
+        """Return whether the attachment is gone with its host, though the console still lists it.
 
         Some consoles go on listing the plugins of archived agents, and refuse to detach them.
         """

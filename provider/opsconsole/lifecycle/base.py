@@ -169,11 +169,15 @@ class BaseLifecycle(ABC):
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
-            told = still_unsettled(
+            diagnostic = still_unsettled(
                 self.name(request.prior), self._import(), request.address, self.session.command
             )
             return Outcome(
-                request.prior, request.private, (told,), Seen.UNCHECKED, reason=told.summary
+                request.prior,
+                request.private,
+                (diagnostic,),
+                Seen.UNCHECKED,
+                reason=diagnostic.summary,
             )
         try:
             return await self._read(request)
@@ -205,24 +209,24 @@ class BaseLifecycle(ABC):
 
         `said` is what a dry run called it before it was sent, by which a later run settles it.
         """
-        told = outcome_lost(
+        diagnostic = outcome_lost(
             self.name(request.config, request.address),
             problem.cause,
             self._import(),
             request.address,
             self.session.command,
         )
-        return self._uncertain(request, sent_now(said), told)
+        return self._uncertain(request, sent_now(said), diagnostic)
 
     def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
         """Return what stands for a create whose run ended before it knew the outcome."""
         return self._uncertain(request, sent_by_a_run_that_ended(said))
 
     def _uncertain(
-        self, request: CreateRequest, remembered: Mapping[str, Any], *told: Diagnostic
+        self, request: CreateRequest, remembered: Mapping[str, Any], *diagnostics: Diagnostic
     ) -> Outcome:
         state = settle(self.definition, request.planned, {"id": new_sentinel()})
-        return Outcome(state, PrivateState(extra=remembered).encode(), told, uncertain=True)
+        return Outcome(state, PrivateState(extra=remembered).encode(), diagnostics, uncertain=True)
 
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""
@@ -243,14 +247,17 @@ class BaseLifecycle(ABC):
         private = b"" if prior is None else request.private
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
-        told = diagnose(problem, doing, self.definition)
+        diagnostics = diagnose(problem, doing, self.definition)
         if isinstance(problem, ApiError) and (named := self.session.named_in(problem)):
             said = f"Its details name {'; '.join(named)}."
-            told = (replace(told[0], detail=f"{told[0].detail} {said}".strip()), *told[1:])
+            diagnostics = (
+                replace(diagnostics[0], detail=f"{diagnostics[0].detail} {said}".strip()),
+                *diagnostics[1:],
+            )
         return Outcome(
             prior,
             private,
-            told,
+            diagnostics,
             uncertain=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
         )
 
@@ -333,13 +340,13 @@ class BaseLifecycle(ABC):
     def kept_otherwise(
         self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
     ) -> tuple[Diagnostic, ...]:
-        """Tell of each attribute that the console stored otherwise than asked.
+        """Report each attribute that the console stored otherwise than asked.
 
         After a create these are warnings: an error would taint what now exists.
         """
-        tell = warning if creating else error
+        make = warning if creating else error
         return tuple(
-            tell(
+            make(
                 f"The console kept another {name} of the {self.name(asked)}",
                 f"Asked for was {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
                 "Declare what the console keeps.",

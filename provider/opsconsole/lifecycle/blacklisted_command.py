@@ -176,9 +176,9 @@ class BlacklistedCommandLifecycle(SingleCreation):
         differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
         if not differing:
             return Outcome(state, private)
-        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
         kept = state if request.prior is None else state | values
-        return Outcome(kept, private, told)
+        return Outcome(kept, private, diagnostics)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior

@@ -59,14 +59,14 @@ def verdicts(result: ImportResult, rows: int) -> list[Verdict]:
 
 
 def all_created(result: ImportResult, rows: int) -> bool:
-    """Tell whether the counts alone say that every row passed, whatever the words."""
+    """Return whether the counts alone say that every row passed, whatever the words."""
     counts = result.counts
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
 
 
 def was_created(verdict: Verdict, said: str | None) -> bool:
-    """Tell whether a dry run says otherwise of a row than `said` did before its import.
+    """Return whether a dry run says otherwise of a row than `said` did before its import.
 
     None: what was said before is not known, which settles nothing.
     """
@@ -144,7 +144,7 @@ def halved(session: Session, rows: int, problem: OpsconsoleError) -> int:
 
 
 def blames_the_rows(problem: OpsconsoleError) -> bool:
-    """Tell whether fewer or other rows may pass where these did not.
+    """Return whether fewer or other rows may pass where these did not.
 
     A gateway may refuse a size too, without the documented body; and a row that cannot be written
     as JSON is refused before anything is sent.

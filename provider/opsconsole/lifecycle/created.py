@@ -104,10 +104,10 @@ def _kept(
         state = settle(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
         said = diagnose(problem, "read the answer")[0]
-        told = warning(
+        diagnostic = warning(
             f"The {name} was created, but the console's answer cannot be read",
             f"State holds what was declared; a later refresh shows the rest. {said.detail}".strip(),
             cause=said.cause,
         )
         private = PrivateState().having_declared(request.config, ()).encode()
-        return Outcome(state, private, (told,))
+        return Outcome(state, private, (diagnostic,))

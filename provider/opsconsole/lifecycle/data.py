@@ -172,11 +172,11 @@ def _ordered(listing: Listing) -> list[Mapping[str, Any]]:
 
 
 def _list(listed: str, listing: Listing, values: dict[str, Any]) -> Outcome:
-    told: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
-        told = (warning("The list may not be complete", explained(listed, listing)[1]),)
+        diagnostics = (warning("The list may not be complete", explained(listed, listing)[1]),)
     whole = {"complete": listing.complete, "total_count": listing.total_count}
-    return Outcome(values | whole, diagnostics=told)
+    return Outcome(values | whole, diagnostics=diagnostics)
 
 
 def _nothing(

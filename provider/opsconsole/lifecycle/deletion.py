@@ -22,7 +22,7 @@ gone."""
 
 
 def is_abandoned(values: Attributes) -> bool:
-    """Tell whether a removal leaves the object on the console (`deletion_policy`)."""
+    """Return whether a removal leaves the object on the console (`deletion_policy`)."""
     return values.get("deletion_policy") == "abandon"
 
 
@@ -61,19 +61,19 @@ async def settle_deletion(
     if there is False:
         return Ended(Outcome(None), there=False)
     if there and not problem.safe_to_repeat:
-        told = _perhaps_under_way(name, problem)
-        return Ended(replace(failed, diagnostics=(told,), uncertain=False), None)
+        diagnostic = _perhaps_under_way(name, problem)
+        return Ended(replace(failed, diagnostics=(diagnostic,), uncertain=False), None)
     if not isinstance(problem, NotFound):
         return Ended(replace(failed, uncertain=there is None), there)
     if there:
-        told = _not_deletable(name, problem)
+        diagnostic = _not_deletable(name, problem)
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
         kept = must_stay(steps.session, steps.definition, summary, BY_404, problem.cause)
         if kept is None:
             return Ended(Outcome(None, diagnostics=(_not_visible(summary),)), there=False)
-        told = kept
-    return Ended(Outcome(prior, request.private, (told,)), there)
+        diagnostic = kept
+    return Ended(Outcome(prior, request.private, (diagnostic,)), there)
 
 
 async def _read(is_there: IsThere) -> bool | None:

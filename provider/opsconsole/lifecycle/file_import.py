@@ -62,7 +62,7 @@ class RowVerdict:
     failed: bool = False
 
 
-Tell = Callable[[Sequence[RowVerdict]], None]
+Report = Callable[[Sequence[RowVerdict]], None]
 
 
 @dataclass
@@ -73,27 +73,27 @@ class FileImport:
         session: The run; its guard is that of every import.
         dry_run: Have the rows judged only.
         ends_at_failure: Send nothing after a request in which a row failed.
-        tell: Is told each row's verdict as it comes.
+        report: Gets each row's verdict as it comes.
         counts: What the console counted, over all answers.
         imported_all_the_same: Whether a dry run was not heeded.
         problem: Why the rest was not sent.
         failed: Whether a row was not taken.
         stopped: Whether the console stopped at a row that failed.
         unknown: How many rows' outcome is not known.
-        told: How many rows have a verdict; the others were not sent.
+        judged: How many rows have a verdict; the others were not sent.
     """
 
     session: Session
     dry_run: bool
     ends_at_failure: bool
-    tell: Tell
+    report: Report
     counts: Counter[str] = field(default_factory=Counter)
     imported_all_the_same: bool = False
     problem: OpsconsoleError | None = None
     failed: bool = False
     stopped: bool = False
     unknown: int = 0
-    told: int = 0
+    judged: int = 0
 
     async def run(self, rows: Rows) -> None:
         """Import the rows; what happened to each is told, whatever happens to the others."""
@@ -148,7 +148,7 @@ class FileImport:
         half = halved(self.session, count, problem) if rows.divisible else 0
         if not half:
             refused = Verdict(True, False, "refused", error=str(problem))
-            self._tell(rows, start, [refused] * count)
+            self._report(rows, start, [refused] * count)
             return
         await self._chunk(rows.part(0, half), start)
         if not self._ended:
@@ -172,21 +172,21 @@ class FileImport:
                 said = before.status if before.matched else None
                 if now.matched and now.id is not None and was_created(now, said):
                     found[place] = replace(now, created=True, status="created", error=None)
-        self._tell(rows, start, found)
+        self._report(rows, start, found)
 
     def _take(self, rows: Rows, start: int, result: ImportResult) -> None:
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        self._tell(rows, start, verdicts(result, len(rows.names)))
+        self._report(rows, start, verdicts(result, len(rows.names)))
 
-    def _tell(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
-        told = []
+    def _report(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
+        verdicts = []
         for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             failed = bool(item.error) or unknown
-            told.append(
+            verdicts.append(
                 RowVerdict(
                     place,
                     name,
@@ -198,8 +198,8 @@ class FileImport:
                 )
             )
             self.failed = self.failed or failed
-        self.told += len(told)
-        self.tell(told)
+        self.judged += len(verdicts)
+        self.report(verdicts)
 
 
 @dataclass(frozen=True)

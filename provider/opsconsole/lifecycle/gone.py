@@ -105,13 +105,13 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     if gone is None:
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + _WAY_OUT),))
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
-    told = replace(
+    diagnostic = replace(
         why,
         severity=Severity.WARNING,
         detail="It was in state and is gone from the console. Applying fails here, as nothing "
         f"creates it again; destroying goes on without it. {why.detail}",
     )
-    return PlanOutcome(held, diagnostics=(told,))
+    return PlanOutcome(held, diagnostics=(diagnostic,))
 
 
 def unchecked(request: ReadRequest, name: str, listed: str, listing: Listing) -> Outcome:
@@ -123,8 +123,8 @@ def unchecked(request: ReadRequest, name: str, listed: str, listing: Listing) ->
         listed: What the list is of: "the agent's plugins".
     """
     reason, detail = explained(listed, listing)
-    told = warning(f"The {name} was not checked", detail)
-    return Outcome(request.prior, request.private, (told,), Seen.UNCHECKED, reason=reason)
+    diagnostic = warning(f"The {name} was not checked", detail)
+    return Outcome(request.prior, request.private, (diagnostic,), Seen.UNCHECKED, reason=reason)
 
 
 def unsettled(

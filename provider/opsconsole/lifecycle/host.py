@@ -76,14 +76,14 @@ class HostLifecycle(BaseLifecycle):
         """Read the hosts: many at once by a dry run where the settings say so, else one by one."""
         if self.reads_together == 1:
             return await super().read(requests)
-        same, told = await HostComparison(self).same(requests)
+        same, diagnostics = await HostComparison(self).same(requests)
         others = [request for place, request in enumerate(requests) if place not in same]
         read = iter(await super().read(others))
         found = [same.get(place) or next(read) for place in range(len(requests))]
-        if found and told:
+        if found and diagnostics:
             shown = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
             first = next(shown, 0)
-            found[first] = found[first].with_diagnostics(*told)
+            found[first] = found[first].with_diagnostics(*diagnostics)
         return found
 
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -125,11 +125,11 @@ class HostLifecycle(BaseLifecycle):
         )
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
-        told = self.session.refuse_host_read(request.prior["id"], problem)
+        diagnostics = self.session.refuse_host_read(request.prior["id"], problem)
         reason = "the console refuses an empty update, by which hosts are read"
         if not self.session.host_reading_refused:
             return self._unchecked(request, reason, problem)
-        return self._unchecked(request, reason).with_diagnostics(*told)
+        return self._unchecked(request, reason).with_diagnostics(*diagnostics)
 
     def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
         name = self.name(request.prior)
@@ -186,8 +186,8 @@ class HostLifecycle(BaseLifecycle):
         differing = changed_fields(state, values, [name for name in changed if name in values])
         if not differing:
             return Outcome(state, private)
-        told = self.kept_otherwise(differing, state, values, creating=False)
-        return Outcome(state | values, private, told)
+        diagnostics = self.kept_otherwise(differing, state, values, creating=False)
+        return Outcome(state | values, private, diagnostics)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior

@@ -28,7 +28,7 @@ async def adopt(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         item for item in (*UPDATABLE, *REPLACING) if row.request.config.get(item) is not None
     ]
     try:
-        answer, told = await _held(steps.session, host_id)
+        answer, diagnostics = await _held(steps.session, host_id)
         held = shown(HOST.answered, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in REPLACING and item in held]
@@ -38,11 +38,11 @@ async def adopt(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         if changes:
             await steps.session.before_write("update", [row.request])
             answer = await steps.session.console.update_host(host_id, changes)
-        told = (*told, _adopted(name, list(changes), known=bool(held)))
+        diagnostics = (*diagnostics, _adopted(name, list(changes), known=bool(held)))
         unseen = [item for item in declared if item in REPLACING and item not in answer]
         if unseen:
-            told = (*told, _not_verified(name, unseen))
-        return taken(steps, row, host_id, answer, told)
+            diagnostics = (*diagnostics, _not_verified(name, unseen))
+        return taken(steps, row, host_id, answer, diagnostics)
     except Stopped as problem:
         return steps.failed("adopt", row.request, problem)
     except OpsconsoleError as problem:

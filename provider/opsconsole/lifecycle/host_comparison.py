@@ -69,15 +69,15 @@ class HostComparison:
         size = self._session.import_chunk_size
         chunks = [items[start : start + size] for start in range(0, len(items), size)]
         found: dict[int, Outcome] = {}
-        told: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
 
         async def compare(chunk: Sequence[_Compared]) -> None:
             outcomes, said = await self._chunk(chunk)
             found.update(outcomes)
-            told.extend(said)
+            diagnostics.extend(said)
 
         await each(chunks, compare, self._session.limit)
-        return found, tuple(told)
+        return found, tuple(diagnostics)
 
     def _row(self, request: ReadRequest) -> dict[str, Any]:
         """Return the row that the host should equal; empty where it has no name."""
@@ -134,9 +134,9 @@ class HostComparison:
             None,
         )
         if strange is not None:
-            told = () if self._session.comparing_ended else (_unknown(strange),)
+            diagnostics = () if self._session.comparing_ended else (_unknown(strange),)
             self._session.comparing_ended = True
-            return {}, told
+            return {}, diagnostics
         return {
             item.place: self._outcome(item)
             for item, verdict in zip(chunk, judged, strict=True)

@@ -217,9 +217,9 @@ class HostCreation:
         return passing
 
     async def _imported(
-        self, rows: Sequence[Row], result: ImportResult, told: tuple[Diagnostic, ...] = ()
+        self, rows: Sequence[Row], result: ImportResult, diagnostics: tuple[Diagnostic, ...] = ()
     ) -> None:
-        """Settle rows by the verdicts of a real import; `told` goes to the first of them."""
+        """Settle rows by the verdicts of a real import; `diagnostics` goes to the first of them."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
             judged = await match_by_name(self._steps, rows, result, judged)
@@ -228,7 +228,7 @@ class HostCreation:
         created: dict[Row, str] = {}
         unknown: list[Row] = []
         for row, verdict in zip(rows, judged, strict=True):
-            notes = told if row is rows[0] else ()
+            notes = diagnostics if row is rows[0] else ()
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
@@ -240,12 +240,12 @@ class HostCreation:
                 await self._fail([row], (self._shared(row, verdict.id), *notes))
             else:
                 created[row] = verdict.id
-        unknown += await self._read_back(created, {rows[0]: told})
+        unknown += await self._read_back(created, {rows[0]: diagnostics})
         if unknown:
-            await self._settle(unknown, _NOT_TOLD, {rows[0]: told})
+            await self._settle(unknown, _NOT_TOLD, {rows[0]: diagnostics})
 
     async def _read_back(
-        self, created: Mapping[Row, str], told: Mapping[Row, tuple[Diagnostic, ...]]
+        self, created: Mapping[Row, str], diagnostics: Mapping[Row, tuple[Diagnostic, ...]]
     ) -> list[Row]:
         """Report hosts that were created, then read each and report it again.
 
@@ -264,13 +264,13 @@ class HostCreation:
             except OtherHost as problem:
                 others[row] = problem
             else:
-                await self._end(row, outcome, told.get(row, ()))
+                await self._end(row, outcome, diagnostics.get(row, ()))
 
         await each(list(created), read_one, self._session.limit)
-        return await self._tie(others, told)
+        return await self._tie(others, diagnostics)
 
     async def _tie(
-        self, others: Mapping[Row, OtherHost], told: Mapping[Row, tuple[Diagnostic, ...]]
+        self, others: Mapping[Row, OtherHost], diagnostics: Mapping[Row, tuple[Diagnostic, ...]]
     ) -> list[Row]:
         """Give rows whose ids were handed round the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
@@ -279,7 +279,7 @@ class HostCreation:
         for row, answer in tied.items():
             self._session.held_hosts[answer["id"]] = self._holder(row)
             outcome = taken(self._steps, row, answer["id"], answer)
-            await self._end(row, outcome, told.get(row, ()))
+            await self._end(row, outcome, diagnostics.get(row, ()))
         return [row for row in others if row not in tied]
 
     async def _settle(
@@ -294,7 +294,7 @@ class HostCreation:
         otherwise now, with an id, is ours. A row of which it says the same settles nothing, as
         the import may yet be under way. Where this dry run was not heeded, what it created is ours.
         """
-        told: tuple[Diagnostic, ...] = ()
+        diagnostics: tuple[Diagnostic, ...] = ()
         judged: Sequence[Verdict] = ()
         try:
             result = await self._judged(rows)
@@ -303,14 +303,14 @@ class HostCreation:
         else:
             judged = verdicts(result, len(rows))
             if not result.dry_run:
-                told = (_KEPT,)
+                diagnostics = (_KEPT,)
         found = dict(zip(rows, judged, strict=False))
         ids = Counter(verdict.id for verdict in judged)
         created: dict[Row, str] = {}
         for row in rows:
             verdict = found.get(row)
             ours = verdict is not None and (
-                was_created(verdict, row.guard_word) or (bool(told) and verdict.created)
+                was_created(verdict, row.guard_word) or (bool(diagnostics) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
                 await self._end(row, self._lost(row, problem), (notes or {}).get(row, ()))
@@ -318,7 +318,7 @@ class HostCreation:
                 await self._fail([row], (self._shared(row, verdict.id),))
             else:
                 created[row] = verdict.id
-        for row in await self._read_back(created, dict.fromkeys(created, told)):
+        for row in await self._read_back(created, dict.fromkeys(created, diagnostics)):
             await self._end(row, self._lost(row, problem))
 
     async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
@@ -353,13 +353,15 @@ class HostCreation:
     def _name(self, row: Row) -> str:
         return self._steps.name(row.request.config, row.request.address)
 
-    async def _fail(self, rows: Sequence[Row], told: tuple[Diagnostic, ...]) -> None:
+    async def _fail(self, rows: Sequence[Row], diagnostics: tuple[Diagnostic, ...]) -> None:
         for row in rows:
-            await self._end(row, Outcome(None, diagnostics=told))
+            await self._end(row, Outcome(None, diagnostics=diagnostics))
 
-    async def _end(self, row: Row, outcome: Outcome, told: tuple[Diagnostic, ...] = ()) -> None:
+    async def _end(
+        self, row: Row, outcome: Outcome, diagnostics: tuple[Diagnostic, ...] = ()
+    ) -> None:
         """Settle a row, and report it."""
-        outcome = outcome.with_diagnostics(*told) if told else outcome
+        outcome = outcome.with_diagnostics(*diagnostics) if diagnostics else outcome
         if self._rehearsal:
             outcome = created_all_the_same(self._name(row), outcome)
         row.outcome = outcome

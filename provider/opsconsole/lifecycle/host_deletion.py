@@ -64,12 +64,12 @@ def _deleted(name: str, answer: Mapping[str, Any]) -> Outcome:
     rerouted = tuple(item for item in ids if isinstance(item, str))
     if not rerouted:
         return Outcome(None)
-    told = warning(
+    diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
         f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
         "read again.",
     )
-    return Outcome(None, diagnostics=(told,), rerouted=rerouted)
+    return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
 
 
 def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:

@@ -66,9 +66,9 @@ def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
     state = outcome.state or {}
     if state.get("id") is None:
         return outcome
-    told = error(
+    diagnostic = error(
         f"The console created the {name} although it was asked for a dry run only",
         f"It exists now as {state['id']}: import it under that id. This console's import cannot be "
         "rehearsed; plan without preflight, and ask its operator.",
     )
-    return Outcome(None, diagnostics=(told,))
+    return Outcome(None, diagnostics=(diagnostic,))

@@ -110,7 +110,7 @@ def taken(
     row: Row,
     host_id: str,
     answer: Mapping[str, Any],
-    told: tuple[Diagnostic, ...] = (),
+    diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Outcome:
     """Return the outcome of a host that exists now, as an answer of the console shows it.
 
@@ -127,7 +127,7 @@ def taken(
         name for name in differing if name in REPLACING and values[name] is None
     )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
-    return Outcome(state, memory.encode(), (*told, *otherwise))
+    return Outcome(state, memory.encode(), (*diagnostics, *otherwise))
 
 
 def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) -> list[Diagnostic]:
@@ -146,10 +146,10 @@ async def match_by_name(
 ) -> list[Verdict]:
     """Read the hosts that an import created without saying for which row, and match by name."""
     names = Counter(row.fields["name"] for row in rows)
-    told = {verdict.id for verdict in judged if verdict.matched}
+    matched = {verdict.id for verdict in judged if verdict.matched}
     by_name: dict[str, Verdict] = {}
     for entry in result.results:
-        if entry.id is None or entry.id in told or entry.status != "created":
+        if entry.id is None or entry.id in matched or entry.status != "created":
             continue
         try:
             name = (await steps.session.read_host(entry.id)).get("name")

@@ -71,7 +71,7 @@ class Lifecycle:
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
-        self.session.tell_stop()
+        self.session.note_stop()
         self._client.stop()
 
     async def close(self) -> None:

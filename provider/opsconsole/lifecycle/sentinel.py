@@ -27,7 +27,7 @@ def new_sentinel() -> str:
 
 
 def is_sentinel(resource_id: object) -> bool:
-    """Tell whether `resource_id` stands for an unknown outcome."""
+    """Return whether `resource_id` stands for an unknown outcome."""
     return isinstance(resource_id, str) and resource_id.startswith(_PREFIX)
 
 
@@ -56,7 +56,7 @@ def said_of(remembered: Mapping[str, Any]) -> str:
 
 
 def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
-    """Tell whether such a create was sent so lately that it may yet take effect."""
+    """Return whether such a create was sent so lately that it may yet take effect."""
     sent = remembered.get(_SENT)
     return not isinstance(sent, int) or _is_recent(sent)
 

@@ -271,7 +271,7 @@ class Session:
                     await self._host_delete_ended.wait()
         return not self.stopped and self.ended_host_deletes != known
 
-    def tell_stop(self) -> None:
+    def note_stop(self) -> None:
         """Note that the run was told to stop, and wake who waits for something in it."""
         self.stopped = True
         self._wake()

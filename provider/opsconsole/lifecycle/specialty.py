@@ -188,8 +188,8 @@ class SpecialtyLifecycle(SingleCreation):
         state = settle(self.definition, request.planned, values)
         names = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, names)
-        told = self.kept_otherwise(differing, state, values, creating=request.prior is None)
-        return Outcome(state, self.written(request, state, answer), told)
+        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
+        return Outcome(state, self.written(request, state, answer), diagnostics)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior

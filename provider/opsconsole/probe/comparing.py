@@ -68,14 +68,14 @@ class Comparison:
         """Ask, and put into `found` what was learned; an exception leaves there what was before."""
         for finding in self._of_same_row():
             found[finding.question] = finding
-        told, numbers = await self._telling_fields()
+        detected, numbers = await self._telling_fields()
         found["matching"] = await self._matching()
         again = await self._judge(self._row)
         calls = [self._first.number, *numbers]
         if again is not None:
             calls.append(again.number)
-        found["comparing"] = self._comparing(again, told, tuple(calls))
-        found["tags"] = await self._tags(told="tags" in told)
+        found["comparing"] = self._comparing(again, detected, tuple(calls))
+        found["tags"] = await self._tags(detected="tags" in detected)
 
     def _of_same_row(self) -> tuple[Finding, Finding]:
         same, calls = self._same, (self._first.number,)
@@ -95,18 +95,18 @@ class Comparison:
         Returns:
             Each field whose differences a verdict tells, with that verdict's word; and the calls.
         """
-        told: dict[str, str] = {}
+        detected: dict[str, str] = {}
         numbers: list[int] = []
         for name in self._row:
             words = {
                 await self._word(name, values, numbers)
                 for values in other_values(HOST[name], self._row[name])
             }
-            # Each way to differ must be told, and by the same word.
+            # Each way to differ must be detected, and by the same word.
             [word, *others] = words
             if word is not None and not others:
-                told[name] = word
-        return told, numbers
+                detected[name] = word
+        return detected, numbers
 
     async def _word(self, name: str, values: Sequence[Any], numbers: list[int]) -> str | None:
         """Return the word for the first of these values that the console takes, where it tells."""
@@ -120,7 +120,7 @@ class Comparison:
         return None
 
     def _tells(self, name: str, verdict: Verdict) -> bool:
-        """Tell whether a verdict says that a row differs from the host of the probe.
+        """Return whether a verdict says that a row differs from the host of the probe.
 
         A row whose key differs matches no host any more: it would be created.
         """
@@ -130,23 +130,23 @@ class Comparison:
         return is_created or verdict.id == self._host_id
 
     def _comparing(
-        self, again: Judged | None, told: Mapping[str, str], calls: tuple[int, ...]
+        self, again: Judged | None, detected: Mapping[str, str], calls: tuple[int, ...]
     ) -> Finding:
         """Recommend the comparison of hosts by dry runs only where everything speaks for it."""
-        # Each row holds the name, so a host that was renamed must be told as well.
-        fields = sorted(name for name in told if name != "name")
+        # Each row holds the name, so a host that was renamed must be detected as well.
+        fields = sorted(name for name in detected if name != "name")
         why = self._unfit(again)
         if not why and len(self._row) == 1:
             why = "the host sets no field but its name"
-        elif not why and ("name" not in told or not fields):
-            what = "any other field" if "name" in told else "the name"
+        elif not why and ("name" not in detected or not fields):
+            what = "any other field" if "name" in detected else "the name"
             why = f"no verdict tells that {what} differs from the host's"
         if why:
             return Finding("comparing", f"no: {why}", calls=calls, value=False)
-        words = Counter(told[name] for name in fields)
+        words = Counter(detected[name] for name in fields)
         # One word can be set; that a row would be created is understood without.
         word = min(words, key=lambda item: (item in self._created, -words[item], item))
-        fields = [name for name in fields if told[name] in (word, *self._created)]
+        fields = [name for name in fields if detected[name] in (word, *self._created)]
         return Finding(
             "comparing",
             f"yes: {quoted(self._same.status)} for the same, {quoted(word)} where "
@@ -199,12 +199,12 @@ class Comparison:
         answer = f"by {' or '.join(keys) or 'none of them alone'} (asked: {', '.join(asked)})"
         return Finding("matching", answer, calls=tuple(numbers), value=keys)
 
-    async def _tags(self, *, told: bool) -> Finding:
+    async def _tags(self, *, detected: bool) -> Finding:
         """Ask by verdicts, which tell only where another tag changes them; and look at the read."""
         numbers: list[int] = []
         found: dict[str, Any] = {}
         tags = self._row.get("tags", [])
-        for name, spelling in SPELLINGS.items() if told and len(tags) > 1 else ():
+        for name, spelling in SPELLINGS.items() if detected and len(tags) > 1 else ():
             judged = await self._judge({**self._row, "tags": spelling(tags)})
             if judged is None:
                 continue

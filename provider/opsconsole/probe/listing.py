@@ -61,7 +61,7 @@ def _total(call: Call) -> int | None:
 
 
 def _is_cut(call: Call, total: int | None) -> bool:
-    """Tell whether a list is known to show some of its entries only."""
+    """Return whether a list is known to show some of its entries only."""
     return total is not None and total > len(call.body["data"])
 
 

@@ -153,12 +153,12 @@ class Applier:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
         if not any(item.session.dry_run_ignored for item in self._providers.by_key().values()):
             return []
-        told = error(
+        diagnostic = error(
             "The console imported what was sent as a dry run",
             "What it created is kept in state, and no further host was sent. Nothing guards this "
             "console's imports: ask its operator.",
         )
-        return [("", told)]
+        return [("", diagnostic)]
 
     def _value(self, address: str) -> Attributes | None:
         """Return what an instance holds by now; None where that is not known."""
@@ -198,14 +198,14 @@ class Applier:
             return []
         addresses = {item.held.provider for item in wanted}
         found = await refresh(wanted, self._providers.by_state_address(addresses))
-        told: list[tuple[str, Diagnostic]] = []
+        diagnostics: list[tuple[str, Diagnostic]] = []
         for item in found.values():
             if item.value is None or item.value == item.before:
                 continue
             kept = replace(item.held, attributes=item.value, private=item.private)
             self._session.state.put(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
-            told.append(
+            diagnostics.append(
                 (
                     item.address,
                     warning(
@@ -214,4 +214,4 @@ class Applier:
                     ),
                 )
             )
-        return told
+        return diagnostics

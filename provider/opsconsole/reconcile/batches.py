@@ -25,7 +25,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
-from opsconsole.reconcile.order import Leg, Step
+from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, StateSession
 from opsconsole.values import Attributes, holds_unknown
@@ -64,7 +64,7 @@ class Worker:
 
     def creates_together(self, step: Step) -> int:
         """Return how many creations of this kind the console takes in one request."""
-        if step.leg is not Leg.CREATE:
+        if step.kind is not StepKind.CREATE:
             return 1
         change = step.change
         return self.lifecycles[change.provider].resources[change.type_name].creates_together
@@ -75,9 +75,9 @@ class Worker:
         It is durable with the next `flush` of the session.
         """
         change = step.change
-        if step.leg is Leg.KEEP:
+        if step.kind is StepKind.KEEP:
             outcome = Outcome(change.after, change.private)
-        elif change.cascade and step.leg is Leg.DELETE:
+        elif change.cascade and step.kind is StepKind.DELETE:
             outcome = Outcome(None)
         else:
             return None
@@ -85,20 +85,20 @@ class Worker:
         return outcome
 
     async def carry_out(self, steps: Sequence[Step], ended: Ended) -> None:
-        """Take steps of one type, provider and leg, several only where they go together.
+        """Take steps of one type, provider and kind, several only where they go together.
 
         What a step did is durable before anything else is asked of the console in its place.
 
         Raises:
             UserError: it cannot be made durable.
         """
-        change, leg = steps[0].change, steps[0].leg
+        change, kind = steps[0].change, steps[0].kind
         self.sending.update((step.change.address, step) for step in steps)
-        if leg is Leg.READ:
+        if kind is StepKind.READ:
             await self._end([(steps[0], await self._read(steps[0]))], ended)
             return
         lifecycle = self.lifecycles[change.provider].resources[change.type_name]
-        if leg is Leg.DELETE:
+        if kind is StepKind.DELETE:
             request = DeleteRequest(change.before or {}, change.private, change.address)
             await self._end([(steps[0], await lifecycle.delete(request))], ended)
             return
@@ -137,7 +137,7 @@ class Worker:
             intent = self.intents.pop(step.change.address, "")
             # A lost create stands in state under an id that says so; of every other write whose
             # outcome is not known the intent is all that there is.
-            if intent and not (outcome.uncertain and step.leg is not Leg.CREATE):
+            if intent and not (outcome.uncertain and step.kind is not StepKind.CREATE):
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
@@ -215,7 +215,7 @@ class Worker:
         """Put what a step left into state."""
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)
-        if step.leg is Leg.DELETE:
+        if step.kind is StepKind.DELETE:
             deposed = deposed or self.deposed.get(address, "")
             if outcome.state is None:
                 state.remove(address, deposed)
@@ -223,14 +223,18 @@ class Worker:
                     self.values.pop(change.address, None)
             return
         if outcome.state is None:
-            if step.leg is Leg.KEEP or change.address in self.reported:
+            if step.kind is StepKind.KEEP or change.address in self.reported:
                 state.remove(address, deposed)
                 self.values.pop(change.address, None)
             return
-        if step.leg is Leg.CREATE and change.create_first and change.address not in self.deposed:
+        if (
+            step.kind is StepKind.CREATE
+            and change.create_first
+            and change.address not in self.deposed
+        ):
             self.deposed[change.address] = state.depose(change.address)
         self.values[change.address] = outcome.state
-        tainted = outcome.failed and step.leg is Leg.CREATE
+        tainted = outcome.failed and step.kind is StepKind.CREATE
         state.put(change.address, self._object(step, outcome, tainted=tainted))
 
     def _object(self, step: Step, outcome: Outcome, *, tainted: bool) -> InstanceObject:
@@ -240,7 +244,7 @@ class Worker:
             provider=self.provider_in_state(change.provider),
             attributes=outcome.state or {},
             private=outcome.private,
-            dependencies=() if step.leg is Leg.READ else change.depends_on,
+            dependencies=() if step.kind is StepKind.READ else change.depends_on,
             tainted=tainted,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,
@@ -264,14 +268,14 @@ def _request(
 ) -> CreateRequest | UpdateRequest:
     """Return what to ask for a step that creates or updates: it has a declaration and a plan."""
     change, config, planned = step.change, config or {}, planned or {}
-    if step.leg is Leg.CREATE:
+    if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)
     return UpdateRequest(change.before or {}, config, planned, private, change.address)
 
 
 def _plan_request(step: Step, config: Attributes) -> PlanRequest:
     change = step.change
-    if step.leg is Leg.CREATE:
+    if step.kind is StepKind.CREATE:
         return PlanCreation(config, address=change.address)
     return PlanChange(change.before or {}, config, change.private, address=change.address)
 
@@ -284,17 +288,17 @@ def _replanned(
     unknown = [name for name, value in config.items() if holds_unknown(value)]
     wrong = validate(RESOURCES[change.type_name], config)
     if unknown:
-        told: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
+        diagnostics: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
     elif has_error(wrong):
-        told = tuple(wrong)
-    elif plan.replace and step.leg is Leg.UPDATE:
-        told = (_needs_replacement(change, plan.replace),)
+        diagnostics = tuple(wrong)
+    elif plan.replace and step.kind is StepKind.UPDATE:
+        diagnostics = (_needs_replacement(change, plan.replace),)
     elif plan.failed:
-        told = plan.diagnostics
+        diagnostics = plan.diagnostics
     else:
         return _request(step, config, plan.planned, plan.private)
-    prior = None if step.leg is Leg.CREATE else change.before
-    return Outcome(prior, change.private if prior else b"", told)
+    prior = None if step.kind is StepKind.CREATE else change.before
+    return Outcome(prior, change.private if prior else b"", diagnostics)
 
 
 def _still_unknown(change: Change, names: Sequence[str]) -> Diagnostic:

@@ -145,5 +145,5 @@ def _carried_after(held: str | None, change: Change | None, name: str, can_delet
 
 
 def leaves_owner(change: Change) -> bool:
-    """Tell whether a change deletes what takes others along."""
+    """Return whether a change deletes what takes others along."""
     return change.action in _REMOVING and change.type_name in owning_types()

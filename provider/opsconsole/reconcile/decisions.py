@@ -153,7 +153,7 @@ def _decision(
     left: Mapping[str, tuple[Diagnostic, ...]],
 ) -> Decision:
     declared, prior = wanted.declared, wanted.prior
-    told = (
+    diagnostics = (
         *validate(lifecycle.definition, declared.config),
         *plan.diagnostics,
         *left.get(declared.address, ()),
@@ -180,13 +180,16 @@ def _decision(
         released=_released(declared, prior),
     )
     if replanned is not None:
-        told = (*told, *(item for item in replanned.diagnostics if has_error((item,))))
+        diagnostics = (
+            *diagnostics,
+            *(item for item in replanned.diagnostics if has_error((item,))),
+        )
     if prior is not None and not reason:
         config = declared.against(prior.value or {}).config
         change = replace(change, config=config)
     if reason and declared.prevent_destroy:
-        told = (*told, prevented(declared.address, replaced=True))
-    return Decision(change, told)
+        diagnostics = (*diagnostics, prevented(declared.address, replaced=True))
+    return Decision(change, diagnostics)
 
 
 def _released(declared: Declaration, prior: PriorInstance | None) -> tuple[str, ...]:
@@ -253,7 +256,7 @@ ChangesOf = Callable[[str], list[Change]]
 
 
 def is_triggered(instance: Instance, evaluator: Evaluator, changes_of: ChangesOf) -> bool:
-    """Tell whether anything that `replace_triggered_by` names changes.
+    """Return whether anything that `replace_triggered_by` names changes.
 
     Raises:
         UserError: a reference cannot be evaluated, or names no resource.

@@ -30,7 +30,7 @@ _ELEMENTS: Final = (Kind.STRING_SET, Kind.STRING_LIST)
 
 
 def has_shape(value: Value, attribute: Attribute) -> bool:
-    """Tell whether a value, or null, or an unknown one, can be that of an attribute."""
+    """Return whether a value, or null, or an unknown one, can be that of an attribute."""
     if value is None or value is UNKNOWN:
         return True
     kind = attribute.kind

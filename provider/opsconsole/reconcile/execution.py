@@ -16,13 +16,13 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.order import Failures, Leg, Order, Schedule, Step
+from opsconsole.reconcile.order import Failures, Order, Schedule, Step, StepKind
 
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
 
-Kind = tuple[str, str, Leg]
-"""What goes into one request together: provider, type and leg."""
+Kind = tuple[str, str, StepKind]
+"""What goes into one request together: provider, type and kind."""
 
 
 class Listener(Protocol):
@@ -88,7 +88,7 @@ class Execution:
         self._listener = listener
         self._limit = limit
         self._waiting: dict[Kind, deque[int]] = {}
-        self._begun: dict[tuple[str, Leg], tuple[int, float]] = {}
+        self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._imports = 0
         self._saving: asyncio.Task[bool] | None = None
@@ -142,7 +142,7 @@ class Execution:
             self._idle.set()
 
     def _has_room(self) -> bool:
-        """Tell whether a step may begin.
+        """Return whether a step may begin.
 
         More begin than requests may be in flight where several creates wait for one write of state;
         the client holds their requests back.
@@ -162,15 +162,15 @@ class Execution:
                 self._started(number, step)
                 self._note(step, outcome)
                 continue
-            key = (step.change.provider, step.change.type_name, step.leg)
+            key = (step.change.provider, step.change.type_name, step.kind)
             self._waiting.setdefault(key, deque()).append(number)
 
     def _skip(self, number: int, step: Step, blocker: str) -> None:
-        told = step.change.address in self._failures
+        reported = step.change.address in self._failures
         self._failures.add(step, blocker)
-        if not told:
+        if not reported:
             self.applied.skipped[step.change.address] = blocker
-        self._listener.skipped(step, "" if told else blocker)
+        self._listener.skipped(step, "" if reported else blocker)
         self._schedule.finish(number)
 
     def _next(self) -> list[int]:
@@ -195,7 +195,7 @@ class Execution:
         task.add_done_callback(lambda task: self._over(task, together))
 
     def _started(self, number: int, step: Step) -> None:
-        self._begun[step.change.address, step.leg] = number, time.monotonic()
+        self._begun[step.change.address, step.kind] = number, time.monotonic()
         self._listener.started(step)
 
     def _over(self, task: asyncio.Task[None], together: bool) -> None:
@@ -217,7 +217,7 @@ class Execution:
 
     def _note(self, step: Step, outcome: Outcome) -> None:
         """Take note of what became of a step; what waits for it may become ready."""
-        number, begun = self._begun.pop((step.change.address, step.leg))
+        number, begun = self._begun.pop((step.change.address, step.kind))
         if not outcome.begun:
             return
         seconds = time.monotonic() - begun

@@ -40,12 +40,12 @@ async def import_instance(
     providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
     on_stop(providers.stop)
     try:
-        item, told = await _read(providers, workspace, block, address, import_id)
+        item, diagnostics = await _read(providers, workspace, block, address, import_id)
         providers.check_stopped()
     finally:
         await providers.close()
-    if item is None or has_error(told):
-        return told
+    if item is None or has_error(diagnostics):
+        return diagnostics
     assert item.value is not None
     holder = _holder(session, address, item)
     if holder is not None:
@@ -60,7 +60,7 @@ async def import_instance(
     session.record()
     await session.checkpoint()
     session.resolve(call.id for call in session.unresolved if call.address == str(address))
-    return told
+    return diagnostics
 
 
 def _declared(workspace: Workspace, address: Address) -> Block:
@@ -99,15 +99,15 @@ async def _read(
     """Read what an import id names."""
     lifecycle = providers.of(block.provider)
     outcome = await lifecycle.resources[block.type_name].import_state(import_id)
-    told = list(outcome.diagnostics)
+    diagnostics = list(outcome.diagnostics)
     if outcome.state is None:
-        return None, told
+        return None, diagnostics
     provider = in_state(workspace.program, block.provider)
     held = InstanceObject(provider, outcome.state, private=outcome.private)
     known = PriorInstance(str(address), block.type_name, held, outcome.state)
     item = (await refresh([known], {provider: lifecycle}))[known.address]
     if item.read is not None:
-        told += item.read.diagnostics
+        diagnostics += item.read.diagnostics
     if item.value is None:
         return None, [not_there(block.type_name, import_id)]
-    return item, told
+    return item, diagnostics

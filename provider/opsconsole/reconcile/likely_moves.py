@@ -76,7 +76,7 @@ class _Search:
         ]
 
     def settled(self, address: str) -> bool:
-        """Tell whether it is known which object it is, or all that its configuration holds."""
+        """Return whether it is known which object it is, or all that its configuration holds."""
         if _known_id(self.coming[address]) is not None:
             return True
         definition = RESOURCES[self.coming[address].type_name]
@@ -196,7 +196,7 @@ def _known_id(coming: Change) -> str | None:
 
 
 def _equals(leaving: Change, coming: Change, config: Attributes) -> bool:
-    """Tell whether a move would leave nothing to change; what is not known yet may be equal."""
+    """Return whether a move would leave nothing to change; what is not known yet may be equal."""
     before, known = leaving.before or {}, _known_id(coming)
     if known is not None:
         return known == before.get("id")

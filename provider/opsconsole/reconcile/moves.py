@@ -193,9 +193,9 @@ def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterato
 
 
 def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
-    told = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
+    listed = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
     return warning(
         "What moved blocks name is there already",
-        f"State holds an object at both addresses:\n{told}\nWhat the program does not declare at "
-        "its old address is planned to be removed.",
+        f"State holds an object at both addresses:\n{listed}\nWhat the program does not declare "
+        "at its old address is planned to be removed.",
     )

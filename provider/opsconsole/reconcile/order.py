@@ -23,7 +23,7 @@ from opsconsole.state import Address
 from opsconsole.values import Attributes, holds_unknown
 
 
-class Leg(Enum):
+class StepKind(Enum):
     """What a step does; a replacement has two."""
 
     DELETE = "delete"
@@ -36,15 +36,15 @@ class Leg(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One leg of one change."""
+    """One request-sized part of one change."""
 
     change: Change
-    leg: Leg
+    kind: StepKind
 
     @property
     def is_up(self) -> bool:
         """Whether it brings its instance to what is declared."""
-        return self.leg is not Leg.DELETE
+        return self.kind is not StepKind.DELETE
 
 
 Node = int | tuple[str, str]
@@ -66,7 +66,7 @@ class Order:
 
 def order(changes: Iterable[Change]) -> Order:
     """Return the steps that apply `changes`, with what each waits for."""
-    steps = [Step(change, leg) for change in changes for leg in _legs(change)]
+    steps = [Step(change, kind) for change in changes for kind in _kinds(change)]
     firm, soft = _Edges(steps), _Edges(steps)
     for number, step in enumerate(steps):
         if step.is_up:
@@ -84,21 +84,21 @@ def order(changes: Iterable[Change]) -> Order:
     return _renumbered(steps, graph, sequence)
 
 
-def _legs(change: Change) -> tuple[Leg, ...]:
+def _kinds(change: Change) -> tuple[StepKind, ...]:
     match change.action:
         case Action.CREATE:
-            return (Leg.CREATE,)
+            return (StepKind.CREATE,)
         case Action.UPDATE:
-            return (Leg.UPDATE,)
+            return (StepKind.UPDATE,)
         case Action.DELETE:
-            return (Leg.DELETE,)
+            return (StepKind.DELETE,)
         case Action.READ:
-            return (Leg.READ,)
+            return (StepKind.READ,)
         case Action.REPLACE:
-            legs = (Leg.DELETE, Leg.CREATE)
-            return legs[::-1] if change.create_first else legs
+            kinds = (StepKind.DELETE, StepKind.CREATE)
+            return kinds[::-1] if change.create_first else kinds
         case _:
-            return (Leg.KEEP,) if change.acts else ()
+            return (StepKind.KEEP,) if change.acts else ()
 
 
 def config_address(address: str) -> str:
@@ -112,7 +112,7 @@ class _Edges:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.graph: dict[Node, set[Node]] = {}
-        self._legs: dict[tuple[str, Leg], int] = {}
+        self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
         # What others keep from being deleted goes after the owners that take these along.
         self._blocking: Mapping[str, list[Node]] = {
@@ -124,7 +124,7 @@ class _Edges:
             for name, definition in RESOURCES.items()
         }
         for number, step in enumerate(steps):
-            self._legs[step.change.address, step.leg] = number
+            self._numbers[step.change.address, step.kind] = number
             self.graph[number] = set()
             gate = (config_address(step.change.address), "up" if step.is_up else "down")
             self.graph.setdefault(gate, set()).add(number)
@@ -137,15 +137,15 @@ class _Edges:
         """Wait for what the instance depends on, and for its own deletion before."""
         for dependency in step.change.depends_on:
             self._wait(number, (dependency, "up"))
-        own = self._legs.get((step.change.address, Leg.DELETE))
-        if step.leg is Leg.CREATE and own is not None and not step.change.create_first:
+        own = self._numbers.get((step.change.address, StepKind.DELETE))
+        if step.kind is StepKind.CREATE and own is not None and not step.change.create_first:
             self.graph[number].add(own)
 
     def add_down(self, number: int, step: Step) -> None:
         """Let what the instance depends on wait until it is gone, or follow its host's deletion."""
         change = step.change
         if change.cascade:
-            host = self._legs.get((change.cascade, Leg.DELETE))
+            host = self._numbers.get((change.cascade, StepKind.DELETE))
             if host is not None:
                 self.graph[number].add(host)
             return
@@ -157,7 +157,7 @@ class _Edges:
         if own in self._deleting:
             self.graph.setdefault((own, "down-begins"), set())
             self.graph[number].add((own, "down-begins"))
-        created = self._legs.get((change.address, Leg.CREATE))
+        created = self._numbers.get((change.address, StepKind.CREATE))
         if created is not None and change.create_first:
             self.graph[number].add(created)
         for owners in self._blocking[change.type_name]:
@@ -170,10 +170,10 @@ class _Edges:
         deletion that this creation waits for.
         """
         change, own = step.change, (config_address(step.change.address), "deletes freely")
-        if step.leg is Leg.DELETE and (change.action is Action.DELETE or change.create_first):
+        if step.kind is StepKind.DELETE and (change.action is Action.DELETE or change.create_first):
             self.graph.setdefault(own, set())
             self.graph[number].add(own)
-        if step.leg is not Leg.UPDATE:
+        if step.kind is not StepKind.UPDATE:
             return
         for names, gate in ((change.released, "down-begins"), (change.depends_on, own[1])):
             for dependency in names:

@@ -109,7 +109,7 @@ class Planner:
         self.providers = Providers(
             workspace.program, self.evaluator, workspace.environ, workspace.make
         )
-        self._told: Told = [
+        self._diagnostics: Told = [
             ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
             for path, text in workspace.program.warnings
         ]
@@ -142,7 +142,7 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         places = places_of(prior.known.values(), lambda held: self._console(key_of(held)))
-        self._told += held_twice(places)
+        self._diagnostics += held_twice(places)
         targets = Targets(
             options.targets,
             workspace.graph,
@@ -153,13 +153,13 @@ class Planner:
             destroy=options.mode == "destroy",
             held_by=prior.depended_on(),
         )
-        self._told += (("", item) for item in left_out(prior.moved(), options.targets))
+        self._diagnostics += (("", item) for item in left_out(prior.moved(), options.targets))
         self._wanted_outputs = targets.outputs(workspace.graph, destroy=options.mode == "destroy")
         known = await self._refreshed(prior, targets)
         self.providers.check_stopped()
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
-        self._told += unsettled_warnings(known.values())
+        self._diagnostics += unsettled_warnings(known.values())
         if options.mode == "refresh-only":
             return self._result((), known, prior.imports, None)
         walk = Walk(
@@ -175,18 +175,20 @@ class Planner:
         if options.mode == "normal":
             await walk.run()
             nothing = replacing_nothing(options.replace, walk.declared)
-            self._told += (("", item) for item in nothing)
-            self._told += undeclared_imports(prior, targets, walk.declared)
-        self._told += (("", item) for item in still_declared(workspace.program, walk.declared))
+            self._diagnostics += (("", item) for item in nothing)
+            self._diagnostics += undeclared_imports(prior, targets, walk.declared)
+        self._diagnostics += (
+            ("", item) for item in still_declared(workspace.program, walk.declared)
+        )
         await decide_removals_of(walk, destroy=options.mode == "destroy")
-        self._told += walk.diagnostics
+        self._diagnostics += walk.diagnostics
         changes = self._explained(walk)
         if options.mode == "normal":
             self._look_for_moves(changes)
         adopted = adopted_places(changes, self._console)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
-        self._told += held_twice(adopted)
+        self._diagnostics += held_twice(adopted)
         return self._result(tuple(_in_order(changes)), known, prior.imports, walk)
 
     def _console(self, key: str) -> str:
@@ -202,26 +204,26 @@ class Planner:
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
-        known, told = moved(read_prior(workspace.state), workspace.program)
-        self._told += (("", item) for item in told)
+        known, diagnostics = moved(read_prior(workspace.state), workspace.program)
+        self._diagnostics += (("", item) for item in diagnostics)
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal":
             await take_imports(prior, workspace.program, self.evaluator, self.providers)
-            self._told += (("", item) for item in prior.diagnostics)
+            self._diagnostics += (("", item) for item in prior.diagnostics)
         return prior
 
     def _explained(self, walk: Walk) -> list[Change]:
         """Return the changes of a walk with what deletions take along, or run into, told."""
         changes = explained(list(walk.changes.values()), walk.cascade(), walk.known)
         refused = still_needed(changes, walk.known.values(), self._can_delete)
-        self._told += (("", item) for item in refused)
+        self._diagnostics += (("", item) for item in refused)
         return changes
 
     def _look_for_moves(self, changes: Sequence[Change]) -> None:
         found, unclear = likely_moves(changes, self._replanned)
         self._likely_moves = tuple(found)
-        self._told += (("", item) for item in told_moves(found, unclear))
+        self._diagnostics += (("", item) for item in told_moves(found, unclear))
 
     def _replanned(
         self, values: Mapping[str, Attributes], addresses: Collection[str]
@@ -239,7 +241,7 @@ class Planner:
         return found
 
     def _can_delete(self, type_name: str) -> bool:
-        """Tell whether a console deletes a resource of a type without another one's deletion."""
+        """Return whether a console deletes a resource of a type without another one's deletion."""
         definition = RESOURCES[type_name]
         extra = definition.lifted_by.get("delete", "")
         named = (item.session.console.has(extra) for item in self.providers.by_key().values())
@@ -264,16 +266,18 @@ class Planner:
         found = await refresh(wanted, lifecycles)
         for item in found.values():
             if item.read is not None:
-                self._told += ((item.address, told) for told in item.read.diagnostics)
+                self._diagnostics += (
+                    (item.address, diagnostic) for diagnostic in item.read.diagnostics
+                )
         return prior.known | found
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse what `import` blocks name and the console has not; return whether there is any."""
         missing = [address for address in prior.imports if known[address].value is None]
-        self._told = [item for item in self._told if item[0] not in missing]
+        self._diagnostics = [item for item in self._diagnostics if item[0] not in missing]
         for address in missing:
             refused = not_there(known[address].type_name, prior.imports[address])
-            self._told.append((address, refused))
+            self._diagnostics.append((address, refused))
         return bool(missing)
 
     def _result(
@@ -289,7 +293,7 @@ class Planner:
                 (address, item.value) for address, item in known.items() if item.value is not None
             )
             self._values.update(_data_in(state))
-        refused = {address for address, item in self._told if has_error((item,))}
+        refused = {address for address, item in self._diagnostics if has_error((item,))}
         outputs = (
             ()
             if refused
@@ -301,7 +305,7 @@ class Planner:
             tuple(change for change in changes if change.address not in refused),
             tuple(_drift(known, imports)),
             outputs,
-            tuple(item.about(address) for address, item in self._told),
+            tuple(item.about(address) for address, item in self._diagnostics),
             state.lineage,
             state.serial,
             mode,

@@ -132,8 +132,8 @@ def undeclared_imports(
     """
     for address in prior.imports:
         if address in targets and address not in declared:
-            told = f"An import block names {address}, which the program does not declare"
-            yield address, error(told, "Its resource has no instance of this key.")
+            summary = f"An import block names {address}, which the program does not declare"
+            yield address, error(summary, "Its resource has no instance of this key.")
 
 
 async def refresh(

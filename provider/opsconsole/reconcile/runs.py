@@ -13,7 +13,7 @@ from opsconsole.language import Evaluator
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.reconcile.changes import DEFAULT_SHARE, Action, Change, Counts, Plan, PlanOptions
 from opsconsole.reconcile.execution import Applied
-from opsconsole.reconcile.order import Leg
+from opsconsole.reconcile.order import StepKind
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import OnStop, Providers
@@ -93,15 +93,15 @@ async def make_plan(
     if watch is not None:
         watch(planner)
     try:
-        told = await settle_unknown(session, planner.providers)
-        told += await settle_standing(session, planner.providers)
+        diagnostics = await settle_unknown(session, planner.providers)
+        diagnostics += await settle_standing(session, planner.providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await with_preflight(plan, planner.providers)
         planner.providers.check_stopped()
     finally:
         await planner.close()
-    return replace(plan, diagnostics=(*told, *plan.diagnostics))
+    return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
 
 
 async def settle_all(
@@ -119,23 +119,23 @@ async def settle_all(
     providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
     on_stop(providers.stop)
     try:
-        told = await settle_unknown(session, providers)
-        told += await settle_standing(session, providers)
+        diagnostics = await settle_unknown(session, providers)
+        diagnostics += await settle_standing(session, providers)
     finally:
         await providers.close()
     unsettled = unsettled_warnings(read_prior(session.state).values())
-    return [*told, *(item for _, item in unsettled)]
+    return [*diagnostics, *(item for _, item in unsettled)]
 
 
 def counted(applied: Applied) -> Counts:
     """Return the counts of what was done, as Terraform counts it."""
     done = applied.done
-    legs = [step.leg for step in done]
+    kinds = [step.kind for step in done]
     forgotten = sum(step.change.action is Action.FORGET for step in done)
     return Counts(
-        add=legs.count(Leg.CREATE),
-        change=legs.count(Leg.UPDATE),
-        destroy=legs.count(Leg.DELETE),
+        add=kinds.count(StepKind.CREATE),
+        change=kinds.count(StepKind.UPDATE),
+        destroy=kinds.count(StepKind.DELETE),
         imported=sum(bool(step.change.import_id) for step in done),
         forget=forgotten,
     )
@@ -146,7 +146,7 @@ async def with_preflight(plan: Plan, providers: Providers) -> Plan:
 
     A declaration is sent as far as its values are known; what it was judged without is said.
     """
-    told: list[Diagnostic] = list(plan.diagnostics)
+    diagnostics: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in plan.changes:
@@ -159,9 +159,9 @@ async def with_preflight(plan: Plan, providers: Providers) -> Plan:
             continue
         for change, outcome in zip(changes, outcomes, strict=True):
             judged[change.address] = replace(change, notes=(*change.notes, _note(change, outcome)))
-            told += outcome.diagnostics
+            diagnostics += outcome.diagnostics
     found = tuple(judged.get(change.address, change) for change in plan.changes)
-    return replace(plan, changes=found, diagnostics=tuple(told), calls=providers.calls)
+    return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
 
 
 def _request(change: Change) -> CreateRequest:

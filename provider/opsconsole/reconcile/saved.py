@@ -72,7 +72,7 @@ def checksum(plan: Plan) -> str:
     The same changes on the same state make the same checksum, whenever they are planned; what the
     console changes by itself is left out.
     """
-    told = [
+    changes = [
         [
             item.address,
             item.action.value,
@@ -84,10 +84,10 @@ def checksum(plan: Plan) -> str:
         for item in sorted(plan.acting(), key=lambda change: change.address)
     ]
     if plan.mode == "refresh-only":
-        told += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
+        changes += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
     outputs = [[item.name, item.action.value, _plain(item.after)] for item in plan.outputs]
     # A state that does not exist yet gets a new lineage each time.
-    content = [plan.lineage if plan.serial else "", plan.mode, told, outputs]
+    content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -234,7 +234,7 @@ def _check_shape(
 
 
 def _conforms(value: Any, hint: Any) -> bool:
-    """Tell whether a value that was read fits a type of the plan's classes."""
+    """Return whether a value that was read fits a type of the plan's classes."""
     if hint is Any or isinstance(hint, str):
         return True
     origin, inner = get_origin(hint), get_args(hint)

@@ -65,9 +65,9 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
     providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
     on_stop(providers.stop)
     try:
-        told = await _compared(workspace, plan, touched, providers)
+        diagnostics = await _compared(workspace, plan, touched, providers)
         providers.check_stopped()
-        return told
+        return diagnostics
     finally:
         await providers.close()
 
@@ -87,11 +87,11 @@ async def _compared(
         known.append(PriorInstance(change.address, change.type_name, item, change.before))
     found = await refresh(known, providers.by_state_address(i.held.provider for i in known))
     failed = [
-        told
+        diagnostic
         for item in found.values()
         if item.read is not None
-        for told in item.read.diagnostics
-        if told.severity is Severity.ERROR
+        for diagnostic in item.read.diagnostics
+        if diagnostic.severity is Severity.ERROR
     ]
     moved = [text for item in found.values() if (text := _difference(item))]
     if moved:

@@ -71,7 +71,7 @@ class Targets:
         )
 
     def reach(self, config: str) -> bool:
-        """Tell whether the plan is about any instance of a configuration address."""
+        """Return whether the plan is about any instance of a configuration address."""
         return self.all or config in self._resources or config in self._of_exact
 
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:

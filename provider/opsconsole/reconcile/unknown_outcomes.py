@@ -55,8 +55,8 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
         return []
     creates = [call for call in calls if verb_of(call) == "create"]
     others = [call for call in calls if verb_of(call) != "create"]
-    told, settled = await settle_writes(session, providers, others)
-    settling = _Settling(session, told)
+    diagnostics, settled = await settle_writes(session, providers, others)
+    settling = _Settling(session, diagnostics)
     open_calls = [call for call in creates if settling.is_open(call)]
     for call, found in await _settled(session, providers, open_calls):
         settling.keep(call, found)
@@ -64,7 +64,7 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
     session.record()
     await session.checkpoint()
     session.resolve(call.id for call in (*creates, *settled))
-    return settling.told
+    return settling.diagnostics
 
 
 def _type_name(call: Intent) -> str:
@@ -123,10 +123,10 @@ class _Settling:
     """Puts what was found into the state of a session, and says so."""
 
     session: StateSession
-    told: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def is_open(self, call: Intent) -> bool:
-        """Tell whether state says nothing yet of what a call created.
+        """Return whether state says nothing yet of what a call created.
 
         The list of calls outlives their settling if that is interrupted, too.
         """
@@ -134,7 +134,7 @@ class _Settling:
         return held is None or self._stands_aside(call)
 
     def _stands_aside(self, call: Intent) -> bool:
-        """Tell whether state still holds what a call was to create a substitute for."""
+        """Return whether state still holds what a call was to create a substitute for."""
         held = self.session.state.get(call.address)
         replaced = call.details.get("instead_of")
         return held is not None and replaced is not None and held.attributes.get("id") == replaced
@@ -143,7 +143,7 @@ class _Settling:
         """Put what became of a call into state."""
         address = call.address
         if found.result is CreateOutcome.NEVER:
-            self.told.append(
+            self.diagnostics.append(
                 warning(
                     f"{address} was not created by the run that was interrupted",
                     "The console was asked and does not show it.",
@@ -152,13 +152,13 @@ class _Settling:
             return
         if found.outcome is not None and found.outcome.state is not None:
             self._put(call, found.outcome)
-            self.told.append(
+            self.diagnostics.append(
                 warning(
                     f"{address} was created by the run that was interrupted",
                     f"It is {found.outcome.state['id']}, and in state from now on.",
                 )
             )
-            self.told += found.outcome.diagnostics
+            self.diagnostics += found.outcome.diagnostics
             return
         definition = RESOURCES[_type_name(call)]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
@@ -225,18 +225,18 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
     groups: dict[tuple[str, str], list[PriorInstance]] = {}
     for item in read_prior(session.state).values():
         groups.setdefault((item.held.provider, item.type_name), []).append(item)
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for (provider, type_name), items in sorted(groups.items()):
         group = [_Standing(item) for item in items if is_sentinel(item.before.get("id"))]
         existing = [item for item in items if not is_sentinel(item.before.get("id"))]
         if group:
             steps = providers.of(key_of(provider)).resources[type_name]
             for standing, found in await _found(steps, group, existing):
-                told += _kept(session, standing, found)
-    if told:
+                diagnostics += _kept(session, standing, found)
+    if diagnostics:
         session.record()
         await session.checkpoint()
-    return told
+    return diagnostics
 
 
 async def _found(

@@ -25,7 +25,7 @@ _RUN = 4
 
 
 def is_named(change: Change) -> bool:
-    """Tell whether the short form only names a change."""
+    """Return whether the short form only names a change."""
     return change.action in _NAMED
 
 

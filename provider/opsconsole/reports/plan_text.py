@@ -47,7 +47,7 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
 
 
 def fits(plan: Plan, rows: int) -> bool:
-    """Tell whether the whole plan as text has at most so many lines."""
+    """Return whether the whole plan as text has at most so many lines."""
     # A change has three lines at least: a plan of many need not be rendered to know.
     return 3 * len(displayed(plan)) <= rows and render(plan).count("\n") <= rows
 

@@ -88,7 +88,7 @@ def unseen_text(finding: Finding) -> str:
 
 
 def several_stacks(report: DriftReport) -> bool:
-    """Tell whether the report speaks of more than one stack."""
+    """Return whether the report speaks of more than one stack."""
     return len({finding.stack for finding in report.findings}) > 1
 
 

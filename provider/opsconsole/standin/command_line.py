@@ -113,7 +113,7 @@ class Arguments:
         return self._last.get(name, default)
 
     def on(self, name: str, default: bool = False) -> bool:
-        """Tell whether a flag is on."""
+        """Return whether a flag is on."""
         return self._last[name] == "true" if name in self._last else default
 
     def every(self, name: str) -> tuple[str, ...]:

@@ -54,11 +54,11 @@ def _streamed(verb: Verb, here: Path, args: argparse.Namespace) -> int:
     from opsconsole.diagnostics import error
     from opsconsole.reports import messages
 
-    events.tell(messages.version(events.now()))
+    events.emit(messages.version(events.now()))
     try:
         _check(verb, here, args)
         code: int = args.run(args)
         return code
     except OpsconsoleError as problem:
-        events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+        events.emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
         return 1

@@ -102,7 +102,7 @@ def only_terraform(directory: Path) -> str:
 
 
 def supports_backend(kind: str) -> bool:
-    """Tell whether the engine reads and writes the state of a kind of backend itself."""
+    """Return whether the engine reads and writes the state of a kind of backend itself."""
     from opsconsole.state import is_native
 
     return kind == "local" or is_native(kind)

@@ -34,7 +34,7 @@ class Said:
             from opsconsole.cli import events
             from opsconsole.reports import messages
 
-            events.tell(messages.version(events.now()))
+            events.emit(messages.version(events.now()))
 
     def say(self, text: str, code: str = "") -> None:
         """Say a sentence; `code` is Terraform's name for it."""
@@ -45,7 +45,7 @@ class Said:
         from opsconsole.cli import events
         from opsconsole.reports import messages
 
-        events.tell(messages.init_output(text, code, datetime.now(UTC)))
+        events.emit(messages.init_output(text, code, datetime.now(UTC)))
 
     def fail(self, problem: OpsconsoleError) -> None:
         """Say why it failed, where programs read it.
@@ -58,7 +58,7 @@ class Said:
         from opsconsole.cli import events
         from opsconsole.diagnostics import error
 
-        events.tell_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+        events.emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
 
 
 def run(verb: Verb, given: Arguments) -> int:

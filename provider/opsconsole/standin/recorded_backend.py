@@ -112,7 +112,7 @@ def _file(directory: Path) -> Path:
 
 
 def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | None) -> bool:
-    """Tell whether a directory was initialised for what a program asks for."""
+    """Return whether a directory was initialised for what a program asks for."""
     if wanted is None or recorded is None:
         return wanted is recorded
     if wanted.kind != recorded.kind:

@@ -32,7 +32,7 @@ class _Output(io.FileIO):
             return len(memoryview(data).cast("B"))
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal to draw on."""
+        """Return whether it is a terminal to draw on."""
         return self._drawn_on and super().isatty()
 
 

@@ -23,7 +23,7 @@ _PLAIN_KEY = re.compile(r"[\w ./:@+=,;-]*", re.ASCII)
 
 
 def is_name(text: str) -> bool:
-    """Tell whether `text` can be a type or a name in an address."""
+    """Return whether `text` can be a type or a name in an address."""
     return _NAME.fullmatch(text) is not None
 
 

@@ -113,7 +113,7 @@ def _check_lineage(state: State, records: Sequence[Record], started: Started, so
 
 
 def _is_torn(records: Sequence[Record]) -> bool:
-    """Tell whether the run died between the start and the end of a write of the state."""
+    """Return whether the run died between the start and the end of a write of the state."""
     marks = [record for record in records if isinstance(record, (Writing, Written))]
     return bool(marks) and isinstance(marks[-1], Writing)
 
@@ -147,7 +147,7 @@ def _merge(state: State, changes: Sequence[Change]) -> list[Change]:
 
 
 def _applies(state: State, first: Change, last: Change) -> bool:
-    """Tell whether an object is to be made what the last change of a crashed run made it.
+    """Return whether an object is to be made what the last change of a crashed run made it.
 
     Raises:
         UserError: It is neither what the run found nor what it left.

@@ -119,7 +119,7 @@ class StateLock:
         """
         deadline = time.monotonic() + timeout
         waits = iter(_POLL)
-        told = False
+        reported = False
         descriptor = reopen()
         while True:
             if _try_lock(descriptor):
@@ -134,9 +134,9 @@ class StateLock:
             if left <= 0:
                 os.close(descriptor)
                 raise _held(self._path, holder)
-            if on_wait is not None and not told:
+            if on_wait is not None and not reported:
                 on_wait(holder)
-                told = True
+                reported = True
             time.sleep(min(next(waits, 1.0), left))
 
     def release(self, descriptor: int) -> None:
@@ -186,7 +186,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def is_file(descriptor: int, path: Path) -> bool:
-    """Tell whether the open file is still the one of that name."""
+    """Return whether the open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -216,7 +216,7 @@ def _bytes_of(journal: Path) -> bytes:
 
 
 def _same_run(records: Sequence[Record], stored: bytes) -> bool:
-    """Tell whether a journal here is of the run whose journal is stored: then it knows more."""
+    """Return whether a journal here is of the run whose journal is stored: then it knows more."""
     here = next((item.at for item in records if isinstance(item, Started)), None)
     there = decode_lines(stored, "the stored journal")[0]
     return here is not None and here in [item.at for item in there if isinstance(item, Started)]

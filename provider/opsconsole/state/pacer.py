@@ -26,7 +26,7 @@ class Cadence:
     share: float = 0.1
 
     def due(self, changes: int, since: float, last_cost: float) -> bool:
-        """Tell whether to write now.
+        """Return whether to write now.
 
         Args:
             changes: How many were made since the last write.

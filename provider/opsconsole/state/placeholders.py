@@ -92,7 +92,7 @@ class Placeholders:
         return frozenset(self._open)
 
     def are_stored(self, intents: Collection[str]) -> bool:
-        """Tell whether every one of `intents` that is open still is shown in what is stored."""
+        """Return whether every one of `intents` that is open still is shown in what is stored."""
         return all(intent in self._stored for intent in intents if intent in self._open)
 
     def note_stored(self, intents: frozenset[str]) -> None:

@@ -123,7 +123,7 @@ _TYPES = {"str": str, "int": int, "bool": bool, "dict[str, Any]": dict}
 
 
 def _well_formed(record: Record) -> bool:
-    """Tell whether every field has the type that it is declared with."""
+    """Return whether every field has the type that it is declared with."""
     if isinstance(record, Changed):
         return all(isinstance(item, str) for item in record.settles) and all(
             map(_well_formed_change, record.changes)

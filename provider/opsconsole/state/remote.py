@@ -216,7 +216,7 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
 
 
 def _same(found: State, mine: State) -> bool:
-    """Tell whether two states hold the same objects; Terraform may drop fields it does not know."""
+    """Return whether two states hold the same objects; Terraform may drop unknown fields."""
     if found.digest() == mine.digest():
         return True
     addresses = list(mine.addresses())

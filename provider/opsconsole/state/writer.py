@@ -147,7 +147,7 @@ class StateSession:
             self._pending.clear()
 
     def _is_open(self, intent: str) -> bool:
-        """Tell whether the outcome of an intent was not known, and note that it is now."""
+        """Return whether the outcome of an intent was not known, and note that it is now."""
         self._placeholders.drop(intent)
         return self._intents.pop(intent, None) is not None
 
@@ -182,7 +182,7 @@ class StateSession:
                     await self._write_draft()
 
     def is_due(self) -> bool:
-        """Tell whether it is time to write state (`Cadence`)."""
+        """Return whether it is time to write state (`Cadence`)."""
         since = time.monotonic() - self._wrote_at
         changes = self._since_write + len(self._pending)
         due = self._cadence.due(changes, since, self._last_cost)

@@ -183,7 +183,7 @@ class Configured:
             self._codecs[key] = ObjectCodec(self.attributes(kind, type_name).values())
         return self._codecs[key]
 
-    def tell(
+    def rendered(
         self, diagnostics: Iterable[Diagnostic], attributes: Mapping[str, Attribute]
     ) -> list[pb.Diagnostic]:
         """Return `diagnostics` on an object of `attributes` as messages without secrets."""

@@ -53,8 +53,8 @@ class ProviderCalls:
             _check_settings(config)
         except ConfigurationError as problem:
             found = diagnose(problem, "use the provider's settings")
-            told = self._provider.tell(found, PROVIDER.by_name)
-            return pb.ValidateProviderConfig.Response(diagnostics=told)
+            diagnostics = self._provider.rendered(found, PROVIDER.by_name)
+            return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
         return pb.ValidateProviderConfig.Response()
 
     async def configure_provider(
@@ -65,7 +65,7 @@ class ProviderCalls:
         found = await self._provider.configure(config)
         log.info("configured under Terraform %s", request.terraform_version)
         return pb.ConfigureProvider.Response(
-            diagnostics=self._provider.tell(found, PROVIDER.by_name)
+            diagnostics=self._provider.rendered(found, PROVIDER.by_name)
         )
 
     async def validate_resource_config(
@@ -77,7 +77,7 @@ class ProviderCalls:
         attributes = self._provider.attributes("resource", name)
         found = validate(RESOURCES[name], config)
         return pb.ValidateResourceConfig.Response(
-            diagnostics=self._provider.tell(found, attributes)
+            diagnostics=self._provider.rendered(found, attributes)
         )
 
     async def validate_data_resource_config(
@@ -97,7 +97,7 @@ class ProviderCalls:
         outcome = await self._provider.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self._provider.tell(
+            diagnostics=self._provider.rendered(
                 outcome.diagnostics, self._provider.attributes("data source", name)
             ),
         )

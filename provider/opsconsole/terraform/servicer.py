@@ -67,7 +67,7 @@ class ResourceCalls:
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._tell(name, (*outcome.diagnostics, *_not_begun(outcome))),
+            diagnostics=self._rendered(name, (*outcome.diagnostics, *_not_begun(outcome))),
         )
 
     async def plan_resource_change(
@@ -94,7 +94,7 @@ class ResourceCalls:
             planned_state=codec.encode(outcome.planned),
             requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
             planned_private=outcome.private,
-            diagnostics=self._tell(name, outcome.diagnostics),
+            diagnostics=self._rendered(name, outcome.diagnostics),
         )
 
     async def apply_resource_change(
@@ -118,7 +118,7 @@ class ResourceCalls:
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._tell(name, (*outcome.diagnostics, *_not_begun(outcome))),
+            diagnostics=self._rendered(name, (*outcome.diagnostics, *_not_begun(outcome))),
         )
 
     async def import_resource_state(
@@ -128,7 +128,7 @@ class ResourceCalls:
         name = request.type_name
         outcome = await self._provider.steps(name).import_state(request.id)
         response = pb.ImportResourceState.Response(
-            diagnostics=self._tell(name, outcome.diagnostics)
+            diagnostics=self._rendered(name, outcome.diagnostics)
         )
         if outcome.state is not None:
             response.imported_resources.add(
@@ -150,8 +150,8 @@ class ResourceCalls:
             )
         )
 
-    def _tell(self, name: str, diagnostics: Iterable[Diagnostic]) -> list[pb.Diagnostic]:
-        return self._provider.tell(diagnostics, self._provider.attributes("resource", name))
+    def _rendered(self, name: str, diagnostics: Iterable[Diagnostic]) -> list[pb.Diagnostic]:
+        return self._provider.rendered(diagnostics, self._provider.attributes("resource", name))
 
 
 def _not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
@@ -213,7 +213,7 @@ class Servicer:
             except Exception as problem:
                 found = diagnose(problem, _doing(name, request))
             response: Message = response_type(
-                diagnostics=self._provider.tell(found, PROVIDER.by_name)
+                diagnostics=self._provider.rendered(found, PROVIDER.by_name)
             )
             _keep_state(request, response)
             return response

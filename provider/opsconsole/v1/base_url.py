@@ -17,7 +17,7 @@ _PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address names this machine only."""
+    """Return whether a host name or address names this machine only."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -248,7 +248,7 @@ class Client:
             raise failed
 
     def _is_worth_waiting(self, problem: TooManyRequests, asked: float) -> bool:
-        """Tell whether a call that got a 429 waits for its turn once more."""
+        """Return whether a call that got a 429 waits for its turn once more."""
         patience = self._settings.rate_limit_patience
         refused_for = self._shared_limiter().refused_for
         if asked > patience:

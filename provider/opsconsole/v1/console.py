@@ -40,7 +40,7 @@ class Console:
         }
 
     def has(self, name: str) -> bool:
-        """Tell whether there is an operation `name`: documented, or named as extra endpoint."""
+        """Return whether there is an operation `name`: documented, or named as extra endpoint."""
         return name in self._named
 
     async def one(self, name: str, resource_id: str, body: Mapping[str, Any] | None = None) -> Body:

@@ -72,7 +72,7 @@ def encoded_id(value: str) -> str:
 
 
 def can_be_id(value: object) -> bool:
-    """Tell whether a value can be an id, and so one segment of a path.
+    """Return whether a value can be an id, and so one segment of a path.
 
     It cannot where it is no text, empty, a dot segment (which paths resolve away), too long for an
     address, or holds half a character.

@@ -124,7 +124,7 @@ _PLACES = {
 
 
 def is_native(kind: str) -> bool:
-    """Tell whether a kind of backend is spoken to without Terraform."""
+    """Return whether a kind of backend is spoken to without Terraform."""
     return kind in _PLACES
 
 

@@ -130,7 +130,7 @@ class HttpStorage:
             raise self._losing("someone released it")
 
     def _regrants(self) -> bool:
-        """Tell whether the server grants a lock to its holder again: then it cannot tell more."""
+        """Return whether the server grants a lock to its holder again: then it cannot tell more."""
         assert self._info is not None
         return self._request(*self._lock, self._info.to_json()).is_success
 

@@ -336,8 +336,8 @@ class S3Storage:
 
     def _refused(self, action: str, error: ClientError) -> UserError:
         code = _code(error)
-        told = str(error.response.get("Error", {}).get("Message") or code)
-        said = " ".join(told.split()).rstrip(".")
+        message = str(error.response.get("Error", {}).get("Message") or code)
+        said = " ".join(message.split()).rstrip(".")
         if code == "NoSuchBucket":
             said, remedy = f"there is no bucket {self._bucket}", "Make it, or correct `bucket`."
         elif code == "ResourceNotFoundException":

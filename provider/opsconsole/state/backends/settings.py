@@ -50,8 +50,8 @@ class Settings:
         found = self._block.get(name)
         if isinstance(found, bool):
             return found
-        told = self.text(name, *variables)
-        return told.lower() in _TRUE if told else default
+        text = self.text(name, *variables)
+        return text.lower() in _TRUE if text else default
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
         """Return a whole number.
@@ -59,11 +59,11 @@ class Settings:
         Raises:
             UserError: It is none.
         """
-        told = self.text(name, *variables)
+        text = self.text(name, *variables)
         try:
-            return int(float(told)) if told else default
+            return int(float(text)) if text else default
         except ValueError as error:
-            raise UserError(f"`{name}` of the {self.kind} backend is no number: {told}.") from error
+            raise UserError(f"`{name}` of the {self.kind} backend is no number: {text}.") from error
 
     def block(self, name: str) -> dict[str, Any]:
         """Return a nested block or map; empty where there is none."""

@@ -189,7 +189,7 @@ class StorageBackend:
         info = LockInfo.own(self._operation, self.name)
         deadline = time.monotonic() + self._lock_timeout
         pauses = iter(_PAUSES)
-        told = False
+        reported = False
         while True:
             try:
                 return self.storage.lock(info)
@@ -197,9 +197,9 @@ class StorageBackend:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise
-                if self._on_wait is not None and not told:
+                if self._on_wait is not None and not reported:
                     self._on_wait(held.holder or LockInfo(who="an unknown holder"))
-                    told = True
+                    reported = True
             time.sleep(min(next(pauses, 2.0), left))
 
     def _close_unless_open(self) -> None:
