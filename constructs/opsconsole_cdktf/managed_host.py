@@ -68,7 +68,7 @@ class ManagedHost(Host):
                 raise ValueError(f"{path}: jump hosts in a circle: {route}")
             if jump.is_jump_host_input is False:
                 raise ValueError(
-                    f"{path}: {jump.node.path} declares is_jump_host=False, and is no jump host"
+                    f"{path}: {jump.node.path} declares is_jump_host=False, and is not a jump host"
                 )
         for jump in jump_hosts:
             if jump.is_jump_host_input is None:

@@ -18,7 +18,7 @@ from opsconsole_cdktn._placed import BadRows, Placed
 _BLANK = " \t\r\n"
 _MERGE = "tag:yaml.org,2002:merge"
 _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
-"""What the YAML reader raises for a text that has the form of a type and is no value of it."""
+"""What the YAML reader raises for a text that has the form of a type and is not a value of it."""
 
 
 def csv_rows(

@@ -86,7 +86,7 @@ def wrong_type(kind: Kind, value: Any) -> TypeError:
         return TypeError(f"expected {kind.value}, {got}")
     if hasattr(type(value), "id") and kind in _MEANT:
         return TypeError(f"{got}, did you mean {_MEANT[kind]}?")
-    return TypeError(f"expected {kind.value}, {got}: a construct is no value")
+    return TypeError(f"expected {kind.value}, {got}: a construct is not a value")
 
 
 def _is_literal(kind: Kind, value: Any) -> bool:

@@ -43,7 +43,7 @@ class Shell:
         Args:
             shown: The name that the reader sees; the program's own where it is empty.
             below: The folder to run in, seen from the demo's.
-            expect: The exit code that is no failure.
+            expect: The exit code that is not a failure.
 
         Raises:
             Failure: It exits with another code.

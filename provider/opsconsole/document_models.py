@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True)
-"""For what people write: a number is no text, true is no number, unknown members are refused."""
+"""For what people write: no conversion of types, and unknown members are refused."""
 
 _SHOWN: Final = 60
 _WORDS: Final = {

@@ -15,7 +15,7 @@ MOST_BYTES: Final = 256 * 2**20
 
 
 def check_no_device(descriptor: int) -> None:
-    """Check that an open file is no device but the empty one: some of them never end.
+    """Check that an open file is not a device, except the empty one: some of them never end.
 
     Raises:
         OSError: It is one.

@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_left_as_it_is(
     assert len(warned(plan.run, "Hosts cannot be read")) == 1
     assert console.request_counts()["host_update"] <= len(hosts)
 
-    # Never observed is no difference: one apply, which sends what is declared, and then none.
+    # Never observed is not a difference: one apply, which sends what is declared, and then none.
     hosts["a"]["public_ip"] = "198.51.100.7"
     engine.write(program(host=hosts))
     plan = foresee(engine)

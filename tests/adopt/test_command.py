@@ -124,7 +124,7 @@ def test_what_the_state_holds_is_left_out(adopt, tmp_path, opsconsole_emulator) 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("web",), "'web' is no import id."),
+        (("web",), "'web' is not an import id."),
         ((), "No documented operation lists hosts, agents or blacklisted commands."),
         (("hst_1", "--output", "there.py"), "there.py exists already."),
     ],

@@ -78,7 +78,7 @@ def test_a_value_of_a_wrong_type(stack, construct, values, problem) -> None:
         ({"jump_host_ids": "host"}, "jump_host_ids: got Host, did you mean a list of .id?"),
         ({"name": "text"}, "name: got TerraformVariable, did you mean .string_value?"),
         ({"target_port": "text"}, "target_port: got TerraformVariable, did you mean .value?"),
-        ({"name": "group"}, "name: expected a string, got Construct: a construct is no value"),
+        ({"name": "group"}, "name: expected a string, got Construct: a construct is not a value"),
     ],
 )
 def test_a_construct_where_a_value_belongs(stack, values, problem) -> None:

@@ -110,7 +110,7 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
         (["state", "mv", "a"], "Error: TARGET is missing.\n"),
         (
             ["plan", "--max-destroy=200"],
-            "Error: --max-destroy: '200' is no percentage from 0 to 100\n",
+            "Error: --max-destroy: '200' is not a percentage from 0 to 100\n",
         ),
         (
             ["graph", "--format", "dto"],
@@ -118,7 +118,7 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
         ),
         (
             ["plan", "--lock-timeout=30x"],
-            "Error: --lock-timeout: '30x' is no duration; write 30s, 2m or 1h30m\n",
+            "Error: --lock-timeout: '30x' is not a duration; write 30s, 2m or 1h30m\n",
         ),
     ],
 )

@@ -76,7 +76,7 @@ def test_terraform_stops_and_a_second_run_converges(
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
-    # Attached, the provider is no part of Terraform's process group: cheaper, and less is tried.
+    # Attached, the provider is not part of Terraform's process group: cheaper, and less is tried.
     fixture = "installed_terraform" if EVERYTHING else "terraform"
     make: Callable[..., Terraform] = request.getfixturevalue(fixture)
     with ExitStack() as cleanup:

@@ -178,6 +178,6 @@ def test_a_shard_does_not_depend_on_other_stacks() -> None:
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
 def test_what_is_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="is no shard"):
+    with pytest.raises(UserError, match="is not a shard"):
         read_shard(text)
     assert run("drift", f"--shard={text}")[0] == 1

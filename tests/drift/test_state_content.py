@@ -148,7 +148,7 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
 
 
 def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
-    """An imported host holds nulls until it is read: a first sight is no change."""
+    """An imported host holds nulls until it is read: a first sight is not a change."""
     ground.apply(HOST)
 
     def forget(state: State) -> None:

@@ -104,7 +104,7 @@ def test_growth_ends_at_a_bound(name: str, write_program: Callable[..., Path]) -
     assert done.stdout.count("\n") == 1
     assert any(
         words in done.stdout
-        for words in ("asks for too much", "nested too deeply", "no regular file")
+        for words in ("asks for too much", "nested too deeply", "not a regular file")
     ), done.stdout
 
 
@@ -164,7 +164,7 @@ def test_a_file_has_a_bound(start: Start, tmp_path: Path) -> None:
 def test_a_pipe_that_nobody_writes_to_is_no_file(start: Start, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     run = start(out(f'file("{tmp_path / "pipe"}")'))
-    with pytest.raises(UserError, match="no regular file"):
+    with pytest.raises(UserError, match="not a regular file"):
         run.output("o")
 
 

@@ -185,7 +185,7 @@ def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, 
         ),
         (
             {"output": {"o": {"value": "${1 +}"}}},
-            ("output.o: value: ${1 +} cannot be evaluated", "this is no expression"),
+            ("output.o: value: ${1 +} cannot be evaluated", "this is not an expression"),
         ),
         (
             {"output": {"o": {"value": "x ${<<E\nx\nE\n}"}}},

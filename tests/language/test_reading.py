@@ -109,7 +109,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
     ("document", "parts"),
     [
         ('{"a": \n  nope}', ("main.tf.json:2:3", "Expecting value")),
-        ('{"a": NaN}', ("NaN is no JSON",)),
+        ('{"a": NaN}', ("NaN is not JSON",)),
         ("[" * 100000, ("nested too deeply",)),
         ("[1]", ("an object is required here",)),
         ('"x"', ("an object is required",)),
@@ -129,7 +129,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
         ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),
         ({"variable": {"v": {"validation": {}}}}, ("variable.v.validation", "condition")),
-        ({"variable": {"v": {"type": "strin"}}}, ('"strin" is no type constraint',)),
+        ({"variable": {"v": {"type": "strin"}}}, ('"strin" is not a type constraint',)),
         ({"output": {"o": {}}}, ("it has no value",)),
         ({"output": {"o": {"value": 1, "precondition": {}}}}, ("Terraform can run it",)),
         (host(provisioner={"local-exec": {}}), ("st/a", "provisioner", "Terraform can run it")),
@@ -140,7 +140,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         (host(lifecycle={"prevent_destroy": "maybe"}), ("true or false is required",)),
         (host(lifecycle={"ignore_changes": ["a b"]}), ("'a b' names no attribute",)),
         (host(count=1, for_each={}), ("exclude each other",)),
-        (host(depends_on=["1 + 1"]), ("'1 + 1' is no reference",)),
+        (host(depends_on=["1 + 1"]), ("'1 + 1' is not a reference",)),
         (
             {"moved": {"from": "opsconsole_host.a", "to": "opsconsole_agent.a"}},
             ("to another type", "Terraform can run it"),

@@ -289,7 +289,7 @@ def test_a_place_without_a_program_is_told(tmp_path: Path) -> None:
     (tmp_path / "cdktf.out").mkdir()
     manifest = tmp_path / "cdktf.out" / "manifest.json"
     manifest.write_text('{"stacks": []}')
-    with pytest.raises(UserError, match="no manifest of cdktf"):
+    with pytest.raises(UserError, match="not a cdktf manifest"):
         load_program(tmp_path, resources)
     manifest.write_text('{"stacks": {}}')
     with pytest.raises(UserError, match="holds no stack"):

@@ -46,7 +46,7 @@ async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
     ("port", "said"),
     [
         ("1e999", "a number that is too large"),
-        ("NaN", "NaN, which is no JSON"),
+        ("NaN", "NaN, which is not JSON"),
         ('"22"', "as target_port, where the document shows"),
         ("22.5", "as target_port, where the document shows"),
     ],

@@ -27,10 +27,13 @@ def agent(*plugin_ids: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"public_ip": "10.0.0.999"}, "public_ip: '10.0.0.999' is no IP address"),
-        ({"private_ip": "fe80::zz"}, "private_ip: 'fe80::zz' is no IP address"),
-        ({"eligible_subnets": ["10.0.0.0/8", "nonsense"]}, "eligible_subnets: 'nonsense' is no s"),
-        ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is no subnet"),
+        ({"public_ip": "10.0.0.999"}, "public_ip: '10.0.0.999' is not an IP address"),
+        ({"private_ip": "fe80::zz"}, "private_ip: 'fe80::zz' is not an IP address"),
+        (
+            {"eligible_subnets": ["10.0.0.0/8", "nonsense"]},
+            "eligible_subnets: 'nonsense' is not a s",
+        ),
+        ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is not a subnet"),
     ],
 )
 def test_an_address_that_is_none_is_a_warning(
@@ -88,7 +91,7 @@ def test_a_plan_is_not_written_over_another_file(native: Any) -> None:
     native.console.reset_log()
     refused = native.run("plan", "--out", "main.py", expect=1)
     assert refused.err == (
-        "Error: main.py is there already and is no plan, so no plan is written over it.\n"
+        "Error: main.py is there already and is not a plan, so no plan is written over it.\n"
         "Name another file, or remove that one first.\n"
     )
     assert program.read_text() == "print('mine')\n"

@@ -131,7 +131,7 @@ def test_csv_is_sent_as_it_is(native: Any) -> None:
     ("name", "text", "said"),
     [
         ("h.txt", "[]", "neither a .csv nor a .json"),
-        ("h.json", "{", "is no JSON"),
+        ("h.json", "{", "is not JSON"),
         ("h.json", '{"rows": 1}', "holds no list of rows"),
         ("h.json", "[]", "holds no rows"),
         ("h.csv", "\n", "holds no rows"),

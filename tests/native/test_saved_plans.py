@@ -208,7 +208,7 @@ def test_what_it_settles_cannot_be_asked_again(native: Any, word: str) -> None:
     ("data", "said"),
     [
         (None, "Cannot read the plan"),
-        (b"PK\x03\x04", "is no plan of this release"),
+        (b"PK\x03\x04", "is not a plan of this release"),
         (b"opsconsole plan 1\nxxxx", "is damaged"),
     ],
 )

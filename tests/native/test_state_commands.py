@@ -119,7 +119,7 @@ def test_outputs(native: Any, words: list[str], said: str | None) -> None:
     ("words", "said"),
     [
         (["none"], 'There is no output "none"'),
-        (["list", "-raw"], "no text, number or boolean"),
+        (["list", "-raw"], "neither text, a number nor a boolean"),
         (["-raw"], "takes the name"),
     ],
 )
@@ -167,7 +167,7 @@ def test_import_keeps_dependencies(native: Any, fleet: Any) -> None:
         ("opsconsole_host.a", "hst_none", "There is no host hst_none"),
         ("opsconsole_host.other", "hst_1", "declares no resource"),
         ("opsconsole_host.kept", "hst_1", "is in state already"),
-        ("opsconsole_host", "hst_1", "is no resource address"),
+        ("opsconsole_host", "hst_1", "is not a resource address"),
         ("opsconsole_host.a", " ", "The import id is empty"),
     ],
 )

@@ -101,7 +101,7 @@ def outputs_of(program: dict[str, Any]) -> dict[str, Any]:
 
 
 def comparable(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what both engines must agree about; Terraform's order of some lists is no order."""
+    """Return what both engines must agree about; Terraform orders some lists at random."""
     kept = {name: item for name, item in document.items() if name not in DIFFERENT}
     if "relevant_attributes" in kept:
         kept["relevant_attributes"] = sorted(kept["relevant_attributes"], key=str)

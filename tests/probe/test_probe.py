@@ -107,7 +107,7 @@ async def test_each_finding_is_right_or_not_learned(name: str) -> None:
         found = await probed(console)
         after = rows(console)
         sent = console.requests()
-    # Nothing was changed, but for updated_at where reading moves it, and by what is no dry run.
+    # Nothing was changed, but for updated_at where reading moves it, and by what is not a dry run.
     assert after - before <= {"looked-at"}
     findings = {finding.question: finding for finding in found.findings}
     expected = truth(profile)

@@ -52,5 +52,5 @@ def test_dependencies_have_no_keys() -> None:
     "text", ["", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]']
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="no resource address"):
+    with pytest.raises(UserError, match="not a resource address"):
         Address.parse(text)

@@ -1,7 +1,7 @@
 """A stand-in for GitHub: it runs the jobs of a workflow as the service would.
 
 Each job gets a fresh checkout, its own variables and nothing else, and the shell of the service.
-What is no shell (checking out, artifacts) is done here; an action that is not known is an error.
+What is not a shell (checking out, artifacts) is done here; an action that is not known is an error.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ UNDOCUMENTED = {
     "other API": {"detail": "Not Found"},
     "list": [],
     "no message": {"code": "NOT_FOUND"},
-    "code is no text": {"code": 404, "message": "m"},
+    "code is not text": {"code": 404, "message": "m"},
     "not UTF-8": b"\xff\xfe\xfd",
     "deep": b"[" * 100_000,
     "half a surrogate pair": b'{"code": "\\ud800", "message": "m"}',

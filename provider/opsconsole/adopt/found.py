@@ -81,7 +81,7 @@ def type_of(import_id: str) -> str:
         if import_id.startswith(prefix):
             return definition.type_name
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
-    raise UserError(f"{import_id!r} is no import id.", f"Import ids are: {forms}.")
+    raise UserError(f"{import_id!r} is not an import id.", f"Import ids are: {forms}.")
 
 
 async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:

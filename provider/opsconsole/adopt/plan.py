@@ -213,7 +213,7 @@ def _names(readable: Iterable[Found], variables: set[str]) -> dict[str, str]:
 def _lookups(
     readable: Mapping[str, Found], specialties: Mapping[str, str], variables: set[str]
 ) -> dict[str, Lookup]:
-    """Return a lookup, by its id, of each specialty that is used and is no object here."""
+    """Return a lookup, by its id, of each specialty that is used and is not an object here."""
     used = {found.values.get("specialty_id") for found in readable.values()} - readable.keys()
     keys = {key: one for one, key in specialties.items() if one in used}
     return {

@@ -28,7 +28,7 @@ def seconds(text: str) -> float:
     if text == "0":
         return 0.0
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 30s, 2m or 1h30m")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write 30s, 2m or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
@@ -43,7 +43,7 @@ def per_cent(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
     return value
 
 

@@ -141,7 +141,7 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-12-31") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-12-31") from None
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -233,5 +233,5 @@ def _interval(text: str) -> float:
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a HOST:PORT")
     return host.strip("[]") or "0.0.0.0", int(port)

@@ -141,7 +141,7 @@ def _text(path: Path) -> str:
     try:
         return read_named(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise UserError(f"Cannot read {path}: {reason}.") from problem
 
 
@@ -151,7 +151,7 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise UserError(f"{path} is no JSON: {problem}.") from problem
+        raise UserError(f"{path} is not JSON: {problem}.") from problem
     rows = found.get("rows") if isinstance(found, dict) else found
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
@@ -183,7 +183,7 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
             lines.append("".join(taken))
             taken.clear()
     except csv.Error as problem:
-        raise UserError(f"{path} is no CSV: {problem}.") from problem
+        raise UserError(f"{path} is not CSV: {problem}.") from problem
     columns = [item.strip().lower() for item in fields[0]]
     known = "name" in columns and set(columns) <= set(HOST.names)
     if not known:

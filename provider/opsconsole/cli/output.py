@@ -65,5 +65,6 @@ def _one(args: argparse.Namespace, outputs: dict[str, Output]) -> str:
     if isinstance(output.value, str | int | float):
         return str(output.value)
     raise UserError(
-        f'The output "{args.name}" is no text, number or boolean.', "Print it with --json."
+        f'The output "{args.name}" is neither text, a number nor a boolean.',
+        "Print it with --json.",
     )

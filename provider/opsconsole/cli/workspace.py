@@ -144,7 +144,7 @@ def _names(args: argparse.Namespace) -> list[str]:
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UserError(
-            f'"{name}" is no name of a workspace.', "Use letters, digits, -, _, . and ~."
+            f'"{name}" cannot be the name of a workspace.', "Use letters, digits, -, _, . and ~."
         )
     if os.environ.get("TF_WORKSPACE"):
         raise UserError("TF_WORKSPACE names the workspace.", "Unset it to select one here.")

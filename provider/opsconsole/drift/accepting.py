@@ -85,7 +85,7 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
     """Add entries to the file of a baseline, which is made where there is none; return all of it.
 
     Raises:
-        UserError: The file is no baseline, cannot be written, or its list is in a form to which
+        UserError: The file is not a baseline, cannot be written, or its list is in a form to which
             nothing can be added.
     """
     before = read_baseline(path).entries if path.exists() else ()

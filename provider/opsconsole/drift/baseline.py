@@ -327,4 +327,4 @@ def _holds_something(data: bytes) -> bool:
 
 
 def _wrong(path: Path, why: str) -> UserError:
-    return UserError(f"{path} is no baseline of accepted drift: {why}.", _REMEDY)
+    return UserError(f"{path} is not a baseline of accepted drift: {why}.", _REMEDY)

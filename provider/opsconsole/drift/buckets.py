@@ -1,7 +1,7 @@
 """From what reading said of one resource to its bucket. Pure.
 
 A resource is in sync only if every attribute that state holds was seen and is the same. What was
-never seen before is no difference: a null in state beside a first sight is not drift.
+never seen before is not a difference: a null in state beside a first sight is not drift.
 """
 
 from __future__ import annotations

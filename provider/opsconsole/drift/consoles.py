@@ -86,7 +86,7 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
     """Return the settings under which a check reads.
 
     What answers 404 is found missing, whatever a refresh would do about it. Read only, an
-    operation that is no GET is not there.
+    operation that is not a GET is not there.
     """
     settings = replace(settings, on_missing="remove", on_missing_host=None)
     if not read_only:

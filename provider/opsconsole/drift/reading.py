@@ -116,7 +116,7 @@ def rewritten(found: StackState) -> list[Diagnostic]:
 
 
 def _locked(found: StackState) -> list[Diagnostic]:
-    """Report a run that has not written yet; it is no error, as a crash may have left the lock."""
+    """Report a run that has not written yet; not an error: a crash may have left the lock."""
     backend = found.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
     if holder is None:

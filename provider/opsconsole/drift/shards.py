@@ -35,6 +35,6 @@ def read_shard(text: str) -> Shard:
     shard = Shard(int(found[1]), int(found[2])) if found else None
     if shard is None or not 1 <= shard.number <= shard.count:
         raise UserError(
-            f"{text!r} is no shard.", "Write K/N with K from 1 to N, such as --shard 1/4."
+            f"{text!r} is not a shard.", "Write K/N with K from 1 to N, such as --shard 1/4."
         )
     return shard

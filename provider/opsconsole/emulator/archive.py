@@ -27,7 +27,7 @@ ON CONFLICT (collection, id) DO UPDATE SET body = excluded.body
 
 
 class NotAnArchive(Exception):
-    """The file is no database, or one of another program or version."""
+    """The file is not a database, or one of another program or version."""
 
 
 class SqliteArchive:

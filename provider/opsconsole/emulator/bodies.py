@@ -17,7 +17,7 @@ class BadBody(Exception):
 
 
 class Body(BaseModel):
-    """A body: numbers are no booleans, and members that nobody knows are refused."""
+    """A body: numbers are not booleans, and members that nobody knows are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 

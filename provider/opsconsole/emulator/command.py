@@ -198,7 +198,7 @@ def _settings(profile: str) -> Iterator[str]:
 def _port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port")
+        raise argparse.ArgumentTypeError(f"{port} is not a port")
     return port
 
 

@@ -113,7 +113,7 @@ def _crossed(body: Any) -> Any:
 
 
 def garbage(size: int) -> bytes:
-    """Return bytes that are no text in any encoding that JSON may have; always the same ones."""
+    """Return bytes that are not text in any encoding that JSON may have; always the same ones."""
     return b"\xff\xfe\x80" + random.Random(size).randbytes(max(0, size - 3))
 
 

@@ -135,7 +135,7 @@ class Fault(Body):
             object, `array` wraps it, `bare` is an empty object, `null` is null.
         ids: What stands in place of every id in the true answer; `crossed` hands those of a list
             round by one.
-        garbage: Send so many bytes that are no text.
+        garbage: Send so many bytes that are not text.
         inflates_to: Send a gzip body of this many bytes, once it is decompressed.
         endless: Send a body that never ends.
     """

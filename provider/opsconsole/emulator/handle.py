@@ -53,7 +53,7 @@ class Emulator:
         return answer
 
     def request_counts(self) -> dict[str, int]:
-        """Return how many requests each operation had; `unknown` are no operations at all."""
+        """Return how many requests each operation had; `unknown`: of no operation."""
         counts: dict[str, int] = self.traffic()["counts"]
         return counts
 

@@ -88,7 +88,7 @@ def _each(change: Any, value: Any) -> Any:
 
 
 def missing_jump_hosts(console: Console, call: Call, fields: dict[str, Any]) -> list[str]:
-    """Return the ids in `jump_host_ids` that are no hosts this caller can see."""
+    """Return the ids in `jump_host_ids` that are not hosts this caller can see."""
     hosts = console.store.hosts
     return [
         row_id

@@ -48,7 +48,7 @@ class Entry:
 
 
 class Traffic:
-    """Counts and the last entries. A request that is no operation counts as `unknown`."""
+    """Counts and the last entries. A request that is not an operation counts as `unknown`."""
 
     def __init__(self) -> None:
         self.in_flight = 0

@@ -59,7 +59,7 @@ def element(value: Any, key: Any) -> Any:
     if value is None:
         raise EvaluationError("this value is null, so it has no indices")
     if key is None:
-        raise EvaluationError("null is no index")
+        raise EvaluationError("null is not an index")
     if value is UNKNOWN or key is UNKNOWN:
         return UNKNOWN
     if isinstance(value, SetValue):

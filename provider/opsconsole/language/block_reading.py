@@ -112,7 +112,7 @@ def bare_text(value: Json, where: str) -> str:
     """Return a text that Terraform reads as an expression by itself, so without `${…}`.
 
     Raises:
-        UserError: It is no string, or a template.
+        UserError: It is not a string, or a template.
     """
     text = literal_text(value, where)
     if text.startswith("${"):
@@ -150,14 +150,14 @@ def blocks_named(value: Json, where: str) -> tuple[str, ...]:
     """Return the addresses that `depends_on` lists, without keys.
 
     Raises:
-        UserError: It is no list of references to blocks, variables or local values.
+        UserError: It is not a list of references to blocks, variables or local values.
     """
     found = []
     for item in texts(value, f"{where}: depends_on"):
         reference = plain_reference(bare_text(item, f"{where}: depends_on"))
         address = None if reference is None else block_address(reference.steps)
         if reference is None or address is None:
-            raise UserError(f"{where}: depends_on: {item!r} is no reference.")
+            raise UserError(f"{where}: depends_on: {item!r} is not a reference.")
         rest = reference.steps[address.count(".") + 1 :]
         keyed = len(rest) == 1 and isinstance(rest[0], int | Quoted)
         if reference.steps[0] in _INSTANCE_NAMES or (rest and not keyed):

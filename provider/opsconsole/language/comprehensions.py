@@ -152,7 +152,7 @@ class ForObject(_For):
 
     def _add(self, values: dict[str, Any], key: Any, value: Any) -> None:
         if key is None:
-            raise EvaluationError("null is no key of an object")
+            raise EvaluationError("null is not a key of an object")
         name = convert(key, STRING)
         if self.grouped:
             values.setdefault(name, []).append(value)

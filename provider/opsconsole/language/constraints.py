@@ -97,7 +97,7 @@ def _constraint(node: Node, text: str) -> Constraint:
         if node.name == "tuple" and isinstance(argument, Tuple):
             items = tuple(_constraint(item, text) for item in argument.operands)
             return Constraint(("tuple", tuple(item.type for item in items)), items=items)
-    raise EvaluationError(f'"{text}" is no type constraint')
+    raise EvaluationError(f'"{text}" is not a type constraint')
 
 
 def _object(node: Object, text: str) -> Constraint:
@@ -105,7 +105,7 @@ def _object(node: Object, text: str) -> Constraint:
     optional: dict[str, Any] = {}
     for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
         if not isinstance(key, Literal):
-            raise EvaluationError(f'"{text}" is no type constraint')
+            raise EvaluationError(f'"{text}" is not a type constraint')
         name = str(key.value)
         if isinstance(value, Call) and value.name == "optional" and value.operands:
             constraint = _constraint(value.operands[0], text)

@@ -19,7 +19,7 @@ from opsconsole.language.numeric import parse_number
 from opsconsole.named_files import read_named
 
 COMMENT = "//"
-"""The property that is no argument: comments, and the metadata of constructs."""
+"""The property that is not an argument: comments, and the metadata of constructs."""
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -47,7 +47,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file of a program.
 
     Raises:
-        UserError: It cannot be read, is too large, or is no UTF-8.
+        UserError: It cannot be read, is too large, or is not UTF-8.
     """
     try:
         data = read_named(path, MAX_PROGRAM)
@@ -58,14 +58,14 @@ def read_text(path: Path) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: this is no UTF-8 text (byte {error.start}).") from error
+        raise UserError(f"{path}: this is not UTF-8 text (byte {error.start}).") from error
 
 
 def read_json(path: Path) -> Any:
     """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
 
     Raises:
-        UserError: It cannot be read, or is no JSON; the message gives file, line and column.
+        UserError: It cannot be read, or is not JSON; the message gives file, line and column.
     """
     text = read_text(path)
     try:
@@ -104,7 +104,7 @@ def says_twice(text: str) -> bool:
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def single(value: Any, where: str) -> dict[str, Any]:
     """Return the only body of a block that may stand once; an empty one if it is null.
 
     Raises:
-        UserError: There are several, or it is no object.
+        UserError: There are several, or it is not an object.
     """
     found = list(bodies(value, where))
     if len(found) > 1:
@@ -167,7 +167,7 @@ def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tupl
     """Yield label and content of what stands below a block's type, a label as often as it stands.
 
     Args:
-        required: Whether null is refused, which otherwise is no block.
+        required: Whether null is refused, which otherwise is not a block.
 
     Raises:
         UserError: It is neither an object nor a list of them.
@@ -209,7 +209,7 @@ def literal_text(value: Any, where: str) -> str:
     """Return a string that is taken as it is.
 
     Raises:
-        UserError: It is no string.
+        UserError: It is not a string.
     """
     if not isinstance(value, str):
         raise UserError(f"{where}: a string is required, not {_kind(value)}.")

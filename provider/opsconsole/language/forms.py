@@ -29,7 +29,7 @@ def is_name(text: str) -> bool:
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse what is no name.
+    """Refuse what is not a name.
 
     Raises:
         UserError: It is none.
@@ -39,7 +39,7 @@ def check_name(name: str, where: str) -> None:
 
 
 def check_variable_name(name: str, where: str) -> None:
-    """Refuse what is no name of a variable; raises as `check_name`."""
+    """Refuse what is not a name of a variable; raises as `check_name`."""
     check_name(name, where)
     if name in _RESERVED_VARIABLES:
         raise UserError(
@@ -61,7 +61,7 @@ def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: st
 
 
 def check_versions(text: str, where: str) -> None:
-    """Refuse what is no list of version constraints.
+    """Refuse what is not a list of version constraints.
 
     Raises:
         UserError: It is none.

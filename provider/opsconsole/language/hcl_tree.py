@@ -37,18 +37,18 @@ def parse(text: str, strings: Sequence[Node]) -> Node:
     """Return the tree of an expression; `strings` are what its placeholders stand for.
 
     Raises:
-        EvaluationError: It is no expression.
+        EvaluationError: It is not an expression.
         UnsupportedExpression: It is one that only Terraform reads.
     """
     try:
         document = hcl2.parses_to_tree(f"x = {text}")
     except LarkError as error:
-        raise EvaluationError(f"this is no expression: {_first_line(error)}") from error
+        raise EvaluationError(f"this is not an expression: {_first_line(error)}") from error
     body = document.children[0]
     attributes = [child for child in body.children if isinstance(child, Tree)]
     attributes = [child for child in attributes if child.data == "attribute"]
     if len(attributes) != 1:
-        raise EvaluationError("this is no expression")
+        raise EvaluationError("this is not an expression")
     return _Builder(strings).node(attributes[0].children[-1])
 
 

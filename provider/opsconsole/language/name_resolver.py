@@ -264,7 +264,7 @@ class NameResolver:
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
-    # `e["a"]` is a Quoted text; True is no index, though Python takes it for one.
+    # `e["a"]` is a Quoted text; True is not an index, though Python takes it for one.
     fitting = type(key) is int if block.counted else isinstance(key, str)
     instance = instances.get(key) if fitting else None
     if instance is None and (found := _as_key(block, key)) is not None:

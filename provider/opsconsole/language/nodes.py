@@ -136,7 +136,7 @@ class Object(Composite):
             value = value_node.evaluate(scope)
             marks |= key_marks
             if key is None:
-                raise EvaluationError("null is no key of an object")
+                raise EvaluationError("null is not a key of an object")
             if key is UNKNOWN:
                 unsettled = True
             else:
@@ -146,7 +146,7 @@ class Object(Composite):
 
 
 class GetAttribute(Composite):
-    """`source.name`, where the source is no plain reference."""
+    """`source.name`, where the source is not a plain reference."""
 
     __slots__ = ("name",)
 
@@ -159,7 +159,7 @@ class GetAttribute(Composite):
 
 
 class Index(Composite):
-    """`source[key]`, where the key is not written out or the source is no plain reference."""
+    """`source[key]`, where the key is not written out or the source is not a plain reference."""
 
     __slots__ = ()
 

@@ -40,7 +40,7 @@ def parse_template(text: str) -> Node:
     """Return the tree of a template, which a string in Terraform's JSON syntax is.
 
     Raises:
-        EvaluationError: It is no valid template.
+        EvaluationError: It is not a valid template.
         UnsupportedExpression: It is one that only Terraform reads.
     """
     node = _templates.get(text)

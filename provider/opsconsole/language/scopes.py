@@ -72,7 +72,7 @@ class ProgramScope:
 
 
 class EntryScope(ProgramScope):
-    """The scope of a block with `for_each` that is no resource: only `each` is bound."""
+    """The scope of a block with `for_each` that is not a resource: only `each` is bound."""
 
     __slots__ = ("_key", "_value")
 

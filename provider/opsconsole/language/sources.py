@@ -105,7 +105,7 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
     document = read_json(path)
     stacks = document.get("stacks") if isinstance(document, dict) else None
     if not isinstance(stacks, dict) or not all(isinstance(item, dict) for item in stacks.values()):
-        raise UserError(f"{path}: this is no manifest of cdktf.", "Synthesise again.")
+        raise UserError(f"{path}: this is not a cdktf manifest.", "Synthesise again.")
     return stacks
 
 

@@ -54,7 +54,7 @@ def _object(value: dict[str, Any], scope: Scope) -> Any:
         marks |= key_marks
         item = evaluate_json(raw, scope)
         if key is None:
-            raise EvaluationError("null is no key of an object")
+            raise EvaluationError("null is not a key of an object")
         if key is UNKNOWN:
             unsettled = True
             continue

@@ -150,7 +150,7 @@ class AgentPluginLifecycle(SingleCreation):
     ) -> list[SettledCreate]:
         """Say by the agents' lists what was attached.
 
-        Attaching may be asked for again: what a list does not tell is no obstacle.
+        Attaching may be asked for again: what a list does not tell is not an obstacle.
         """
         requests = [
             ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)

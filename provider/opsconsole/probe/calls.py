@@ -69,7 +69,7 @@ class Call:
 
 
 class NotAllowed(Exception):
-    """The call is no GET, and only GET was allowed."""
+    """The call is not a GET, and only GET was allowed."""
 
 
 class DryRunNotHeeded(Exception):
@@ -114,7 +114,7 @@ class Calls:
         """Make one call, once more where the console asks to slow down.
 
         Raises:
-            NotAllowed: it is no GET, and only GET is allowed.
+            NotAllowed: it is not a GET, and only GET is allowed.
             Unauthorized: the console refuses the credentials; no further call is made.
             DryRunNotHeeded: an earlier dry run was not heeded.
             DryRunUnanswered: what became of an earlier dry run is not known.

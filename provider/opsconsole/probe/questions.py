@@ -43,7 +43,7 @@ QUESTIONS: Final = (
     Question(
         "reading_bumps",
         "Whether an update without a field moves updated_at.",
-        "A change of updated_at alone is no difference.",
+        "A change of updated_at alone is not a difference.",
         ("host_read", "extra_endpoints"),
     ),
     Question(
@@ -210,7 +210,8 @@ UNASKED: Final = (
     Question(
         "creation_only",
         "What a console keeps of external_id, unique_id, mac and org_id, which no update takes.",
-        "What it does not keep is told once, and is no difference until its declaration changes.",
+        "What it does not keep is reported once, and is not a difference until it is declared "
+        "otherwise.",
         probed=False,
     ),
     Question(

@@ -88,7 +88,7 @@ def _with_another(name: str, value: Sequence[str]) -> list[str]:
 
 
 def _elsewhere(value: str) -> str:
-    """Return an address of no machine; a text that is no address gets a suffix."""
+    """Return an address of no machine; a text that is not an address gets a suffix."""
     try:
         found = _NOWHERE[ipaddress.ip_address(value).version]
     except ValueError:

@@ -272,6 +272,6 @@ def instance_of(address: str) -> Address:
     """Return the parts of an instance's address, also where a deposed object is named.
 
     Raises:
-        UserError: It is no address.
+        UserError: It is not an address.
     """
     return Address.parse(instance_and_key(address)[0])

@@ -234,7 +234,7 @@ class Planner:
         for address in addresses:
             block = self._workspace.program.blocks[config_address(address)]
             instance = evaluator.instances(block).get(Address.parse(address).key)
-            # What cannot be evaluated with these values is no counterpart of anything.
+            # What cannot be evaluated with these values is not a counterpart of anything.
             with contextlib.suppress(UserError):
                 if instance is not None:
                     found[address] = evaluator.config(instance).values

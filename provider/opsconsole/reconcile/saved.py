@@ -117,7 +117,7 @@ def check_plan_file(path: Path) -> None:
         is_plan = False
     if not is_plan:
         raise UserError(
-            f"{path} is there already and is no plan, so no plan is written over it.",
+            f"{path} is there already and is not a plan, so no plan is written over it.",
             "Name another file, or remove that one first.",
         )
 
@@ -152,7 +152,7 @@ def read_plan(path: Path) -> SavedPlan:
     """Read a plan file.
 
     Raises:
-        UserError: it cannot be read, or is no plan of this release.
+        UserError: it cannot be read, or is not a plan of this release.
     """
     try:
         data = read_named(path)
@@ -160,7 +160,7 @@ def read_plan(path: Path) -> SavedPlan:
         raise UserError(f"Cannot read the plan {path}: {problem.strerror}.") from problem
     if not data.startswith(_MAGIC):
         raise UserError(
-            f"{path} is no plan of this release of opsconsole.",
+            f"{path} is not a plan of this release of opsconsole.",
             "A plan file is written by `opsconsole plan --out FILE`; Terraform's are not read.",
         )
     try:
@@ -214,7 +214,7 @@ def _check(saved: SavedPlan) -> None:
         _check_shape(drift.after, RESOURCES[drift.type_name])
     for name in saved.files:
         if Path(name).name != name or not name.endswith(".tf.json"):
-            raise ValueError(f"{name!r} is no file of a program")
+            raise ValueError(f"{name!r} is not a file of a program")
 
 
 def _check_fields(item: Any) -> None:

@@ -36,7 +36,7 @@ class Targets:
             held_by: Configuration address to those that depend on it in state.
 
         Raises:
-            UserError: a target is no address, or names nothing.
+            UserError: a target is not an address, or names nothing.
         """
         self._exact: set[str] = set()
         self._of_exact: set[str] = set()

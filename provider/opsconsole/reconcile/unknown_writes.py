@@ -1,6 +1,6 @@
 """Deletes and updates whose outcome an interrupted run left unknown: settled by reading.
 
-What that run deleted itself is no surprise to the guard, so it leaves the state before a plan is
+What that run deleted itself does not surprise the guard, so it leaves the state before a plan is
 made. An update needs no more than the refresh that every plan begins with.
 """
 

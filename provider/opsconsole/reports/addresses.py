@@ -21,7 +21,7 @@ _DIGITS = re.compile(r"(\d+)")
 def parsed(address: str, type_name: str = "") -> Address:
     """Return the parts of `address`.
 
-    What is no address of a resource (the id that names an unmanaged object) is taken as the name
+    What is not a resource's address (the id that names an unmanaged object) is taken as the name
     of a resource of `type_name`.
     """
     try:

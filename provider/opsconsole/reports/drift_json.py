@@ -155,7 +155,7 @@ def read_report(path: Path) -> DriftReport:
     """Read one report.
 
     Raises:
-        UserError: It cannot be read, or is no drift report of version 1.
+        UserError: It cannot be read, or is not a drift report of version 1.
     """
     try:
         if path.stat().st_size > _MAX_BYTES:

@@ -133,5 +133,5 @@ def _location(finding: Finding, unlocated: str) -> dict[str, Any]:
 
 
 def _bytes(text: str) -> bytes:
-    """Return UTF-8 of any text: names of files and keys may hold what is no character."""
+    """Return UTF-8 of any text: names of files and keys may hold what is not a character."""
     return text.encode("utf-8", "backslashreplace")

@@ -163,6 +163,6 @@ class _Reader:
 
     def _error(self) -> UserError:
         return UserError(
-            f"{self._text!r} is no resource address (character {self._place + 1}).",
+            f"{self._text!r} is not a resource address (character {self._place + 1}).",
             "Write it as Terraform does, such as opsconsole_host.web, x.web[0] or 'x.web[\"k\"]'.",
         )

@@ -135,7 +135,7 @@ class Journal:
         if self._flushing is done:
             self._flushing = None
         if not done.cancelled():
-            # Seen here, so that an error that no caller waits for any more is no warning; every
+            # Seen here, so that an error that no caller waits for any more is not a warning; every
             # later flush meets the same full disk again, and close reports it.
             done.exception()
 
@@ -243,7 +243,7 @@ def read_unresolved(path: Path) -> list[Intent]:
 
 
 def write_unresolved(path: Path, calls: Iterable[Intent]) -> None:
-    """Write the list, durably; an empty one is no file.
+    """Write the list, durably; an empty one is not a file.
 
     Raises:
         UserError: It cannot be written; it is as it was.

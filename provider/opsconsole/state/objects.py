@@ -105,7 +105,7 @@ def read_instance(text: str, provider: str) -> InstanceObject:
     attributes = found.get("attributes") or {}
     dependencies = found.get("dependencies") or []
     if not isinstance(attributes, dict) or not isinstance(dependencies, list):
-        raise UserError("The state holds an instance whose attributes are no object.")
+        raise UserError("The state holds an instance whose attributes are not an object.")
     try:
         private = base64.b64decode(found.get("private") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
@@ -183,7 +183,7 @@ def _object(text: str, what: str) -> dict[str, Any]:
     except ValueError as error:
         raise UserError(f"The state holds {what} that is not JSON: {error}.") from error
     if not isinstance(found, dict):
-        raise UserError(f"The state holds {what} that is no object.")
+        raise UserError(f"The state holds {what} that is not an object.")
     return found
 
 

@@ -109,20 +109,20 @@ def _parts(text: str, source: str) -> Parts:
     outputs = {} if outputs_text == "null" else split_fields(outputs_text, 2)
     lineage, serial = found.get("lineage", ""), found.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
-        raise _invalid(source, "its serial is no positive number, or its lineage no text")
+        raise _invalid(source, "its serial is not a positive number, or its lineage is not text")
     return Parts(fields, outputs, resources, lineage, serial)
 
 
 def _check_outputs(outputs: Any, source: str) -> None:
     if not isinstance(outputs or {}, dict):
-        raise _invalid(source, "its outputs are no object")
+        raise _invalid(source, "its outputs are not an object")
     for name, output in (outputs or {}).items():
         if not isinstance(output, dict):
-            raise _invalid(source, f"its output {name!r} is no object")
+            raise _invalid(source, f"its output {name!r} is not an object")
 
 
 def _decoded(raw: str) -> Any:
-    """Decode a piece of a cut; a piece that is no JSON means that the cut was wrong."""
+    """Decode a piece of a cut; a piece that is not JSON means that the cut was wrong."""
     try:
         return decode(raw)
     except ValueError as error:
@@ -171,10 +171,10 @@ def _resource(text: str, source: str) -> tuple[ResourceKey, Resource]:
     names = [found.get(name, "") for name in ("module", "mode", "type", "name")]
     provider = found.get("provider", "")
     if not all(isinstance(name, str) for name in (*names, provider)):
-        raise _invalid(source, "a resource's type or name is no text")
+        raise _invalid(source, "a resource's type or name is not text")
     module, mode, type_name, name = names
     if not is_name(type_name) or not is_name(name):
-        raise _invalid(source, f"{type_name!r}, {name!r} are no type and name of a resource")
+        raise _invalid(source, f"{type_name!r}, {name!r} are not the type and name of a resource")
     if mode not in ("managed", "data"):
         raise _invalid(source, f"{type_name}.{name} has the unknown mode {mode!r}")
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
@@ -203,7 +203,7 @@ def _object_key(found: Any, owner: ResourceKey, source: str) -> ObjectKey:
         if name in found and not isinstance(found[name], kinds):
             raise _invalid(source, f"{name} of an instance of {_named(owner)} has a wrong type")
     if not all(isinstance(item, str) for item in found.get("dependencies") or ()):
-        raise _invalid(source, f"a dependency of {_named(owner)} is no text")
+        raise _invalid(source, f"a dependency of {_named(owner)} is not text")
     key = found.get("index_key")
     if isinstance(key, float) and key.is_integer():
         key = int(key)

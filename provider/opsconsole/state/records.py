@@ -103,7 +103,7 @@ def decode_record(text: str) -> Record:
     """Read what `encode_record` wrote.
 
     Raises:
-        ValueError: It is no record that this version knows.
+        ValueError: It is not a record that this version knows.
     """
     try:
         name, *fields = json.loads(text)

@@ -40,7 +40,7 @@ class ObjectCodec:
         """Return the wire value; None: the whole object is null.
 
         Raises:
-            CodecError: It is no object of this type.
+            CodecError: It is not an object of this type.
         """
         try:
             if value.msgpack:
@@ -62,7 +62,7 @@ class ObjectCodec:
         have been written by another version of the provider.
 
         Raises:
-            CodecError: It is no JSON object with values of these types.
+            CodecError: It is not a JSON object with values of these types.
         """
         try:
             raw = json.loads(body)
@@ -100,7 +100,7 @@ def _unknown(code: int, data: bytes) -> Value:
 def _unpackable(value: Any) -> Any:
     if value is UNKNOWN:
         return _UNKNOWN_EXTENSION
-    raise TypeError(f"{type(value).__name__} is no wire value")
+    raise TypeError(f"{type(value).__name__} is not a wire value")
 
 
 def _object(

@@ -28,7 +28,7 @@ def wanted_level(environment: Mapping[str, str]) -> int | None:
     """Return the level that Terraform's variables ask for; None: no log at all.
 
     TF_LOG_PROVIDER speaks of providers alone and wins over TF_LOG; as in Terraform, a word that
-    is no level asks for everything.
+    is not a level asks for everything.
     """
     word = environment.get("TF_LOG_PROVIDER") or environment.get("TF_LOG") or "OFF"
     return None if word.upper() == "OFF" else _LEVELS.get(word.upper(), _TRACE)

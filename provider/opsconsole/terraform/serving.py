@@ -53,7 +53,7 @@ def serve_process(
     """Serve until the client is done.
 
     Raises:
-        ssl.SSLError: `client_pem` is no certificate.
+        ssl.SSLError: `client_pem` is not a certificate.
     """
     redaction = Redaction()
     set_up_logging(os.environ, redaction)

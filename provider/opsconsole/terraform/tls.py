@@ -17,7 +17,7 @@ def server_context(own_pem: bytes, client_pem: str) -> ssl.SSLContext:
     """Return a context that shows `own_pem` and accepts only the owner of `client_pem`.
 
     Raises:
-        ssl.SSLError: One of them is no certificate.
+        ssl.SSLError: One of them is not a certificate.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -53,7 +53,7 @@ def json_object(content: bytes) -> dict[str, Any]:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.decode("utf-8-sig"))
         if b"\\ud" in content or b"\\uD" in content:
-            # Half a surrogate pair is no text: it could not be written anywhere.
+            # Half a surrogate pair is not text: it could not be written anywhere.
             json.dumps(body, ensure_ascii=False).encode()
     except NotJson:
         raise
@@ -105,7 +105,7 @@ def _fraction(digits: str) -> float:
 
 
 def _constant(name: str) -> Never:
-    raise NotJson(f"{name}, which is no JSON")
+    raise NotJson(f"{name}, which is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_constant)
@@ -171,7 +171,7 @@ def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -
 
     Raises:
         ApiError: the console answered with an error.
-        UnexpectedAnswer: the body is no JSON object.
+        UnexpectedAnswer: the body is not a JSON object.
     """
     if not 200 <= reply.status < 300:
         raise _error(reply, operation, redact)

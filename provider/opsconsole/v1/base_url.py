@@ -107,7 +107,7 @@ def _check_path(shown: str, path: str) -> None:
             f"Leave {_API_PREFIX} out.",
         )
     if _PATH.fullmatch(path) is None or any(part in (".", "..") for part in path.split("/")):
-        _wrong(f"{shown} holds a path that is no plain path.", _EXAMPLE)
+        _wrong(f"{shown} holds a path that is not a plain path.", _EXAMPLE)
 
 
 def _wrong(message: str, remedy: str) -> Never:

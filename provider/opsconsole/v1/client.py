@@ -146,9 +146,9 @@ class Client:
             NotSent: nothing was sent, retries included.
             Stopped: the client was stopped before the call had an effect.
             AnswerLost: no whole answer came, retries included.
-            UnexpectedAnswer: the answer is no JSON object, or of another shape.
+            UnexpectedAnswer: the answer is not a JSON object, or of another shape.
             UserError: an id cannot stand in a path, a text is not valid Unicode, or the run is read
-                only and the operation is no GET.
+                only and the operation is not a GET.
         """
         url = self._settings.base_url + operation.path_of(ids)
         try:
@@ -273,7 +273,7 @@ class Client:
         Raises:
             Unauthorized: it is a 401; no further call is made.
             ApiError: it is another error (Errors).
-            UnexpectedAnswer: it is no JSON object, or of another shape.
+            UnexpectedAnswer: it is not a JSON object, or of another shape.
         """
         try:
             answer = decoded(reply, operation, self._redact)

@@ -31,7 +31,7 @@ async def list_all(
     for, and `cursor_parameter` with `cursor_field` leads to the next page.
 
     Raises:
-        UnexpectedAnswer: an answer is no list envelope.
+        UnexpectedAnswer: an answer is not a list envelope.
     """
     extra = query_of(settings.list_query, operation.name)
     query = dict(extra)

@@ -107,7 +107,7 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
     """Return a list envelope (List envelope). A member that is null counts as missing.
 
     Raises:
-        WrongShape: it is no list envelope, or an entry has no usable `id`.
+        WrongShape: it is not a list envelope, or an entry has no usable `id`.
     """
     if answer.get("object", "list") != "list":
         raise WrongShape("no list envelope")
@@ -119,10 +119,10 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
             raise WrongShape("a list with an entry that has no usable id")
     has_more = answer.get("has_more")
     if has_more is not None and not isinstance(has_more, bool):
-        raise WrongShape("a list envelope whose has_more is no boolean")
+        raise WrongShape("a list envelope whose has_more is not a boolean")
     total_count = answer.get("total_count")
     if total_count is not None and not _is_integer(total_count):
-        raise WrongShape("a list envelope whose total_count is no integer")
+        raise WrongShape("a list envelope whose total_count is not an integer")
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
         cursor = str(cursor)
@@ -150,7 +150,7 @@ def import_result(answer: Mapping[str, Any]) -> ImportResult:
     its neighbours.
 
     Raises:
-        WrongShape: it is no import result, or its results are no list of objects.
+        WrongShape: it is not an import result, or its results are not a list of objects.
     """
     if answer.get("object", "import_result") != "import_result":
         raise WrongShape("no import result")

@@ -16,7 +16,7 @@ Network = IPv4Network | IPv6Network
 
 def _network(text: str) -> Network:
     if "/" not in text:
-        raise EvaluationError(f'"{text}" is no address range')
+        raise EvaluationError(f'"{text}" is not an address range')
     address, _, length = text.partition("/")
     try:
         plain = (
@@ -28,7 +28,7 @@ def _network(text: str) -> Network:
             raise ValueError(length)
         return ip_network(f"{plain}/{length}", strict=False)
     except ValueError as error:
-        raise EvaluationError(f'"{text}" is no address range') from error
+        raise EvaluationError(f'"{text}" is not an address range') from error
 
 
 def _subnet(network: Network, bits: int, number: int) -> Network:

@@ -198,7 +198,7 @@ def _sum(items: Any) -> Any:
     if not require_sequence(items):
         raise EvaluationError("an empty list has no sum")
     if None in items:
-        raise EvaluationError("null is no number")
+        raise EvaluationError("null is not a number")
     total: Number = 0
     for item in items:
         total = rounded(total + convert(item, NUMBER))

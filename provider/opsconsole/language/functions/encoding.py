@@ -51,7 +51,7 @@ def from_json(text: str) -> Any:
     """Return what a JSON text says, in values of the language.
 
     Raises:
-        ValueError: It is no JSON.
+        ValueError: It is not JSON.
     """
     return json.loads(text, parse_float=_number, parse_int=_number, parse_constant=_refused)
 
@@ -64,7 +64,7 @@ def _number(text: str) -> Number:
 
 
 def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 @Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY)
@@ -77,7 +77,7 @@ def _jsondecode(text: str) -> Any:
     try:
         return from_json(text)
     except ValueError as error:
-        raise EvaluationError(f"this is no JSON: {error}") from error
+        raise EvaluationError(f"this is not JSON: {error}") from error
 
 
 @Signature("base64encode", (STRING,))
@@ -90,7 +90,7 @@ def _base64decode(text: str) -> str:
     try:
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise EvaluationError("this is no base64 of a UTF-8 text") from error
+        raise EvaluationError("this is not base64 of a UTF-8 text") from error
 
 
 @Signature("urlencode", (STRING,))
@@ -129,7 +129,7 @@ def _uuidv5(namespace: str, name: str) -> str:
     try:
         space = known.get(namespace) or uuid.UUID(namespace)
     except ValueError as error:
-        raise EvaluationError(f'"{namespace}" is no UUID') from error
+        raise EvaluationError(f'"{namespace}" is not a UUID') from error
     return str(uuid.uuid5(space, name))
 
 

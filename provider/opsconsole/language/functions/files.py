@@ -29,7 +29,7 @@ def _content(context: FunctionContext, name: str) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
-                raise EvaluationError(f"{path} is no regular file")
+                raise EvaluationError(f"{path} is not a regular file")
             content = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -50,7 +50,7 @@ def _text(context: FunctionContext, name: str) -> str:
     try:
         return _content(context, name).decode()
     except UnicodeDecodeError as error:
-        raise EvaluationError(f"{name} is no UTF-8 text: use filebase64") from error
+        raise EvaluationError(f"{name} is not UTF-8 text: use filebase64") from error
 
 
 @Signature("file", (STRING,), context=True)
@@ -73,7 +73,7 @@ def _fileexists(context: FunctionContext, name: str) -> bool:
     except (OSError, ValueError) as error:
         raise EvaluationError(f"cannot look at {name!r}: {error}") from error
     if not S_ISREG(found.st_mode):
-        raise EvaluationError(f"{path} is no regular file")
+        raise EvaluationError(f"{path} is not a regular file")
     return True
 
 

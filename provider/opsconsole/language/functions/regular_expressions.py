@@ -59,7 +59,7 @@ def compiled(pattern: str) -> Pattern:
     """Return a pattern.
 
     Raises:
-        EvaluationError: It is no regular expression.
+        EvaluationError: It is not a regular expression.
         UnsupportedExpression: It needs more memory than a pattern may have.
     """
     # Imported late: most programs use no regular expression.
@@ -74,12 +74,12 @@ def compiled(pattern: str) -> Pattern:
         problem = _problem(error)
         if "too large" in problem:
             raise UnsupportedExpression("a regular expression as large as this one") from error
-        raise EvaluationError(f"this is no regular expression: {problem}") from error
+        raise EvaluationError(f"this is not a regular expression: {problem}") from error
     names = dict(expression.groupindex)
     if r"\C" in pattern.replace(r"\\", ""):
-        raise EvaluationError(r"this is no regular expression: it has the escape \C")
+        raise EvaluationError(r"this is not a regular expression: it has the escape \C")
     if not all(name.isascii() for name in names):
-        raise EvaluationError("this is no regular expression: a group's name is not plain")
+        raise EvaluationError("this is not a regular expression: a group's name is not plain")
     return Pattern(expression, expression.groups, names)
 
 

@@ -30,11 +30,11 @@ def stamp(moment: datetime) -> str:
 
 def _parsed(text: str) -> datetime:
     if not _STAMP.fullmatch(text):
-        raise EvaluationError(f'"{text}" is no RFC 3339 time')
+        raise EvaluationError(f'"{text}" is not an RFC 3339 time')
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise EvaluationError(f'"{text}" is no RFC 3339 time') from error
+        raise EvaluationError(f'"{text}" is not an RFC 3339 time') from error
 
 
 def _duration(text: str) -> timedelta:
@@ -52,7 +52,7 @@ def _duration(text: str) -> timedelta:
         scale = Fraction(10) ** _UNITS[unit] if unit in _UNITS else _LARGE_UNITS[unit]
         total += amount * scale
     if not body or end != len(body):
-        raise EvaluationError(f'"{text}" is no duration')
+        raise EvaluationError(f'"{text}" is not a duration')
     seconds = -total if text.startswith("-") else total
     return timedelta(microseconds=int(seconds * 1_000_000))
 
@@ -62,7 +62,7 @@ def _timeadd(moment: str, duration: str) -> str:
     try:
         return stamp(_parsed(moment) + _duration(duration))
     except OverflowError as error:
-        raise EvaluationError("the result is no year from 1 to 9999") from error
+        raise EvaluationError("the result is not a year from 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
@@ -137,7 +137,7 @@ def _date_part(verb: str, time: datetime) -> str:
         return time.strftime("%p").lower()
     if verb in ("Z", "ZZZ", "ZZZZ", "ZZZZZ"):
         return _zone(verb, time)
-    raise EvaluationError(f'"{verb}" is no part of a date format')
+    raise EvaluationError(f'"{verb}" is not part of a date format')
 
 
 def _zone(verb: str, time: datetime) -> str:

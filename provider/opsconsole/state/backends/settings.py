@@ -63,7 +63,9 @@ class Settings:
         try:
             return int(float(text)) if text else default
         except ValueError as error:
-            raise UserError(f"`{name}` of the {self.kind} backend is no number: {text}.") from error
+            raise UserError(
+                f"`{name}` of the {self.kind} backend is not a number: {text}."
+            ) from error
 
     def block(self, name: str) -> dict[str, Any]:
         """Return a nested block or map; empty where there is none."""
