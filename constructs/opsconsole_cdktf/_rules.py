@@ -78,7 +78,7 @@ def checked(kind: Kind, bounds: Bounds, value: Any) -> Any:
 
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
-    """Return the error for a literal that is not of `kind`, with what was meant perhaps."""
+    """Return the error for a literal that is not of `kind`, with what may have been meant."""
     got = f"got {type(value).__name__}"
     if isinstance(value, cdktf.TerraformVariable):
         return TypeError(f"{got}, did you mean .{_TOKENS_OF_VARIABLES[kind]}?")

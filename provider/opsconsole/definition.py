@@ -47,7 +47,7 @@ class Change(Enum):
     REPLACE = "replace"
     """No operation changes it: the object is deleted and created again."""
     REFUSE = "refuse"
-    """No operation changes it, and no object may be created anew: an error at plan time."""
+    """No operation changes it, and no new object may be created for it: an error at plan time."""
     LOCAL = "local"
     """It is kept by the provider only: no call is made."""
 

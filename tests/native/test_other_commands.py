@@ -63,7 +63,7 @@ def many(count: int) -> list[dict[str, Any]]:
     return [{"name": f"host-{number}"} for number in range(count)]
 
 
-def test_a_dry_run_that_is_not_heeded_imports_one_row(native_on: Callable[[str], Any]) -> None:
+def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on: Callable[[str], Any]) -> None:
     native = native_on("heedless")
     (native.folder / "hosts.json").write_text(json.dumps(many(1200)))
     result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
@@ -75,7 +75,7 @@ def test_a_dry_run_that_is_not_heeded_imports_one_row(native_on: Callable[[str],
     assert native.console.request_counts() == {"host_import": 1}
 
 
-def test_an_import_whose_dry_run_is_not_heeded_tells_what_it_created(
+def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(
     native_on: Callable[[str], Any],
 ) -> None:
     native = native_on("heedless")

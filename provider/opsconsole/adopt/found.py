@@ -228,7 +228,8 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
     if work.imported_all_the_same:
         made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(
-            f"The console does not say that it heeds dry_run, and may have imported a row: {made}.",
+            "The console does not say that it honours dry_run, and may have imported a row: "
+            f"{made}.",
             "Look at the console. Give ids in place of an inventory.",
         )
     if work.problem is not None:

@@ -1,4 +1,4 @@
-"""`opsconsole state`: what state holds, and how it is mended by hand."""
+"""`opsconsole state`: what state holds, and how it is changed by hand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`terraform_remote_state`: the outputs of another stack, read from where its state is kept.
 
 cdktf writes such a data source for each stack that a stack refers to. Nothing of it is kept in
-state: it is read anew by every run, once, and only if something refers to it.
+state: every run reads it again, once, and only if something refers to it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def load_program(
         schemas: What a program may declare.
         stack: Name of the stack; not needed where there is only one.
         files: A directory of `*.tf.json` files to read instead.
-        run_app: Whether to synthesise anew where there is a cdktf.json; else what an earlier
+        run_app: Whether to synthesise again where there is a cdktf.json; else what an earlier
             synthesis wrote is read.
 
     Raises:

@@ -153,7 +153,7 @@ def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) 
     """Return `prior` where only volatile attributes differ from it, else `state`.
 
     A refresh that finds only `updated_at` (for an agent also `status`) changed keeps state's
-    values: a console that stamps reads would else show a difference for ever.
+    values: a console that stamps reads would else show a difference forever.
     """
     steady = [attribute.name for attribute in attributes if not attribute.volatile]
     volatile = [attribute.name for attribute in attributes if attribute.volatile]

@@ -1,7 +1,7 @@
 """A bulk import: its guard, and what became of each of its rows.
 
-The document: POST /api/v1/hosts/batch. Whether a console heeds `dry_run` shows only in its answer,
-so the first dry run of a run goes alone, and nothing follows one that was not heeded. The base of
+The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
+so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
 `results[].index`, whether rows after a stop are listed and every status other than `created` are
 not shown, so verdicts are matched in a way that needs none of them; a row that cannot be matched
 is told apart, never guessed.
@@ -106,16 +106,16 @@ class DryRunIgnored(NotSent):
 
 
 async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
-    """Send a dry run, and note whether it was heeded: `dry_run` of the result tells.
+    """Send a dry run, and note whether it was honoured: `dry_run` of the result tells.
 
     Args:
         send: Sends it.
 
     Raises:
-        DryRunIgnored: an earlier one was not heeded, so this one was not sent.
+        DryRunIgnored: an earlier one was not honoured, so this one was not sent.
         ConsoleError: what `send` raised.
     """
-    if session.dry_run_heeded:
+    if session.dry_run_honoured:
         return await _sent(session, send)
     async with session.first_dry_run:
         return await _sent(session, send)
@@ -125,7 +125,7 @@ async def _sent(session: Session, send: Callable[[], Awaitable[ImportResult]]) -
     if session.dry_run_ignored:
         raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
     result = await send()
-    session.dry_run_heeded = session.dry_run_heeded or result.dry_run
+    session.dry_run_honoured = session.dry_run_honoured or result.dry_run
     session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
     return result
 

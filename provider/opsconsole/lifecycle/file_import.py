@@ -75,7 +75,7 @@ class FileImport:
         ends_at_failure: Send nothing after a request in which a row failed.
         report: Gets each row's verdict as it comes.
         counts: What the console counted, over all answers.
-        imported_all_the_same: Whether a dry run was not heeded.
+        imported_all_the_same: Whether a dry run was not honoured.
         problem: Why the rest was not sent.
         failed: Whether a row was not taken.
         stopped: Whether the console stopped at a row that failed.
@@ -115,8 +115,8 @@ class FileImport:
         left = len(rows.names) - done
         if not rows.divisible:
             return left
-        # Nobody knows yet whether the console heeds a dry run: it then imports one row only.
-        first = self.dry_run and not self.session.dry_run_heeded
+        # Nobody knows yet whether the console honours a dry run: it then imports one row only.
+        first = self.dry_run and not self.session.dry_run_honoured
         return min(left, 1 if first else self.session.import_chunk_size)
 
     async def _chunk(self, rows: Rows, start: int) -> None:

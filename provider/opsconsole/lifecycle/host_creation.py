@@ -292,7 +292,7 @@ class HostCreation:
 
         The dry run before the import said that the row did not exist: one of which it says
         otherwise now, with an id, is ours. A row of which it says the same settles nothing, as
-        the import may yet be under way. Where this dry run was not heeded, what it created is ours.
+        the import may still be under way. Where this dry run was not honoured, its hosts are ours.
         """
         diagnostics: tuple[Diagnostic, ...] = ()
         judged: Sequence[Verdict] = ()

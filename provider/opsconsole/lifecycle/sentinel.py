@@ -116,6 +116,6 @@ def replacement_refused(name: str, import_id: str, address: str, command: str) -
     """Refuse to replace what may exist already."""
     return error(
         f"The {name} may exist already",
-        "An earlier run ended before it knew, so a second one would perhaps stand beside it. "
+        "An earlier run ended before it knew, so applying might create a second one. "
         + remedy(import_id, address, command),
     )

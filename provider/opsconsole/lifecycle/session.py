@@ -61,7 +61,7 @@ class BeforeWrite(Protocol):
         """
 
 
-async def _heed_nothing(
+async def _note_nothing(
     verb: Literal["create", "update", "delete"],
     requests: Sequence[WriteRequest],
     said: Mapping[str, str] = MappingProxyType({}),
@@ -85,10 +85,10 @@ class Session:
         host_read_accepted: Whether it has accepted one.
         comparing_ended: Whether hosts are not compared by dry runs any more in this run.
         unreadable_hosts: Ids of hosts whose empty update it refused.
-        dry_run_heeded: Whether an answer has shown that the console imports nothing in a dry run.
+        dry_run_honoured: Whether an answer has shown that the console imports nothing in a dry run.
         dry_run_ignored: Whether the console imported what was sent as a dry run.
         first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
-            console heeds it: it goes alone.
+            console honours it: it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Whoever keeps a journal hears here of writes about to be sent.
@@ -114,10 +114,10 @@ class Session:
     host_read_accepted: bool = False
     comparing_ended: bool = False
     unreadable_hosts: set[str] = field(default_factory=set)
-    dry_run_heeded: bool = False
+    dry_run_honoured: bool = False
     dry_run_ignored: bool = False
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
-    before_write: BeforeWrite = _heed_nothing
+    before_write: BeforeWrite = _note_nothing
     command: str = "terraform"
     reads_first: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)

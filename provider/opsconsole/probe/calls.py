@@ -72,7 +72,7 @@ class NotAllowed(Exception):
     """The call is not a GET, and only GET was allowed."""
 
 
-class DryRunNotHeeded(Exception):
+class DryRunNotHonoured(Exception):
     """An answer to a dry run did not say `dry_run: true`: the probe sends nothing more."""
 
 
@@ -116,7 +116,7 @@ class Calls:
         Raises:
             NotAllowed: it is not a GET, and only GET is allowed.
             Unauthorized: the console refuses the credentials; no further call is made.
-            DryRunNotHeeded: an earlier dry run was not heeded.
+            DryRunNotHonoured: an earlier dry run was not honoured.
             DryRunUnanswered: what became of an earlier dry run is not known.
         """
         if operation.method != "GET" and self._only_get:
@@ -135,7 +135,7 @@ class Calls:
 
         Raises:
             NotAllowed: only GET is allowed.
-            DryRunNotHeeded: the answer does not say `dry_run: true`.
+            DryRunNotHonoured: the answer does not say `dry_run: true`.
             DryRunUnanswered: no answer came, or one that may not be the console's to this import:
                 a 5xx, a 408, a success without a usable JSON object.
         """
@@ -143,7 +143,7 @@ class Calls:
         call = await self.ask(IMPORT_HOSTS, query={"dry_run": "true"}, body=body)
         if call.succeeded:
             if call.body.get("dry_run") is not True:
-                self._ending = DryRunNotHeeded()
+                self._ending = DryRunNotHonoured()
         elif not had_no_effect(call.status, documented=True):
             self._ending = DryRunUnanswered(call.outcome)
         if self._ending is not None:

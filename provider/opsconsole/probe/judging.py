@@ -9,7 +9,7 @@ from opsconsole.lifecycle.bulk_import import all_created, verdicts
 from opsconsole.probe.calls import (
     Call,
     Calls,
-    DryRunNotHeeded,
+    DryRunNotHonoured,
     DryRunUnanswered,
     Finding,
     NotAllowed,
@@ -39,7 +39,7 @@ async def judge_rows(calls: Calls, host: HostRead) -> list[Finding]:
         why = "It takes a call other than GET, which was not allowed."
     except DryRunUnanswered as problem:
         why = f"Nothing more was sent after a dry run whose outcome is not known: {problem.outcome}"
-    except DryRunNotHeeded:
+    except DryRunNotHonoured:
         why = "An answer to a dry run did not say dry_run: true, so nothing more was sent."
         judging.found["dry_run"] = Finding(
             "dry_run",
@@ -63,10 +63,10 @@ class _Judging:
 
     async def run(self) -> None:
         """Ask all; what cannot be asked is left out of `found`."""
-        # An import of nothing shows whether dry_run is heeded, and imports nothing if it is not.
+        # An import of nothing shows whether dry_run is honoured, and imports nothing if it is not.
         empty = await self._calls.judge([])
         if empty.succeeded:
-            self.found["dry_run"] = _heeded(empty.number)
+            self.found["dry_run"] = _honoured(empty.number)
         if self._host.fields and not await self._compare():
             return
         if not self._host.fields:
@@ -80,7 +80,7 @@ class _Judging:
         if same is None:
             self.why = f"A dry run was refused: {self._calls.made[-1].outcome}."
             return False
-        self.found.setdefault("dry_run", _heeded(same.number))
+        self.found.setdefault("dry_run", _honoured(same.number))
         await self._new_rows()
         self.why = "The answer gives no verdict for a row that equals the host."
         if not same.verdict.matched:
@@ -119,7 +119,7 @@ class _Judging:
         result = _result(call)
         if result is None:
             return
-        self.found.setdefault("dry_run", _heeded(call.number))
+        self.found.setdefault("dry_run", _honoured(call.number))
         indexes = [entry.index for entry in result.results]
         base = min((index for index in indexes if index is not None), default=None)
         if base in (0, 1) and sorted(map(str, indexes)) == [str(base), str(base + 1)]:
@@ -153,7 +153,7 @@ class _Judging:
         self.found["import_size"] = _size_found(low, tuple(numbers), call.outcome)
 
 
-def _heeded(number: int) -> Finding:
+def _honoured(number: int) -> Finding:
     return Finding("dry_run", "yes", calls=(number,), value=True)
 
 

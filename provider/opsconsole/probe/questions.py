@@ -96,7 +96,7 @@ QUESTIONS: Final = (
     ),
     Question(
         "dry_run",
-        "Whether an import heeds dry_run in its query or in its envelope.",
+        "Whether an import honours dry_run in its query or in its envelope.",
         "It is sent in both places, and an answer that does not say dry_run: true counts as an "
         "import.",
     ),

@@ -73,7 +73,7 @@ class Change:
         notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
             409 in the making.
         depends_on: Configuration addresses of the resources that it depends on.
-        released: Configuration addresses of those that it depended on and does so no more.
+        released: Configuration addresses of those that it no longer depends on.
     """
 
     address: str
@@ -194,7 +194,7 @@ class Plan:
         calls: Requests that making it cost, by operation.
         refreshed: What reading said otherwise than state holds, private bytes included.
         data: The data sources that were read.
-        dropped: Addresses of data sources in state that the program declares no more.
+        dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance that has another one than in state.
         likely_moves: Pairs of a deletion and a creation that are probably one move.
         planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.

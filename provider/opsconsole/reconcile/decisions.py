@@ -205,7 +205,7 @@ def _action(
         return Action.CREATE
     if reason:
         return Action.REPLACE
-    # As in core, what becomes sensitive or is so no more is a change, though nothing is called.
+    # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
     stays = same(prior.value, plan.planned) and declared.sensitive == prior.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 

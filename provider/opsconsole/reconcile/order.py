@@ -164,7 +164,7 @@ class _Edges:
             self._wait(number, owners)
 
     def add_soft(self, number: int, step: Step) -> None:
-        """Let a deletion wait for updates of those that refer to it no more.
+        """Let a deletion wait for updates of those that no longer refer to it.
 
         An update that waits for the creation of what it refers to cannot also come before the
         deletion that this creation waits for.

@@ -248,7 +248,7 @@ class Planner:
         return "delete" in definition.operations or any(named)
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
-        """Return the data sources in state that are declared no more, as core drops them."""
+        """Return the data sources in state that are no longer declared, as core drops them."""
         program = self._workspace.program
         held = (
             str(item)

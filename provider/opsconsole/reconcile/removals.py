@@ -1,4 +1,4 @@
-"""What of state is to be removed: what the program declares no more, or all of it."""
+"""What of state is to be removed: what the program no longer declares, or all of it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ from opsconsole.values import UNKNOWN, Attributes
 async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle what can be settled of the calls that earlier runs left; return what the user is told.
 
-    State is durable before a call is struck off the list.
+    State is durable before a call is removed from the list.
 
     Raises:
         UserError: The console cannot be asked, or what was found cannot be made durable.

@@ -235,7 +235,7 @@ class Walk:
             self.data.append(DataRead(address, block.type_name, block.provider, outcome.state))
 
     def _is_pending(self, resource: str) -> bool:
-        """Return whether any instance of a resource changes, or is declared no more."""
+        """Return whether any instance of a resource changes, or is no longer declared."""
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
             return True
         return any(

@@ -1,7 +1,7 @@
 """Who carries a call out: the native engine or the real Terraform. Decided before any effect.
 
 The rule: OPSCONSOLE_ENGINE, where it is set; a verb that the engine lacks; the engine that made
-the plan file; else the program alone, alike for every verb.
+the plan file; else the program alone, the same way for every verb.
 """
 
 from __future__ import annotations

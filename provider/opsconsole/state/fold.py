@@ -56,7 +56,7 @@ def fold(records: Sequence[Record], data: bytes, backup: bytes | None, source: s
         source: The state's name in errors.
 
     Raises:
-        UserError: The state is unreadable and the journal cannot mend it, it is another's
+        UserError: The state is unreadable and the journal cannot repair it, it is another's
             (lineage), it has lost its first record, or both sides changed one object.
     """
     started = records[0] if records else None

@@ -1,7 +1,7 @@
 """The journal beside a remote state: what the next run needs if this machine is gone.
 
 The local journal grows for a whole run. The stored one holds only what the stored state lacks: it
-begins anew with each write of state, and keeps the intents that are still open.
+begins again with each write of state, and keeps the intents that are still open.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Placeholders:
         return min(_MOST, int(self._added / passed * cost * _TIMES)) if self._added else 0
 
     def drop(self, intent: str) -> None:
-        """Show a create no more: its outcome is known."""
+        """Stop showing a create: its outcome is known."""
         self._open.pop(intent, None)
 
     @property

@@ -221,7 +221,7 @@ class StateSession:
             raise
 
     def resolve(self, intents: Iterable[str]) -> None:
-        """Strike calls off the list of unknown outcomes: the user, or the console, told them.
+        """Remove calls from the list of unknown outcomes: the user, or the console, told them.
 
         Raises:
             UserError: The list cannot be written.

@@ -1,4 +1,4 @@
-"""gRPC over HTTP/2 on one unix socket: grpclib with what Terraform needs mended.
+"""gRPC over HTTP/2 on one unix socket: grpclib with fixes that Terraform needs.
 
 Limits on streams, unknown frames, who may connect and who is connected. What a call is made of is
 in `calls`.

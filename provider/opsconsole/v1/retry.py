@@ -21,7 +21,7 @@ _PASSING_STATUSES = frozenset({408, 425, 502, 503, 504})
 
 
 class NotReachable(NotSent):
-    """Not sent, for a reason that trying again does not mend: unknown host name, TLS failure."""
+    """Not sent, for a reason that trying again does not solve: unknown host name, TLS failure."""
 
 
 class OutOfTime(AnswerLost):

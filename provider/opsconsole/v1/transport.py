@@ -1,8 +1,8 @@
 """HTTP itself: httpx's API over aiohttp's connections, and the one translation of their errors.
 
-`benchmarks/transport.py` measures the choice. What httpx does once more for every request (parsing
+`benchmarks/transport.py` measures the choice. What httpx does again for every request (parsing
 addresses, copying headers, layers of decoders) costs more than the request, and is passed by.
-Known defects of httpx-aiohttp are mended here by giving it a session of our own: it reports a
+Known defects of httpx-aiohttp are avoided here by giving it a session of our own: it reports a
 refused or cut connection as a connect timeout, keeps cookies, lets aiohttp repeat GET and DELETE
 unseen, and hands on proxy credentials in a deprecated way, which its own client does not take from
 the environment in the first place. Imported only when the first call is made.
@@ -179,7 +179,7 @@ class Transport:
 class _Request(httpx.Request):
     """A request whose address is not parsed and whose headers are not copied.
 
-    httpx would do both anew for every request, and httpx-aiohttp only takes the address's text.
+    httpx would do both for every request, and httpx-aiohttp only takes the address's text.
     """
 
     def __init__(

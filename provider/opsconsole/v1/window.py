@@ -77,7 +77,7 @@ class Window:
         self._resize(max(1, self.size // 2), now)
 
     def restart(self, now: float, size: int = _FIRST) -> None:
-        """Begin anew with `size` requests in flight."""
+        """Begin again with `size` requests in flight."""
         self._reference = None
         self._rest = 0
         self._patience = 1

@@ -25,7 +25,7 @@ from opsconsole.language.value_types import DYNAMIC, STRING
 def _content(context: FunctionContext, name: str) -> bytes:
     path = _path(context, name)
     try:
-        # Opened without waiting, as a pipe that nobody writes to would hold the run for ever.
+        # Opened without waiting, as a pipe that nobody writes to would hold the run forever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
