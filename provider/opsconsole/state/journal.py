@@ -125,7 +125,7 @@ class Journal:
         """
         wanted = self._appended
         while self._durable < wanted:
-            # A flush that is done may not have run its callback yet, and awaiting it does not yield.
+            # A flush that is done may not have run its callback, and awaiting it does not run it.
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
                 self._flushing.add_done_callback(self._flushed)
