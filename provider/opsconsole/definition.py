@@ -19,24 +19,48 @@ from opsconsole.values import Attributes
 
 
 class Kind(Enum):
-    """The type of an attribute's value."""
+    """The type of an attribute's value: in words, and as Terraform writes it in JSON.
 
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    STRING_SET = "set of strings"
-    STRING_LIST = "list of strings"
-    STRING_MAP = "map of strings"
-    OBJECT = "object"
-    OBJECT_LIST = "list of objects"
+    Attributes:
+        terraform_type: A name, or a collection and the type of its elements. Of objects: how they
+            nest.
+    """
+
+    STRING = "string", "string"
+    INTEGER = "integer", "number"
+    NUMBER = "number", "number"
+    BOOLEAN = "boolean", "bool"
+    STRING_SET = "set of strings", ("set", "string")
+    STRING_LIST = "list of strings", ("list", "string")
+    STRING_MAP = "map of strings", ("map", "string")
+    OBJECT = "object", "single"
+    OBJECT_LIST = "list of objects", "list"
+
+    terraform_type: str | tuple[str, str]
+
+    def __new__(cls, words: str, terraform_type: str | tuple[str, str]) -> Kind:
+        """Make a kind whose value is its name in words."""
+        kind = object.__new__(cls)
+        kind._value_ = words
+        kind.terraform_type = terraform_type
+        return kind
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether its values have attributes of their own."""
+        return self in (Kind.OBJECT, Kind.OBJECT_LIST)
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether its values are lists or sets of strings."""
+        return self in (Kind.STRING_SET, Kind.STRING_LIST)
 
 
 class Notation(Enum):
     """What a text is written as where the document gives no bound: another text is a warning."""
 
-    ADDRESS = "IP address"
-    SUBNET = "subnet"
+    ADDRESS = "an IP address"
+    SUBNET = "a subnet"
 
 
 class Change(Enum):

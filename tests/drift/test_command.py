@@ -88,8 +88,8 @@ def test_stdout_holds_the_one_format_that_goes_there(word: str, drifted: Any) ->
         (("--count-unmanaged", "tasks"), "is not specialties, hosts"),
         (("--watch", "soon"), "not a duration"),
         (("--watch", "10ms"), "less than a second"),
-        (("--listen", "here"), "no HOST:PORT"),
-        (("--listen", "127.0.0.1:99999"), "no HOST:PORT"),
+        (("--listen", "here"), "not a HOST:PORT"),
+        (("--listen", "127.0.0.1:99999"), "not a HOST:PORT"),
     ],
 )
 def test_wrong_words(

@@ -31,7 +31,7 @@ def agent(*plugin_ids: str) -> dict[str, Any]:
         ({"private_ip": "fe80::zz"}, "private_ip: 'fe80::zz' is not an IP address"),
         (
             {"eligible_subnets": ["10.0.0.0/8", "nonsense"]},
-            "eligible_subnets: 'nonsense' is not a s",
+            "eligible_subnets: 'nonsense' is not a subnet",
         ),
         ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is not a subnet"),
     ],

@@ -34,7 +34,6 @@ _FIELD_KINDS = {
     Kind.STRING_SET: "Kind.TEXTS",
     Kind.STRING_LIST: "Kind.TEXTS",
 }
-NESTED = (Kind.OBJECT, Kind.OBJECT_LIST)
 
 
 def camel(name: str) -> str:
@@ -94,7 +93,7 @@ def bounds(attribute: Attribute) -> str | None:
 
 def declared_type(owner: str, attribute: Attribute) -> str:
     """Return the type of what is declared for an attribute, None aside."""
-    if attribute.kind in NESTED:
+    if attribute.kind.is_nested:
         return declaration_name(owner, attribute)
     if attribute.allowed:
         return f"{choice_name(owner, attribute)} | cdktf.IResolvable"
@@ -112,7 +111,7 @@ def parameter(owner: str, attribute: Attribute) -> str:
 def output(owner: str, attribute: Attribute) -> list[str]:
     """Return the member of an attribute that only the console supplies."""
     doc = text_argument(described(attribute), 2)
-    if attribute.kind in NESTED:
+    if attribute.kind.is_nested:
         arguments = [doc, [reference_name(owner, attribute)]]
         return call(f"{attribute.name} = objects.objects_output", arguments, 1)
     head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}_output"
@@ -122,7 +121,7 @@ def output(owner: str, attribute: Attribute) -> list[str]:
 def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
     """Return the members of an attribute that may be declared: itself, its input, its reset."""
     doc = text_argument(described(attribute), 2)
-    if attribute.kind in NESTED:
+    if attribute.kind.is_nested:
         head = "struct" if attribute.kind is Kind.OBJECT else "structs"
         arguments = [
             doc,

@@ -74,7 +74,7 @@ def _struct(module: Module, attribute: Attribute) -> list[str]:
 def _reference(owner: str, attribute: Attribute) -> list[str]:
     """Return the class of one object of a nested attribute, after those nested in it."""
     name = struct_name(owner, attribute)
-    inner = [part for part in attribute.attributes if part.kind in members.NESTED]
+    inner = [part for part in attribute.attributes if part.kind.is_nested]
     doc = f'"""The tokens of one object of `{attribute.name}` of `{owner}`."""'
     outputs = (line for part in attribute.attributes for line in members.output(name, part))
     return [

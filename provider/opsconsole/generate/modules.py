@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opsconsole.definition import Attribute, DataSourceDefinition, ResourceDefinition
-from opsconsole.generate.attributes import NESTED, camel
+from opsconsole.generate.attributes import camel
 from opsconsole.resources import (
     DATA_SOURCES,
     PROVIDER,
@@ -51,7 +51,7 @@ class Module:
 
     @property
     def nested(self) -> tuple[Attribute, ...]:
-        return tuple(attribute for attribute in self.attributes if attribute.kind in NESTED)
+        return tuple(attribute for attribute in self.attributes if attribute.kind.is_nested)
 
 
 def _base_in_order(definition: ResourceDefinition) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
@@ -13,8 +12,6 @@ from opsconsole.language.marks import SENSITIVE, Marked, mark
 from opsconsole.language.numeric import format_number, from_float, parse_number
 from opsconsole.language.set_order import ordered_set
 from opsconsole.language.value_types import (
-    BOOL,
-    NUMBER,
     STRING,
     ListValue,
     MapValue,
@@ -24,15 +21,6 @@ from opsconsole.language.value_types import (
 from opsconsole.state import Number
 from opsconsole.values import UNKNOWN, Value
 
-_TYPES: Final[Mapping[Kind, Type]] = {
-    Kind.STRING: STRING,
-    Kind.INTEGER: NUMBER,
-    Kind.NUMBER: NUMBER,
-    Kind.BOOLEAN: BOOL,
-    Kind.STRING_SET: ("set", STRING),
-    Kind.STRING_LIST: ("list", STRING),
-    Kind.STRING_MAP: ("map", STRING),
-}
 _SCALARS: Final = frozenset((str, int, bool, type(None)))
 _IS_SENSITIVE: Final = frozenset((SENSITIVE,))
 
@@ -41,7 +29,7 @@ _IS_SENSITIVE: Final = frozenset((SENSITIVE,))
 def attribute_type(attribute: Attribute) -> Type:
     """Return the type of an attribute's values."""
     if not attribute.attributes:
-        return _TYPES[attribute.kind]
+        return attribute.kind.terraform_type
     inner = (
         "object",
         tuple(sorted((item.name, attribute_type(item)) for item in attribute.attributes)),

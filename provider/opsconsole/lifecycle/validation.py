@@ -52,7 +52,7 @@ def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator
         yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
     elif attribute.notation and isinstance(value, str) and not _reads_as(attribute.notation, value):
         yield warning(
-            f"{attribute.name}: {value!r} is no {attribute.notation.value}",
+            f"{attribute.name}: {value!r} is not {attribute.notation.value}",
             "It is sent as it is: the API document gives no bound, so the console decides.",
             path,
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from opsconsole.definition import Kind
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import shown
 from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed, unknown_id
@@ -17,9 +16,7 @@ from opsconsole.v1.shapes import WrongShape, resource
 MISSING_HOST: Final = "hst_opsconsole_probe_none"
 _NOT_ALLOWED: Final = "It takes a call other than GET, which was not allowed."
 _SCALARS: Final = tuple(
-    attribute.name
-    for attribute in HOST.answered
-    if attribute.kind not in (Kind.STRING_SET, Kind.STRING_LIST)
+    attribute.name for attribute in HOST.answered if not attribute.kind.holds_texts
 )
 
 

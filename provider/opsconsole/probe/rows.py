@@ -15,7 +15,6 @@ KEYS: Final = ("name", "external_id", "unique_id", "mac", "public_ip", "private_
 """The fields by which a row may match a host: each names or places a machine."""
 _LEFT_OUT: Final = ("org_id", "jump_host_ids", "is_jump_host")
 """Not compared: another value must name something that exists, or would change who may write."""
-_SETS: Final = (Kind.STRING_SET, Kind.STRING_LIST)
 _ENTRIES: Final = {
     "tags": ("probe:opsconsole", "probe:another"),
     "eligible_subnets": ("192.0.2.0/24", "198.51.100.0/24"),
@@ -53,7 +52,7 @@ def row_of(host: Mapping[str, Any]) -> dict[str, Any]:
 
 def most_values(attribute: Attribute) -> int:
     """Return how many other values of a field are asked about at most."""
-    if attribute.kind in _SETS:
+    if attribute.kind.holds_texts:
         return 2
     return 2 if attribute.kind is Kind.STRING and not attribute.allowed else 1
 

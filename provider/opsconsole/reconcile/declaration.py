@@ -26,7 +26,6 @@ _SCALARS: Final[Mapping[Kind, type | tuple[type, ...]]] = {
     Kind.NUMBER: (int, float),
     Kind.BOOLEAN: bool,
 }
-_ELEMENTS: Final = (Kind.STRING_SET, Kind.STRING_LIST)
 
 
 def has_shape(value: Value, attribute: Attribute) -> bool:
@@ -37,7 +36,7 @@ def has_shape(value: Value, attribute: Attribute) -> bool:
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return isinstance(value, scalar) and (kind is Kind.BOOLEAN or not isinstance(value, bool))
-    if kind in _ELEMENTS:
+    if kind.holds_texts:
         return isinstance(value, list) and all(
             item is UNKNOWN or isinstance(item, str) for item in value
         )

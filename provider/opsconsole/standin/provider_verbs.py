@@ -14,7 +14,6 @@ from opsconsole.address import FULL_ADDRESS
 from opsconsole.definition import (
     Attribute,
     DataSourceDefinition,
-    Kind,
     ProviderDefinition,
     ResourceDefinition,
 )
@@ -22,17 +21,6 @@ from opsconsole.errors import UserError
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
-
-_TYPES: dict[Kind, Any] = {
-    Kind.STRING: "string",
-    Kind.INTEGER: "number",
-    Kind.NUMBER: "number",
-    Kind.BOOLEAN: "bool",
-    Kind.STRING_SET: ["set", "string"],
-    Kind.STRING_LIST: ["list", "string"],
-    Kind.STRING_MAP: ["map", "string"],
-}
-_NESTING = {Kind.OBJECT: "single", Kind.OBJECT_LIST: "list"}
 
 
 def get(verb: Verb, given: Arguments) -> int:
@@ -89,13 +77,13 @@ def _attributes(attributes: Iterable[Attribute]) -> dict[str, Any]:
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if attribute.kind in _NESTING:
+    if attribute.kind.is_nested:
         found["nested_type"] = {
             "attributes": _attributes(attribute.attributes),
-            "nesting_mode": _NESTING[attribute.kind],
+            "nesting_mode": attribute.kind.terraform_type,
         }
     else:
-        found["type"] = _TYPES[attribute.kind]
+        found["type"] = attribute.kind.terraform_type
     found |= {"description": attribute.description, "description_kind": "markdown"}
     facts = ("required", "optional", "computed", "sensitive")
     return found | {name: True for name in facts if getattr(attribute, name)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgpack
@@ -21,6 +21,8 @@ _UNKNOWN_EXTENSION: Final = msgpack.ExtType(0, b"\x00")
 _NULL: Final[bytes] = msgpack.packb(None)
 _Convert = Callable[[Any], Any]
 """A conversion of one value that is neither null nor unknown."""
+_Scalars = Mapping[Kind, _Convert]
+"""The conversions of strings, numbers and booleans, where they have one."""
 
 
 class CodecError(Exception):
@@ -33,8 +35,8 @@ class ObjectCodec:
     def __init__(self, attributes: Iterable[Attribute]) -> None:
         attributes = tuple(attributes)
         self._names = frozenset(attribute.name for attribute in attributes)
-        self._read = _object(attributes, _reader)
-        self._write = _object(attributes, _writer)
+        self._read = _object(attributes, _READERS)
+        self._write = _object(attributes, _WRITERS)
 
     def decode(self, value: DynamicValue) -> Attributes | None:
         """Return the wire value; None: the whole object is null.
@@ -103,13 +105,13 @@ def _unpackable(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a wire value")
 
 
-def _object(
-    attributes: Iterable[Attribute], converter: Callable[[Attribute], _Convert | None]
-) -> _Convert:
+def _object(attributes: Iterable[Attribute], scalars: _Scalars) -> _Convert:
     """Return a conversion of objects; attributes without a converter cost next to nothing."""
     attributes = tuple(attributes)
     nothing: Attributes = {attribute.name: None for attribute in attributes}
-    special = [(item.name, convert) for item in attributes if (convert := converter(item))]
+    special = [
+        (item.name, convert) for item in attributes if (convert := _converter(item, scalars))
+    ]
 
     def convert_object(value: Attributes) -> Attributes:
         if not isinstance(value, dict):
@@ -159,11 +161,9 @@ def _each_value(convert: _Convert) -> _Convert:
     return convert_map
 
 
-def _reader(attribute: Attribute) -> _Convert | None:
-    """Return how a value of `attribute` is read; None: as it is."""
+def _converter(attribute: Attribute, scalars: _Scalars) -> _Convert | None:
+    """Return the conversion of a value of `attribute`; None: it stays as it is."""
     match attribute.kind:
-        case Kind.INTEGER | Kind.NUMBER:
-            return _read_number
         case Kind.STRING_SET:
             return _set
         case Kind.STRING_LIST:
@@ -171,31 +171,10 @@ def _reader(attribute: Attribute) -> _Convert | None:
         case Kind.STRING_MAP:
             return _each_value(_text)
         case Kind.OBJECT:
-            return _object(attribute.attributes, _reader)
+            return _object(attribute.attributes, scalars)
         case Kind.OBJECT_LIST:
-            return _each(_object(attribute.attributes, _reader))
-    return None
-
-
-def _writer(attribute: Attribute) -> _Convert:
-    """Return how a value of `attribute` is written."""
-    match attribute.kind:
-        case Kind.STRING:
-            return _text
-        case Kind.BOOLEAN:
-            return _flag
-        case Kind.INTEGER | Kind.NUMBER:
-            return _write_number
-        case Kind.STRING_SET:
-            return _set
-        case Kind.STRING_LIST:
-            return _each(_text)
-        case Kind.STRING_MAP:
-            return _each_value(_text)
-        case Kind.OBJECT:
-            return _object(attribute.attributes, _writer)
-        case Kind.OBJECT_LIST:
-            return _each(_object(attribute.attributes, _writer))
+            return _each(_object(attribute.attributes, scalars))
+    return scalars.get(attribute.kind)
 
 
 def _text(value: Any) -> str:
@@ -251,3 +230,12 @@ def _write_number(value: Any) -> str:
     then exit with 2 although nothing changed.
     """
     return repr(_read_number(value))
+
+
+_READERS: Final[_Scalars] = {Kind.INTEGER: _read_number, Kind.NUMBER: _read_number}
+_WRITERS: Final[_Scalars] = {
+    Kind.STRING: _text,
+    Kind.BOOLEAN: _flag,
+    Kind.INTEGER: _write_number,
+    Kind.NUMBER: _write_number,
+}

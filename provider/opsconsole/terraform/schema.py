@@ -15,20 +15,6 @@ from opsconsole.definition import (
 )
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 
-_TYPES: Final[Mapping[Kind, object]] = {
-    Kind.STRING: "string",
-    Kind.INTEGER: "number",
-    Kind.NUMBER: "number",
-    Kind.BOOLEAN: "bool",
-    Kind.STRING_SET: ["set", "string"],
-    Kind.STRING_LIST: ["list", "string"],
-    Kind.STRING_MAP: ["map", "string"],
-}
-_NESTING: Final = {
-    Kind.OBJECT: pb.Schema.Object.SINGLE,
-    Kind.OBJECT_LIST: pb.Schema.Object.LIST,
-}
-
 SCHEMA_VERSION: Final = 0
 """Version of every resource's stored state; a later one would need an upgrade of older states."""
 
@@ -62,11 +48,13 @@ def _attribute(attribute: Attribute) -> pb.Schema.Attribute:
         computed=attribute.computed,
         sensitive=attribute.sensitive,
     )
-    if attribute.kind in _NESTING:
-        rendered.nested_type.nesting = _NESTING[attribute.kind]
+    kind = attribute.kind
+    if kind.is_nested:
+        mode = pb.Schema.Object.LIST if kind is Kind.OBJECT_LIST else pb.Schema.Object.SINGLE
+        rendered.nested_type.nesting = mode
         rendered.nested_type.attributes.extend(_attributes(attribute.attributes))
     else:
-        rendered.type = json.dumps(_TYPES[attribute.kind], separators=(",", ":")).encode()
+        rendered.type = json.dumps(kind.terraform_type, separators=(",", ":")).encode()
     return rendered
 
 
