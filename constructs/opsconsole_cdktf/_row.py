@@ -36,7 +36,7 @@ class Row(BaseModel):
 
     Attributes:
         BOUNDS: The bounds by field.
-        LITERAL: Fields that are needed while the program runs, so that no token can stand there.
+        LITERAL: Fields that are needed while the program runs, so that no token can be there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)

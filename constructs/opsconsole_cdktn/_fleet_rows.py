@@ -159,7 +159,7 @@ def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
     if any(sign.isspace() for sign in key):
         return f"key: {key!r} holds white space; a key is part of an address"
     if key in places:
-        return f"key: {key!r} stands at {places[key]} too"
+        return f"key: {key!r} is at {places[key]} too"
     return None
 
 

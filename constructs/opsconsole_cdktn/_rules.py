@@ -44,7 +44,7 @@ _TOKENS_OF_VARIABLES = {
 """
 
 _MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
-"""What is meant where a resource stands instead of a value."""
+"""What is meant where a resource is given instead of a value."""
 
 
 def is_token(value: Any) -> bool:

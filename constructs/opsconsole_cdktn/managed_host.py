@@ -16,7 +16,7 @@ from opsconsole_cdktn.specialty import Specialty
 
 
 class ManagedHost(Host):
-    """A host that knows its agents and the jump hosts it stands behind.
+    """A host that knows its agents and its jump hosts.
 
     It is a `Host`: whatever takes one takes it, and its address is that of a `Host` of the same
     name. Its agents are declared inside it.

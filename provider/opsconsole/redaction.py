@@ -54,7 +54,7 @@ class Redaction:
 def _spellings_of(secret: str) -> set[str]:
     """Return a secret as it is, and as JSON, HTML or a URL may spell it."""
     escaped = secret.replace("\\", "\\\\").replace('"', '\\"')
-    # Go's JSON may stand within HTML, and escapes these three.
+    # Go's JSON may be part of HTML, and escapes these three.
     go = "".join(f"\\u{ord(c):04x}" if c in "&<>" else c for c in escaped)
     html = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     urls = {quote(secret), quote(secret, safe="")}

@@ -79,7 +79,7 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
     ("rows", "problems"),
     [
         ([{"nam": "x"}], ["row 1: name: missing; nam: no such column or field"]),
-        ([{"name": "a"}, {"name": "a"}], ["row 2: key: 'a' stands at row 1 too"]),
+        ([{"name": "a"}, {"name": "a"}], ["row 2: key: 'a' is at row 1 too"]),
         ([{"name": "a b"}], ["row 1: key: 'a b' holds white space;"]),
         ([{"name": "a", "target_port": "x"}], ["row 1: target_port: must be a valid integer"]),
         ([{"name": "a", "tags": ["x"]}], ["row 1: tags: cannot be 'x': a tag is shaped"]),

@@ -131,7 +131,7 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
 def parse_rows(
     path: Path, text: str, on_error: str | None = None, parameter: str | None = None
 ) -> Rows:
-    """Return the rows of a text that stands in a file; as `read_rows`."""
+    """Return the rows of the text of a file; as `read_rows`."""
     if path.suffix.lower() == ".csv":
         return _csv(path, text, on_error, parameter)
     return _json(path, text, on_error)

@@ -133,7 +133,7 @@ class Fault(Body):
         content_type: The type of that body.
         answer: What is sent in place of the true answer: `other` is the answer about another
             object, `array` wraps it, `bare` is an empty object, `null` is null.
-        ids: What stands in place of every id in the true answer; `crossed` hands those of a list
+        ids: What replaces every id in the true answer; `crossed` hands those of a list
             round by one.
         garbage: Send so many bytes that are not text.
         inflates_to: Send a gzip body of this many bytes, once it is decompressed.

@@ -103,7 +103,7 @@ def count_value(value: Any) -> Any:
 def size_of(value: Any) -> int:
     """Return how many parts a value has at all depths.
 
-    A part that stands in it several times counts each time, though memory holds it once: whoever
+    A part that occurs in it several times counts each time, though memory holds it once: whoever
     writes or compares the value goes over all of them.
 
     Raises:

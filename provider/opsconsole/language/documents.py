@@ -27,7 +27,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class Repeated(dict[str, Any]):
-    """An object of JSON with a name that stands there twice; `pairs` has both, the dict the last.
+    """An object of JSON with a name that occurs twice; `pairs` has both, the dict the last.
 
     Terraform reads one as several blocks where the names are types or labels of blocks, and
     refuses it everywhere else.
@@ -152,14 +152,14 @@ def _objects(value: Any, where: str) -> Iterator[dict[str, Any]]:
 
 
 def single(value: Any, where: str) -> dict[str, Any]:
-    """Return the only body of a block that may stand once; an empty one if it is null.
+    """Return the only body of a block that may occur once; an empty one if it is null.
 
     Raises:
         UserError: There are several, or it is not an object.
     """
     found = list(bodies(value, where))
     if len(found) > 1:
-        raise UserError(f"{where}: this block may stand only once.")
+        raise UserError(f"{where}: this block may occur only once.")
     return found[0] if found else {}
 
 
@@ -188,7 +188,7 @@ def members(body: dict[str, Any]) -> Iterable[tuple[str, Any]]:
 def origin_of(body: dict[str, Any], file: str) -> Origin:
     """Return where a body comes from, by the metadata that synthesis leaves in it.
 
-    cdktf's own stack trace stands in the metadata, that of the opsconsole constructs beside it.
+    cdktf's own stack trace is in the metadata, that of the opsconsole constructs beside it.
     """
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):

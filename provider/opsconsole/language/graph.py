@@ -37,7 +37,7 @@ class Graph:
     Attributes:
         direct: Address to the addresses that the block depends on itself, in order of mention.
         order: All addresses; each stands after everything that it depends on. Blocks that do not
-            depend on each other stand in the order of reading.
+            depend on each other are in the order of reading.
         outputs: Name of an output to the addresses that it depends on.
     """
 

@@ -56,7 +56,7 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
     listing = await candidates(session, wanted)
     matches = [entry for entry in listing.entries if entry.get(name) == value]
     if len(matches) == 1 and (listing.complete or name != "name"):
-        # A name may stand a second time in the part of the list that is not shown.
+        # A name may occur a second time in the part of the list that is not shown.
         return Outcome(SPECIALTY_DATA.empty() | shown(SPECIALTY_DATA, matches[0]))
     if len(matches) > 1:
         ids = ", ".join(str(entry.get("id")) for entry in matches)

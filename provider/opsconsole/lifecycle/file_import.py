@@ -1,4 +1,4 @@
-"""Importing the rows of a file as they stand, with the guard and the halving of every import.
+"""Importing the rows of a file as they are, with the guard and the halving of every import.
 
 Each row's verdict is told as soon as an answer holds it. Nothing is kept in state.
 """
@@ -216,7 +216,7 @@ class JsonRows:
 
     @property
     def divisible(self) -> bool:
-        """Rows stand for themselves."""
+        """Return the rows as they are."""
         return True
 
     def part(self, start: int, end: int) -> JsonRows:

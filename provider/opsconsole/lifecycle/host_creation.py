@@ -146,7 +146,7 @@ class HostCreation:
         problem: OpsconsoleError,
         step: Callable[[Sequence[Row]], Awaitable[None]],
     ) -> None:
-        """Halve a chunk that was refused for what it holds, until the culprits stand alone."""
+        """Halve a chunk that was refused for what it holds, until each refused row is alone."""
         half = halved(self._session, len(rows), problem)
         if not half:
             for row in rows:

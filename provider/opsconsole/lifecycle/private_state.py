@@ -26,7 +26,7 @@ _PLACES: Final = """
 _NAMES: Final = tuple(_PLACES.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it. The list stays as it is: places in it stand in people's states."""
+in full were a quarter of it. The list stays as it is: people's states refer to places in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PrivateState:
         )
 
     def encode(self) -> bytes:
-        """Write private bytes, as small as they can be: they stand in state with each resource."""
+        """Write private bytes, as small as they can be: state holds them with each resource."""
         content: dict[str, Any] = dict(self.extra)
         if self.observed:
             content["observed"] = _packed(self.observed)

@@ -49,7 +49,7 @@ def planned_calls(
     """Return every call that a probe may make, without making one.
 
     Raises:
-        UserError: An id cannot stand in a path.
+        UserError: An id cannot be part of a path.
     """
     return [*_lists(agent_id), *_reads(host_id, extra_endpoints), *_imports()]
 

@@ -135,7 +135,7 @@ class Worker:
             if ended is None:
                 self.reported.add(step.change.address)
             intent = self.intents.pop(step.change.address, "")
-            # A lost create stands in state under an id that says so; of every other write whose
+            # A lost create is in state under an id that says so; of every other write whose
             # outcome is not known the intent is all that there is.
             if intent and not (outcome.uncertain and step.kind is not StepKind.CREATE):
                 settles.append(intent)

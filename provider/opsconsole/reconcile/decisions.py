@@ -276,7 +276,7 @@ def _changes(change: Change, path: Path) -> bool:
 
 
 def _at(value: object, path: Path) -> object:
-    """Return what stands at `path` in a value; None where there is nothing."""
+    """Return what is at `path` in a value; None where there is nothing."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)

@@ -107,7 +107,7 @@ class Declaration:
 
 
 def _taken_over(value: Any, prior: Any, path: Path) -> Any:
-    """Return `value` with what stands at `path` in `prior`, where there is something in both."""
+    """Return `value` with what is at `path` in `prior`, where there is something in both."""
     if not path:
         return prior
     step, rest = path[0], path[1:]

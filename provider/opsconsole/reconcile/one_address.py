@@ -1,4 +1,4 @@
-"""One object of the console has one address: what stands at two is refused before any request.
+"""One object of the console has one address: what has two is refused before any request.
 
 Dropping one of the two would delete what the other manages.
 """
@@ -52,9 +52,9 @@ def adopted_places(
 
 
 def held_twice(places: Mapping[Place, list[str]]) -> list[tuple[str, Diagnostic]]:
-    """Return an error, with its address, for each object that stands at several addresses.
+    """Return an error, with its address, for each object that has several addresses.
 
-    One that was gone and is created again under its id stands twice at the same one.
+    One that was gone and is created again under its id has the same address twice.
     """
     return [
         (addresses[-1], _refused(type_name, object_id, list(dict.fromkeys(addresses))))

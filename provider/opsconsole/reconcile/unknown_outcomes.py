@@ -1,7 +1,7 @@
 """Creates whose outcome is not known: settled by every run that can settle them.
 
 A crash leaves one in the journal, a lost answer leaves one in state. How one is settled is the
-lifecycle's affair. What it cannot settle stands in state as a tainted instance under an id that
+lifecycle's affair. What it cannot settle is in state as a tainted instance under an id that
 means "not known", so that neither engine creates it again until the user says which it was.
 """
 

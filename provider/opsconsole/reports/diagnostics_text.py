@@ -62,7 +62,7 @@ _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yell
 
 
 def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0) -> str:
-    """Return `diagnostics` as text, warnings first, so that errors stand nearest the prompt.
+    """Return `diagnostics` as text, warnings first, so that errors are nearest to the prompt.
 
     Diagnostics that differ only in their resource are shown once. `width`: of the terminal, or 0.
     """

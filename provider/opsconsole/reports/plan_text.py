@@ -61,7 +61,7 @@ def _unsettled(plan: Plan, pen: Pen) -> str:
 def displayed(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
-    Those that the deletion of a host brings about stand under their host instead.
+    Those that the deletion of a host brings about are under their host instead.
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)

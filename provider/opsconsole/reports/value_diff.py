@@ -158,7 +158,7 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
 def steps(left: Sequence[str], right: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return how `left` becomes `right`, as difflib's opcodes.
 
-    Where comparing every part with every other would take long, what stands between the common
+    Where comparing every part with every other would take long, what is between the common
     beginning and the common end is one replacement.
     """
     if len(left) * len(right) <= _COMPARABLE:

@@ -36,7 +36,7 @@ ObjectKey = tuple[InstanceKey, str]
 
 @dataclass(slots=True)
 class Resource:
-    """A resource's text: what stands before and after its instances, and the instances."""
+    """A resource's text: what is before and after its instances, and the instances."""
 
     provider: str
     head: str

@@ -26,7 +26,7 @@ class Placeholder:
     """One create that may take effect.
 
     Attributes:
-        item: What stands at `address` until the outcome is known.
+        item: What is at `address` until the outcome is known.
         aside: The deposed key of the object that the create is to replace; empty: there is none.
     """
 

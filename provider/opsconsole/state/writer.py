@@ -113,7 +113,7 @@ class StateSession:
 
         Args:
             shown: What the stored state shows at `address` until the outcome is known, where
-                `shows_creates`. What stands there now is shown as put aside.
+                `shows_creates`. What is there now is shown as put aside.
         """
         placeholder = None
         if shown is not None and self.shows_creates:

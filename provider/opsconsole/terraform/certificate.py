@@ -1,6 +1,6 @@
 """The provider's own certificate for one process: EC P-256, self-signed, never on a disk.
 
-go-plugin's client trusts exactly the certificate that stands in the handshake line, and asks for
+go-plugin's client trusts exactly the certificate in the handshake line, and asks for
 the name `localhost` in it. Making key and certificate belongs here; using them does not.
 """
 

@@ -190,7 +190,7 @@ def _flag(value: Any) -> bool:
 
 
 def _set(value: list[Any]) -> list[Any]:
-    """Return the set's members, sorted and once each; what is unknown stands last."""
+    """Return the set's members, sorted and once each; what is unknown comes last."""
     members = _each(_text)(value)
     known = sorted({member for member in members if isinstance(member, str)})
     return known + [member for member in members if not isinstance(member, str)]

@@ -147,7 +147,7 @@ class Client:
             Stopped: the client was stopped before the call had an effect.
             AnswerLost: no whole answer came, retries included.
             UnexpectedAnswer: the answer is not a JSON object, or of another shape.
-            UserError: an id cannot stand in a path, a text is not valid Unicode, or the run is read
+            UserError: an id cannot be part of a path, a text is not Unicode, or the run is read
                 only and the operation is not a GET.
         """
         url = self._settings.base_url + operation.path_of(ids)

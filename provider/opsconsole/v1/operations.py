@@ -46,7 +46,7 @@ class Operation:
         """Return the path with `ids` percent-encoded in place of its placeholders.
 
         Raises:
-            UserError: an id that cannot stand in a path: empty, a dot segment, not text.
+            UserError: an id that cannot be part of a path: empty, a dot segment, not text.
         """
         if not ids:
             return self.path

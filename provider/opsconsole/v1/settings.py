@@ -23,7 +23,7 @@ _CREDENTIALS = frozenset({"api_key", "session_cookie"})
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
 )
-"""Setting to the environment variable that stands in for it."""
+"""Setting to the environment variable that replaces it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ _CSV = re.compile(rf"{_FIELD}(?:[,\n]{_FIELD})*")
 @Signature("csvdecode", (STRING,))
 def _csvdecode(text: str) -> ListValue:
     if not _CSV.fullmatch(text.replace("\r\n", "\n")):
-        raise EvaluationError("a quote stands in a field without quotes, or is not closed")
+        raise EvaluationError("a quote is in a field without quotes, or is not closed")
     rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row]
     if not rows:
         raise EvaluationError("there is no header line")

@@ -1,6 +1,6 @@
 """State in Azure's blob storage: Terraform's `azurerm` backend.
 
-The lock is a lease without end on the state's own blob, and who holds it stands in the blob's
+The lock is a lease without end on the state's own blob, and who holds it is in the blob's
 metadata. Every write carries the lease, so the service itself refuses one that was lost.
 """
 

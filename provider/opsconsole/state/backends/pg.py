@@ -234,7 +234,7 @@ class PgStorage:
     def _check_held(self) -> None:
         if self._key is None:
             return
-        # A lock's key stands in two halves of 32 bits, which only look signed where they are cast.
+        # A lock's key is in two halves of 32 bits, which only look signed where they are cast.
         found = self._one(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
             " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",

@@ -82,7 +82,7 @@ class S3Storage:
         """Return the state's bytes; none when there is no object.
 
         Raises:
-            UserError: It is not the state whose digest stands in DynamoDB, or it cannot be read.
+            UserError: It is not the state whose digest is in DynamoDB, or it cannot be read.
         """
         with self._talking("read"):
             for attempt in range(_DIGEST_TRIES):
