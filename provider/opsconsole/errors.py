@@ -282,7 +282,7 @@ class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
     `status` is its HTTP status, where one was seen; `operation` the call, where the message is to
-    name it. `safe_to_repeat` tells that the call certainly had no effect, whoever answered it.
+    name it. `safe_to_repeat`: the call certainly had no effect, whatever answered it.
     """
 
     kind = ProblemKind.UNEXPECTED_ANSWER

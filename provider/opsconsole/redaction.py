@@ -1,6 +1,6 @@
 """Keeps secrets out of everything that a user, a log or a report may show.
 
-Whoever reads a setting that is a secret tells it here; whoever writes text asks here first.
+What reads a secret setting passes it to `learn`; what writes text calls `hide` first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The consoles of one check: one lifecycle for each set of settings, whoever asks for it.
+"""The consoles of one check: one lifecycle for each set of settings.
 
 Stacks of one console share its lifecycle, so that one search serves them all. Settings are
 restricted here to what a check may do, and nowhere else.

@@ -70,7 +70,7 @@ def readable_references(value: Any) -> list[Reference]:
     try:
         return list(references_in(value))
     except (ExpressionFailure, RecursionError):
-        # Whoever evaluates it tells what is wrong with it.
+        # Its evaluation reports what is wrong with it.
         return []
 
 

@@ -257,7 +257,7 @@ class SettledCreate:
 
 
 class Report(Protocol):
-    """Whoever is told what became of creations, as it becomes known."""
+    """Receives what became of creations, as soon as it is known."""
 
     async def __call__(
         self, results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True

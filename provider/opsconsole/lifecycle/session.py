@@ -91,7 +91,7 @@ class Session:
             console honours it: it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         limit: How many things to do at a time: as many as requests may be in flight.
-        before_write: Whoever keeps a journal hears here of writes about to be sent.
+        before_write: Is called before writes are sent, where the engine keeps a journal.
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: What state held of specialties and blacklisted commands that this run found
             gone, by key or id.

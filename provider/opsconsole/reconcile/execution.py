@@ -26,7 +26,7 @@ Kind = tuple[str, str, StepKind]
 
 
 class Listener(Protocol):
-    """Whoever wants to know how an apply goes: a progress bar, an event stream."""
+    """Observes how an apply goes: a progress bar, an event stream."""
 
     def begun(self, steps: int) -> None:
         """An apply of so many steps begins."""

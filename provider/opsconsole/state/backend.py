@@ -92,7 +92,7 @@ class NoCompanions:
 
 
 class Unreadable(NoCompanions):
-    """Stands for a state whose backend cannot even be set up; whoever reads it is told why."""
+    """Replaces a backend that cannot be set up; reading its state raises the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
         self.journal = self.unresolved = Path(os.curdir) / ".no-journal"

@@ -168,7 +168,7 @@ class Servicer:
     """Serves one Terraform process.
 
     Functions and ephemeral resources are not in the schema, so Terraform never calls for them;
-    whoever does is answered UNIMPLEMENTED.
+    such a call is answered UNIMPLEMENTED.
     """
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:

@@ -53,7 +53,7 @@ class Client:
 
         Args:
             settings: Where the console is, and how to call it.
-            read_only: Let nothing but GET leave this process, whoever asks for it.
+            read_only: Send nothing but GET.
             limiter: Says when a request may be sent. By default it is the one that all clients
                 of this console share.
 

@@ -1,4 +1,4 @@
-"""The rate that a console bears, found from its refusals (429). Pure but for the times it is given.
+"""The rate that a console accepts, found from its refusals (429). Pure: times are arguments.
 
 A console that counts requests is taken for a token bucket: it grants a rate, and saves up some of
 what is left unused. At the moment of a refusal it has nothing left. What it accepted in some time

@@ -1,4 +1,4 @@
-"""When a call is made again, and after how long. Pure but for the clock and chance it is given."""
+"""When a call is made again, and after how long. Clock and chance are arguments."""
 
 from __future__ import annotations
 

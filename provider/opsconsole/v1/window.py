@@ -1,4 +1,4 @@
-"""How many requests in flight serve best, found by trying. Pure but for the times it is given.
+"""How many requests in flight serve best, found by trying. Pure: times are arguments.
 
 Throughput is what counts: requests in flight divided by the time that each takes (Little's law).
 More in flight are kept as long as they do not take so much longer that less is done, and fewer
