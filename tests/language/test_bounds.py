@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forked_runs import Forks, forks_of
 from opsconsole.errors import UserError
 from opsconsole.language.bounds import MAX_FILE, MAX_INSTANCES
 from opsconsole.language.functions.regular_expressions import replace_all
@@ -19,21 +19,30 @@ from opsconsole.language.functions.regular_expressions import replace_all
 Start = Callable[..., Any]
 
 LIMITED = """
-import json, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+import json, resource
 from pathlib import Path
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.sources import load_directory
-try:
-    program = load_directory(Path(sys.argv[1]), resources)
-    build_graph(program)
-    print(json.dumps(Evaluator(program, {}, lambda address: None).output("o").value))
-except UserError as error:
-    print(error)
+
+def run(directory):
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    try:
+        program = load_directory(Path(directory), resources)
+        build_graph(program)
+        print(json.dumps(Evaluator(program, {}, lambda address: None).output("o").value))
+    except UserError as error:
+        print(error)
 """
+
+
+@pytest.fixture(scope="module")
+def limited() -> Iterator[Forks]:
+    """Processes that may have a gigabyte of memory."""
+    with forks_of(LIMITED) as forks:
+        yield forks
 
 
 def out(expression: str, **local_values: Any) -> dict[str, Any]:
@@ -95,17 +104,17 @@ GROWTH = {
 
 
 @pytest.mark.parametrize("name", GROWTH)
-def test_growth_ends_at_a_bound(name: str, write_program: Callable[..., Path]) -> None:
+def test_growth_ends_at_a_bound(
+    name: str, write_program: Callable[..., Path], limited: Forks
+) -> None:
     directory = write_program(GROWTH[name])
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, directory], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 1
+    done = limited.run(str(directory), folder=directory)
+    assert done.code == 0, done.err
+    assert done.out.count("\n") == 1
     assert any(
-        words in done.stdout
+        words in done.out
         for words in ("asks for too much", "nested too deeply", "not a regular file")
-    ), done.stdout
+    ), done.out
 
 
 def test_a_pattern_takes_linear_time(start: Start) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 from opsconsole.errors import UserError
 from opsconsole.state.addresses import Address
 
-NAMES = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_-]{0,8}", fullmatch=True).filter(
-    lambda name: name not in ("module", "data")
-)
+LETTERS = st.sampled_from(string.ascii_letters + "_")
+NAMES = st.builds(
+    str.__add__, LETTERS, st.text(LETTERS | st.sampled_from("0123456789-"), max_size=8)
+).filter(lambda name: name not in ("module", "data"))
 KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categories=("Cs",)))
 
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from subprocess import Popen
 
+import pytest
+
+from extent import EVERYTHING
+from forked_runs import Forks, forks_of
 from opsconsole.journal_files import journal_of
 from opsconsole.state.model import State
 
 RUN = r"""
-import asyncio, os, signal, sys
+import asyncio, os, signal
 from pathlib import Path
 from opsconsole.errors import UserError
 from opsconsole.state.local import LocalBackend
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 
-kill_at, begin, end = map(int, sys.argv[1:4])
+OPERATIONS = (
+    "pwrite", "ftruncate", "fsync", "fdatasync", "posix_fallocate", "unlink", "replace"
+)
 calls = 0
 
-def killing(name):
+def killing(name, kill_at):
     real = getattr(os, name)
     def call(*args, **named):
         global calls
@@ -34,14 +38,11 @@ def killing(name):
         return real(*args, **named)
     setattr(os, name, call)
 
-for name in ("pwrite", "ftruncate", "fsync", "fdatasync", "posix_fallocate", "unlink", "replace"):
-    killing(name)
-
 def item(number):
     name = f"host-{number:03d}" + "x" * 40 * (number % 3)
     return InstanceObject("provider[p]", {"id": f"hst_{number:03d}", "name": name})
 
-async def run(session):
+async def change(session, begin, end):
     for number in range(begin, end):
         made = session.intend(f"x.h{number:03d}", "create", {"number": number})
         await session.flush()
@@ -55,11 +56,15 @@ async def run(session):
         if number % 3 == 0:
             await session.checkpoint()
 
-with open_state(LocalBackend(Path("terraform.tfstate"))) as session:
-    print("unresolved", *[call.details["number"] for call in session.unresolved], flush=True)
-    print("state", *[a.name for a in session.state.addresses()], flush=True)
-    asyncio.run(run(session))
-print("calls", calls, flush=True)
+def run(kill_at, begin, end):
+    for name in OPERATIONS:
+        killing(name, int(kill_at))
+    with open_state(LocalBackend(Path("terraform.tfstate"))) as session:
+        left = [call.details["number"] for call in session.unresolved]
+        print("unresolved", *left, flush=True)
+        print("state", *[a.name for a in session.state.addresses()], flush=True)
+        asyncio.run(change(session, int(begin), int(end)))
+    print("calls", calls, flush=True)
 """
 
 FIRST, LAST = 4, 12
@@ -68,19 +73,31 @@ FIRST, LAST = 4, 12
 class Crash:
     """Runs the program above in a folder of its own, and reads what it said."""
 
-    def __init__(self, python: Callable[..., Popen[str]], folder: Path) -> None:
-        self.python = python
+    def __init__(self, forks: Forks, folder: Path) -> None:
+        self.forks = forks
         self.folder = folder
 
     def run(self, kill_at: int, begin: int, end: int) -> tuple[int, dict[str, list[str]]]:
-        process = self.python(RUN, str(kill_at), str(begin), str(end))
-        out, err = process.communicate(timeout=300)
-        assert err == "", err
+        ended = self.forks.run(str(kill_at), str(begin), str(end), folder=self.folder)
+        assert ended.err == "", ended.err
         said: dict[str, list[str]] = {"called": [], "durable": [], "state": [], "unresolved": []}
-        for line in out.splitlines():
+        for line in ended.out.splitlines():
             word, *rest = line.split()
             said.setdefault(word, []).extend(rest)
-        return process.returncode, said
+        return ended.code, said
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    """Processes that change a state."""
+    with forks_of(RUN) as forks:
+        yield forks
+
+
+@pytest.fixture
+def crash(forks: Forks, tmp_path: Path) -> Crash:
+    """The program above in an empty folder."""
+    return Crash(forks, tmp_path)
 
 
 def expected(durable: set[int]) -> set[str]:
@@ -98,14 +115,12 @@ def operations(crash: Crash) -> int:
     return int(said["calls"][0])
 
 
-EVERY = 1 if os.environ.get("OPSCONSOLE_CRASH_ALL") else 5
-"""Every point with OPSCONSOLE_CRASH_ALL, a sample without."""
+EVERY = 1 if EVERYTHING else 5
+"""One of so many points is taken."""
 
 
-def test_nothing_is_lost_wherever_the_process_dies(
-    python: Callable[..., Popen[str]], tmp_path: Path
-) -> None:
-    crash = Crash(python, tmp_path)
+@pytest.mark.crash
+def test_nothing_is_lost_wherever_the_process_dies(crash: Crash, tmp_path: Path) -> None:
     total = operations(crash)
     assert total >= 50
     points = range(1, total + 1, EVERY)
@@ -131,10 +146,7 @@ def test_nothing_is_lost_wherever_the_process_dies(
         assert {address.name for address in written.addresses()} == state
 
 
-def test_folding_survives_being_killed_as_often_as_you_like(
-    python: Callable[..., Popen[str]], tmp_path: Path
-) -> None:
-    crash = Crash(python, tmp_path)
+def test_folding_survives_being_killed_as_often_as_you_like(crash: Crash, tmp_path: Path) -> None:
     total = operations(crash)
     for path in tmp_path.iterdir():
         path.unlink()

@@ -71,6 +71,8 @@ def rounded(value: Number) -> Number:
     Raises:
         BeyondBounds: It is too large, or too close to 0.
     """
+    if type(value) is int and value.bit_length() <= _PRECISION:
+        return value  # So is nearly every number of a program, and fractions are slow.
     fraction = Fraction(value)
     size = fraction.numerator.bit_length() - fraction.denominator.bit_length()
     if abs(size) > _MAX_BITS and fraction:
