@@ -5,17 +5,23 @@ Words after the script's name go to pytest. The floor of coverage holds for the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test-results.xml"
 COVERAGE = ROOT / "build" / "coverage"
+MEMORY = Path("/dev/shm")
+ROOM = 4 * 2**30
+"""Bytes; a whole run leaves about a tenth of that."""
 _UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 
 
@@ -25,6 +31,34 @@ def python(*words: str | Path, quiet: bool = False) -> subprocess.CompletedProce
     # Without the compiled files of the last run, each worker spends seconds on compiling anew.
     environment = {name: os.environ[name] for name in os.environ if name != _UNCOMPILED}
     return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=quiet)
+
+
+@contextlib.contextmanager
+def temporary_files() -> Iterator[None]:
+    """Have temporary files in memory for the block, where there is room for them.
+
+    States and journals are synced to disk at every step, as they must be; the tests would wait for
+    the disk longer than they compute. A TMPDIR that is set is used as it is.
+    """
+    if os.environ.get("TMPDIR") or not _has_room(MEMORY):
+        yield
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="opsconsole-", dir=MEMORY, ignore_cleanup_errors=True
+    ) as folder:
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+
+
+def _has_room(folder: Path) -> bool:
+    """Tell whether tests may fill a folder and start the programs in it."""
+    if not os.access(folder, os.W_OK):
+        return False
+    facts = os.statvfs(folder)
+    return facts.f_bavail * facts.f_frsize >= ROOM and not facts.f_flag & os.ST_NOEXEC
 
 
 def counts() -> dict[str, int]:
@@ -65,7 +99,8 @@ def main(words: list[str]) -> int:
     workers = min((os.cpu_count() or 1) + 1, 4)
     parallel = (f"--numprocesses={workers}", "--dist=worksteal")
     pytest = ("pytest", "-q", *parallel, f"--junit-xml={RESULTS}", *words)
-    failed = python("coverage", "run", "-m", *pytest).returncode
+    with temporary_files():
+        failed = python("coverage", "run", "-m", *pytest).returncode
     whole = words in ([], ["tests"])
     uncovered = report_coverage(whole)
     if RESULTS.exists():

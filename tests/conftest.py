@@ -32,6 +32,9 @@ PYTHON = Path(sys.executable)
 
 # Before cdktf is imported by any test: jsii looks at these when it starts Node.
 os.environ.update(jsii_environment(os.environ))
+# Where jsii unpacks packages. Its own place is in the home, and many tests have an empty one:
+# unpacking is half of what a synthesis costs.
+os.environ.setdefault("JSII_RUNTIME_PACKAGE_CACHE_ROOT", str(ROOT / "build" / "jsii"))
 # A user's Python buffers what it prints, and so do the processes that tests start.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
