@@ -1,4 +1,4 @@
-"""Right after an apply there is no drift, on every console that lets hosts be read."""
+"""Right after an apply: no drift on any console that lets hosts be read, and what a check costs."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ from opsconsole.emulator.profiles import profiles
 
 World = Callable[..., dict[str, Any]]
 
-READABLE = [name for name, profile in profiles().items() if profile.hosts_readable]
-UNREADABLE = [name for name in profiles() if name not in READABLE]
 
-
-@pytest.mark.parametrize("profile", READABLE)
-def test_no_drift(profile: str, ground_on: Callable[..., Any], world: World) -> None:
+@pytest.mark.parametrize("profile", profiles())
+def test_right_after_an_apply(profile: str, ground_on: Callable[..., Any], world: World) -> None:
     ground = ground_on(profile)
     ground.apply(world())
+    ground.console.reset_log()
+    ground.run("plan", "-refresh-only", "-no-color")
+    refreshed = ground.console.request_counts()
+    check = in_sync if ground.console.profile.hosts_readable else hosts_unchecked
 
     for _ in range(2):
+        ground.console.reset_log()
         found = ground.drift()
-        assert found.code == 0, json.dumps(found.document, indent=1)
-        assert found.drifted == set()
-        assert found.document["summary"]["coverage"]["required_percent"] == 100.0
-        seen = found.addresses("in_sync")
-        assert {item for item in ground.state() if "_agent." not in item} <= seen
+        check(ground, found)
+        # A check costs what a refresh of the reconciler costs, and never one call more.
+        assert ground.console.request_counts() == refreshed
+        assert sum(found.document["calls"].values()) == sum(refreshed.values())
+    nothing_but_get(ground)
 
 
-@pytest.mark.parametrize("profile", READABLE)
-def test_agents_are_in_sync_only_where_an_operation_reads_them(
-    profile: str, ground_on: Callable[..., Any], world: World
-) -> None:
-    ground = ground_on(profile)
-    ground.apply(world())
+def in_sync(ground: Any, found: Any) -> None:
+    """There is no drift; agents are in sync only where an operation reads them."""
+    assert found.code == 0, json.dumps(found.document, indent=1)
+    assert found.drifted == set()
+    assert found.document["summary"]["coverage"]["required_percent"] == 100.0
+    seen = found.addresses("in_sync")
+    assert {item for item in ground.state() if "_agent." not in item} <= seen
     readable = "agent_get" in ground.console.provider_settings.get("extra_endpoints", {})
-    found = ground.drift()
     for address in ("opsconsole_agent.ops[0]", "opsconsole_agent.whole"):
         assert found.bucket(address) == ("in_sync" if readable else "unchecked")
     if not readable:
@@ -48,19 +50,32 @@ def test_agents_are_in_sync_only_where_an_operation_reads_them(
         assert {"name", "host_id", "main_engine"} <= set(finding["unobserved"])
 
 
-@pytest.mark.parametrize("profile", UNREADABLE)
-def test_hosts_that_cannot_be_read_are_never_in_sync(
-    profile: str, ground_on: Callable[..., Any], world: World
-) -> None:
-    ground = ground_on(profile)
-    ground.apply(world())
-    found = ground.drift()
+def hosts_unchecked(ground: Any, found: Any) -> None:
+    """Hosts that cannot be read are never in sync."""
     assert found.code == 1
     hosts = {item for item in ground.state() if "_host." in item}
     assert hosts <= found.addresses("unchecked")
     assert found.drifted == set()
     assert "empty update" in found.of("opsconsole_host.jump")["reason"]
     assert "name it in extra_endpoints as host_get" in found.told
+
+
+def nothing_but_get(ground: Any) -> None:
+    """With --read-only, nothing but GET leaves the process."""
+    ground.console.reset_log()
+    found = ground.drift("--read-only")
+    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
+    assert found.document["read_only"] is True
+    hosts = {item for item in ground.state() if "_host." in item}
+    if "host_get" in ground.console.provider_settings.get("extra_endpoints", {}):
+        assert found.code == 0
+        assert hosts <= found.addresses("in_sync")
+        assert "GET /api/v1/hosts/{id} (host_get)" in found.document["method"]
+    else:
+        assert found.code == 1
+        assert hosts <= found.addresses("unchecked")
+        assert "nothing but GET is allowed" in found.of("opsconsole_host.jump")["reason"]
+        assert ground.drift("--read-only", "--min-coverage", "30").code == 0
 
 
 def test_a_console_that_bumps_updated_at_on_every_read(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.errors import UserError
 from opsconsole.v1.client import Client
@@ -15,26 +14,6 @@ from opsconsole.v1.operations import DOCUMENTED
 from opsconsole.v1.settings import Settings
 
 World = Callable[..., dict[str, Any]]
-
-
-@pytest.mark.parametrize("profile", profiles())
-def test_nothing_but_get(profile: str, ground_on: Callable[..., Any], world: World) -> None:
-    ground = ground_on(profile)
-    ground.apply(world())
-    ground.console.reset_log()
-    found = ground.drift("--read-only")
-    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
-    assert found.document["read_only"] is True
-    hosts = {item for item in ground.state() if "_host." in item}
-    if "host_get" in ground.console.provider_settings.get("extra_endpoints", {}):
-        assert found.code == 0
-        assert hosts <= found.addresses("in_sync")
-        assert "GET /api/v1/hosts/{id} (host_get)" in found.document["method"]
-    else:
-        assert found.code == 1
-        assert hosts <= found.addresses("unchecked")
-        assert "nothing but GET is allowed" in found.of("opsconsole_host.jump")["reason"]
-        assert ground.drift("--read-only", "--min-coverage", "30").code == 0
 
 
 def test_agents_are_not_reattached(ground_on: Callable[..., Any], world: World) -> None:
