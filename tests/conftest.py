@@ -13,13 +13,15 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import measuring
+import sequence
 from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
 from engines import Cdktf, Terraform, quiet_environment
 from extent import EVERYTHING
@@ -102,6 +104,19 @@ def pytest_configure(config: pytest.Config) -> None:
         # Workers are measured. What they start is not: tracing doubles the CPU time of a process.
         for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
             del os.environ[name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with long files, and choose which tests are measured: on every worker alike."""
+    sequence.sort(items)
+    measuring.choose(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Run a test with coverage or without."""
+    with measuring.measured(item):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -119,6 +119,7 @@ def test_nothing_is_called_after_the_first_401(
     assert others == {"The console refused the credentials; no call was made."}
 
 
+@pytest.mark.unmeasured
 def test_a_hundred_at_once(
     project: Callable[..., Terraform], console_with: Callable[..., Emulator]
 ) -> None:

@@ -280,8 +280,10 @@ def test_a_plan_of_another_shape_is_damaged(
 def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
     native.write(HOST)
     packed = zlib.compressobj(9)
-    bomb = b"".join(packed.compress(b" " * 2**20) for _ in range(600)) + packed.flush()
-    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + bomb)
+    begin, again = (
+        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
+    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + begin + 599 * again)
     assert "is damaged" in native.run("show", "p", expect=1).err
 
 

@@ -20,6 +20,7 @@ CASES = 40 if EVERYTHING else 20
 PROFILES = ("default", "sparse", "fickle", "bumping")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.terraform
 @pytest.mark.parity
 @pytest.mark.timeout(7200 if EVERYTHING else 300)

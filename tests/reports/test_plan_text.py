@@ -126,6 +126,7 @@ def test_names_of_the_console_cannot_steer_the_terminal() -> None:
     assert "\x1b" not in plan_text.render(Plan((change,)))
 
 
+@pytest.mark.unmeasured
 def test_thousands_of_resources_take_a_moment(
     create_of: Callable[[int], Plan], request: pytest.FixtureRequest
 ) -> None:

@@ -176,6 +176,7 @@ GROWTH = 220 * 1024
 """Kibibytes, with those of the server, which runs in this process."""
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["headers", "gzip", "endless"])
 async def test_answers_that_never_end_are_refused(connect, kind):
     flooding = await asyncio.start_server(flood, "127.0.0.1", 0)

@@ -211,6 +211,7 @@ FILTERED = """(async () => {
 })()""".replace("VISIBLE", VISIBLE)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["plan", "drift", "create"])
 async def test_a_fleet_of_5000_hosts_opens_and_filters(
     browser: Any,
