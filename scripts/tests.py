@@ -21,7 +21,7 @@ RESULTS = ROOT / "build" / "test-results.xml"
 COVERAGE = ROOT / "build" / "coverage"
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
-"""Bytes; a whole run leaves about a tenth of that."""
+"""Bytes that must be free."""
 _UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 
 
