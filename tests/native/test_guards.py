@@ -113,6 +113,40 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(
     assert writes == ["agent_update", "host_delete"]
 
 
+def test_a_host_is_not_deleted_under_what_the_plan_keeps(native: Any) -> None:
+    native.write(_agent())
+    native.run("apply", "-auto-approve")
+    [host] = native.console.rows("hosts")
+    native.write({"opsconsole_agent": _agent(host_id=host["id"])["opsconsole_agent"]})
+
+    result = native.run("apply", "-auto-approve", "-force", expect=1)
+
+    assert "opsconsole_host.web cannot be deleted" in result.text
+    assert "archives with it: opsconsole_agent.a. Remove these too" in result.text
+    assert native.console.rows("hosts") == [host]
+
+
+def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native: Any) -> None:
+    native.write(_agent(lifecycle={"ignore_changes": ["host_id"]}))
+    native.run("apply", "-auto-approve")
+
+    planned = native.actions("-replace=opsconsole_host.web")
+
+    assert set(map(tuple, planned.values())) == {("delete", "create")}
+    assert set(planned) == {"opsconsole_host.web", "opsconsole_agent.a"}
+
+
+def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native: Any) -> None:
+    native.write(_agent())
+    native.run("apply", "-auto-approve")
+    native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
+
+    result = native.run("plan")
+
+    assert 'The agent "keeper"' in result.text and "it is not archived" in result.text
+    assert "archived by" not in result.text
+
+
 def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
     resources = _agent()
     web = resources["opsconsole_host"]["web"]

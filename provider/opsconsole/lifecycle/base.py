@@ -295,9 +295,9 @@ class BaseLifecycle(ABC):
             self.session.settings.extra_endpoints,
         )
         owner = self.definition.owner
-        if request.owner_first and owner in proposal.sent:
-            # There is nothing left to change: it went with its owner.
-            proposal.sent.remove(owner)
+        if request.owner_first and owner not in proposal.replaced:
+            # There is nothing left to change: it goes with its owner.
+            proposal.sent = [name for name in proposal.sent if name != owner]
             proposal.replaced.append(owner)
         return proposal
 

@@ -31,8 +31,19 @@ class Cascade:
     going: dict[tuple[str, str], str]
 
     @classmethod
-    def of(cls, leaving: Iterable[PriorInstance], known: Iterable[PriorInstance]) -> Cascade:
-        """Return the cascade of owners that go; one with deletion policy `abandon` stays."""
+    def of(
+        cls,
+        leaving: Iterable[PriorInstance],
+        known: Iterable[PriorInstance],
+        moving: Collection[str] = (),
+    ) -> Cascade:
+        """Return the cascade of owners that go; one with deletion policy `abandon` stays.
+
+        Args:
+            leaving: The owners that are deleted.
+            known: All instances in state.
+            moving: Addresses of those that get another owner, and do not go.
+        """
         cascade = cls(
             {
                 (item.type_name, item.value["id"]): item.address
@@ -49,7 +60,7 @@ class Cascade:
         for _, items in sorted(owned.items()):
             for item in items:
                 owner = cascade.owner_of(item)
-                if owner and item.value is not None:
+                if owner and item.value is not None and item.address not in moving:
                     cascade.going[item.type_name, item.value["id"]] = owner
         return cascade
 
@@ -80,6 +91,49 @@ def explained(
             change = replace(change, cascade=owner, notes=(*change.notes, note))
         found.append(change)
     return found
+
+
+def taken_along(
+    changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
+) -> list[tuple[str, Diagnostic]]:
+    """Refuse at plan time to delete an owner of what the plan leaves as it is."""
+    by_address = {change.address: change for change in changes}
+    staying: dict[str, list[str]] = {}
+    for item in known if cascade.going else ():
+        owner = cascade.owner_of(item)
+        if owner and not _leaves_or_moves(by_address.get(item.address)):
+            staying.setdefault(owner, []).append(item.address)
+    return [
+        (
+            owner,
+            error(
+                f"{owner} cannot be deleted: what the plan keeps would go with it",
+                f"The console archives with it: {', '.join(sorted(names))}. Remove these too, give "
+                f"them another {_title(owner)}, or name them in -target too. Where it is replaced, "
+                f"refer to it as {owner}.id, so that they follow it.",
+            ),
+        )
+        for owner, names in staying.items()
+    ]
+
+
+def _title(address: str) -> str:
+    return RESOURCES[address.partition(".")[0]].title
+
+
+def _leaves_or_moves(change: Change | None) -> bool:
+    """Tell whether a change removes its instance, or gives it another owner."""
+    if change is None:
+        return False
+    return change.action in (*_REMOVING, Action.FORGET) or moves_away(change)
+
+
+def moves_away(change: Change) -> bool:
+    """Tell whether an update gives its instance another owner."""
+    owner = RESOURCES[change.type_name].owner if change.action is Action.UPDATE else ""
+    if not owner or change.before is None or change.after is None:
+        return False
+    return bool(change.after.get(owner) != change.before.get(owner))
 
 
 def still_needed(

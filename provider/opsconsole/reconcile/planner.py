@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.cascade import explained, still_needed
+from opsconsole.reconcile.cascade import explained, still_needed, taken_along
 from opsconsole.reconcile.changes import (
     Action,
     Change,
@@ -215,7 +215,9 @@ class Planner:
 
     def _explained(self, walk: Walk) -> list[Change]:
         """Return the changes of a walk with what deletions take along, or run into, told."""
-        changes = explained(list(walk.changes.values()), walk.cascade(), walk.known)
+        cascade = walk.cascade()
+        changes = explained(list(walk.changes.values()), cascade, walk.known)
+        self._diagnostics += taken_along(changes, cascade, walk.known.values())
         refused = still_needed(changes, walk.known.values(), self._can_delete)
         self._diagnostics += (("", item) for item in refused)
         return changes

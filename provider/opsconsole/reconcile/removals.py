@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsconsole.language import Program
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.decisions import decide_removals, prevented
-from opsconsole.reconcile.declaration import PriorInstance, instance_and_key, instance_of
+from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import key_of
 from opsconsole.reconcile.walk import Walk
@@ -26,7 +26,7 @@ async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:
         and item.address in walk.targets
         and (destroy or item.address not in walk.declared)
     ]
-    forgotten = [] if destroy else _forgotten(leaving, program)
+    forgotten = [] if destroy else [item for item in leaving if walk.lets_go(item)]
     for item in forgotten:
         walk.changes[item.address] = _forget(item, _reason(item, program))
     names = {item.address for item in forgotten}
@@ -47,19 +47,6 @@ async def decide_removals_of(walk: Walk, *, destroy: bool) -> None:
             if block is not None and block.lifecycle.prevent_destroy:
                 address = decision.change.address
                 walk.diagnostics.append((address, prevented(address)))
-
-
-def _forgotten(leaving: list[PriorInstance], program: Program) -> list[PriorInstance]:
-    """Return what `removed` blocks with `destroy = false` let go of."""
-    named = {block.source for block in program.removed if not block.destroy}
-    if not named:
-        return []
-    return [item for item in leaving if not named.isdisjoint(_names(item))]
-
-
-def _names(item: PriorInstance) -> tuple[Address, Address]:
-    own = instance_of(item.address)
-    return own, own.resource
 
 
 def _forget(item: PriorInstance, reason: str) -> Change:

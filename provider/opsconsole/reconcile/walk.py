@@ -13,7 +13,7 @@ from functools import cached_property
 from opsconsole.diagnostics import Diagnostic, Path, warning
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.lifecycle.sentinel import is_sentinel
-from opsconsole.reconcile.cascade import Cascade, leaves_owner
+from opsconsole.reconcile.cascade import Cascade, leaves_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import Decision, PlanInput, decide, is_triggered
 from opsconsole.reconcile.declaration import (
@@ -21,11 +21,13 @@ from opsconsole.reconcile.declaration import (
     Declaration,
     PriorInstance,
     instance_and_key,
+    instance_of,
 )
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.targets import Targets
 from opsconsole.resources import owning_types
+from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 
@@ -197,7 +199,8 @@ class Walk:
         """Return the cascade of the owners that are known to go so far, and of those in `also`."""
         going = [self.known[c.address] for c in self.changes.values() if leaves_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
-        return Cascade.of([*going, *self._orphaned_owners(), *owners], self.known.values())
+        moving = {change.address for change in self.changes.values() if moves_away(change)}
+        return Cascade.of([*going, *self._orphaned_owners(), *owners], self.known.values(), moving)
 
     def _orphaned_owners(self) -> list[PriorInstance]:
         blocks = self.evaluator.program.blocks
@@ -207,7 +210,20 @@ class Walk:
             if item.type_name in owning_types()
             and item.address in self.targets
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
+            and not self.lets_go(item)
         ]
+
+    def lets_go(self, item: PriorInstance) -> bool:
+        """Tell whether a `removed` block with `destroy = false` lets go of an instance."""
+        if not self._let_go:
+            return False
+        own = instance_of(item.address)
+        return own in self._let_go or own.resource in self._let_go
+
+    @cached_property
+    def _let_go(self) -> frozenset[Address]:
+        removed = self.evaluator.program.removed
+        return frozenset(block.source for block in removed if not block.destroy)
 
     def take(self, decision: Decision) -> None:
         """Add a decision to the walk: what comes later is evaluated with it."""
