@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,30 @@ def test_reading_stops_too_and_leaves_no_lock(
     assert native.state_file.read_bytes() == state
     names = [path.name for path in native.folder.iterdir()]
     assert not [name for name in names if "lock" in name or "journal" in name]
+
+
+def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
+    native: Any, fleet: Any
+) -> None:
+    native.settings["max_concurrency"] = 2
+    native.write(fleet(12))
+    with native.start("apply", "-auto-approve", preexec_fn=partial(os.close, 1)) as process:
+        _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, ""), "a closed stdout is none"
+    native.console.fault(operation="host_delete", answer_delay=0.2, times=None)
+    with native.start("destroy", "-auto-approve") as process:
+        while "Destruction complete" not in process.stdout.readline():
+            assert process.poll() is None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert process.returncode == 130, err
+    assert "Interrupted, as nobody reads the output any more" in err
+    left = effects(native.console)["agents"]
+    assert 0 < left < 12
+    assert "Not begun, as the run was interrupted" in err
+    held = {item["type"]: len(item["instances"]) for item in native.state["resources"]}
+    assert held["opsconsole_host"] == held["opsconsole_agent_plugin"] == left
+    assert not [path for path in native.folder.iterdir() if "journal" in path.name]
 
 
 def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native: Any) -> None:

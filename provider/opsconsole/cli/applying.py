@@ -14,6 +14,7 @@ from opsconsole.cli.command_line import FAILED, INTERRUPTED
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import Shown, showing
 from opsconsole.cli.progress_lines import TICK
+from opsconsole.cli.standard_streams import write_surely
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.reconcile.applier import Applier
@@ -134,9 +135,7 @@ class ApplyUI:
             colour=planning.coloured(self.args),
             width=planning.columns(),
         )
-        sys.stdout.write(f"\n{text}")
-        if applied.not_started:
-            sys.stdout.write(_left(applied))
+        write_surely(f"\n{text}{_left(applied) if applied.not_started else ''}")
 
 
 def _question(plan: Plan) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 from opsconsole.cli import arguments, planning, settings
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, USUAL, add_command, add_verbs
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
+from opsconsole.cli.standard_streams import write_surely
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
     CsvRows,
@@ -205,15 +206,17 @@ class _Lines:
 
     def report(self, rows: Sequence[RowVerdict]) -> None:
         """Print the verdicts of some rows."""
+        lines = []
         if not self._begun:
             self._begun = True
-            sys.stdout.write(self._line("row", "name", "verdict", "id", "error"))
+            lines.append(self._line("row", "name", "verdict", "id", "error"))
         for row in rows:
             colour = ("red",) if row.failed else ("green",) if row.created else ()
             line = self._line(
                 str(row.number), row.name or "-", row.status, row.id or "-", row.error or ""
             )
-            sys.stdout.write(self._pen.paint(line.rstrip("\n"), *colour) + "\n")
+            lines.append(self._pen.paint(line.rstrip("\n"), *colour) + "\n")
+        write_surely("".join(lines))
         sys.stdout.flush()
 
     def _line(self, *cells: str) -> str:
@@ -248,8 +251,7 @@ class _JsonLines:
 
     def report(self, rows: Sequence[RowVerdict]) -> None:
         """Print the verdicts of some rows."""
-        for row in rows:
-            self._write({"object": "row", **dataclasses.asdict(row)})
+        self._write(*({"object": "row", **dataclasses.asdict(row)} for row in rows))
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
         """Print what it came to."""
@@ -263,6 +265,6 @@ class _JsonLines:
             }
         )
 
-    def _write(self, found: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+    def _write(self, *found: dict[str, Any]) -> None:
+        write_surely("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
         sys.stdout.flush()

@@ -12,8 +12,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
+from opsconsole.cli.standard_streams import lost_output, output
+from opsconsole.errors import Stopped
 from opsconsole.held_signals import SIGNALS
 
 Result = TypeVar("Result")
@@ -64,16 +67,24 @@ class Interrupts:
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
             _leave(self._terminals)
-        if not self.stopped:
-            self.stopped = True
-            for stop in self._stops:
-                stop()
-            _write(f"\nInterrupted: {self._promise}. Press Ctrl-C again to stop now.\n")
+        self._stop("Interrupted")
         self.count += not hung_up
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
                 abandon()
             _write("\nStopping now.\n")
+
+    def lose_output(self) -> None:
+        """Stop as at an interrupt, because nobody sees what the work does any more."""
+        self._stop(f"Interrupted, as {lost_output()}")
+
+    def _stop(self, because: str) -> None:
+        if self.stopped:
+            return
+        self.stopped = True
+        for stop in self._stops:
+            stop()
+        _write(f"\n{because}: {self._promise}. Press Ctrl-C again to stop now.\n")
 
 
 def _write(text: str) -> None:
@@ -115,9 +126,13 @@ def run_stoppable(
 
     Raises:
         KeyboardInterrupt: A second interrupt ended it.
+        Stopped: What was printed before did not arrive; nothing is begun.
     """
+    if lost := lost_output():
+        raise Stopped(f"Nothing was begun, as {lost}.")
     results: list[Result] = []
     interrupts = Interrupts(promise)
+    stdout = output()
 
     async def watched() -> None:
         loop = asyncio.get_running_loop()
@@ -128,6 +143,9 @@ def run_stoppable(
             task.cancel()
 
         interrupts.on_abandon(cancel)
+        if stdout is not None:
+            # A thread may have written, such as one that draws progress.
+            stdout.on_failure = partial(loop.call_soon_threadsafe, interrupts.lose_output)
         for number in SIGNALS:
             loop.add_signal_handler(number, interrupts.arrive, number)
         try:
@@ -141,7 +159,11 @@ def run_stoppable(
                 # What follows an interrupt is the command's end, which none may cut off.
                 signal.signal(number, signal.SIG_IGN if interrupts.stopped else before[number])
 
-    runner.run(watched())
+    try:
+        runner.run(watched())
+    finally:
+        if stdout is not None:
+            stdout.on_failure = None
     if not results:
         raise KeyboardInterrupt
     return results[0]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from opsconsole import __version__
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.commands import COMMANDS
+from opsconsole.cli.standard_streams import lost_output, output, take_streams
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.optional_packages import missing_package
@@ -94,20 +95,18 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         again: The command that would show it.
     """
     end_on_signals()
+    take_streams()
     try:
-        return run()
+        return _arrived(run())
     except (KeyboardInterrupt, Stopped):
         ignore_further()
-        sys.stderr.write("Interrupted.\n")
+        lost = lost_output()
+        sys.stderr.write(f"Interrupted, as {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
     except OpsconsoleError as failure:
         if debug:
             _write_safely(traceback.format_exc())
         _write_safely(_text_of(failure))
-        return FAILED
-    except BrokenPipeError:
-        # The reader has gone; Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except PermissionError as refused:
         if debug:
@@ -122,6 +121,17 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
             return FAILED
         _write_safely(_surprise(unforeseen, debug, again))
         return FAILED
+
+
+def _arrived(code: int) -> int:
+    """Return the exit code of a command, whose output may not have arrived."""
+    lost, stdout = lost_output(), output()
+    if not lost or stdout is None or code == INTERRUPTED:
+        return code
+    # Whoever reads a few lines only (`| head`) wants no error.
+    if not stdout.is_unread:
+        _write_safely(f"Error: Not all was printed, as {lost}.\n")
+    return FAILED
 
 
 def _run(words: list[str]) -> int:

@@ -1,0 +1,136 @@
+"""Standard streams that may be closed, or fail while a command runs: nothing is lost by it.
+
+A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk that a log lies on is full.
+What cannot be written is dropped; the command is told, so that it ends its work in good order.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+_GONE = frozenset((errno.EIO, errno.EPIPE))
+
+
+class Output(io.FileIO):
+    """A file descriptor that drops what cannot be written, and remembers why.
+
+    Attributes:
+        problem: Why the first write that failed did.
+        on_failure: Is called at that moment, if it is set.
+        ends_work: Whether a command is to stop then.
+    """
+
+    def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
+        """Write to a file descriptor.
+
+        Args:
+            drawn_on: Whether it may be a terminal.
+            ends_work: Whether a command stops where nobody can read what it does.
+        """
+        super().__init__(descriptor, "w", closefd=False)
+        self.ends_work = ends_work
+        self.problem: OSError | None = None
+        self.on_failure: Callable[[], object] | None = None
+        self._drawn_on = drawn_on
+
+    def write(self, data: Any) -> int:
+        """Write, or drop what cannot be written."""
+        if self.problem is None:
+            try:
+                return super().write(data)
+            except OSError as problem:
+                self.problem = problem
+                if self.on_failure is not None:
+                    self.on_failure()
+        return len(memoryview(data).cast("B"))
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal to draw on."""
+        return self._drawn_on and super().isatty()
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether whoever read it has gone."""
+        return self.problem is not None and self.problem.errno in _GONE
+
+    @property
+    def failure(self) -> str:
+        """Why nothing can be written any more, for a message; empty: everything was written."""
+        if self.problem is None:
+            return ""
+        if self.is_unread:
+            return "nobody reads the output any more"
+        return f"the output cannot be written ({self.problem.strerror})"
+
+
+def take_streams() -> None:
+    """Put such streams in place of stdout and stderr of this process."""
+    open_descriptors()
+    # A test may have put streams of its own there.
+    if sys.stdout is None or _is_plain(sys.stdout, 1):
+        sys.stdout = text_stream(Output(1, ends_work=True), like=sys.stdout)
+    if sys.stderr is None or _is_plain(sys.stderr, 2):
+        sys.stderr = text_stream(Output(2), like=sys.stderr)
+
+
+def open_descriptors() -> None:
+    """Open what is closed of stdin, stdout and stderr on nothing.
+
+    The next file that is opened would else get its number, and be written to as stdout.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def output() -> Output | None:
+    """Return the stdout of this process, where it is one whose failure ends the work."""
+    raw = _raw(sys.stdout)
+    return raw if isinstance(raw, Output) and raw.ends_work else None
+
+
+def lost_output() -> str:
+    """Return why what was written to stdout so far did not arrive; empty: it did."""
+    found = output()
+    if found is None:
+        return ""
+    sys.stdout.flush()
+    return found.failure
+
+
+def write_surely(text: str) -> None:
+    """Write to stdout what must not be lost; to stderr, where that fails."""
+    sys.stdout.write(text)
+    if lost_output():
+        sys.stderr.write(text)
+
+
+def text_stream(raw: Output, like: Any = None) -> io.TextIOWrapper:
+    """Return a text stream on an output, with the ways of another one."""
+    unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
+    return io.TextIOWrapper(
+        # With PYTHONUNBUFFERED Python puts nothing in between either.
+        cast(Any, raw) if unbuffered else io.BufferedWriter(raw),
+        getattr(like, "encoding", None) or "utf-8",
+        getattr(like, "errors", None) or "replace",
+        line_buffering=raw.isatty() or raw.fileno() == 2,
+        write_through=unbuffered,
+    )
+
+
+def _raw(stream: Any) -> Any:
+    buffer = getattr(stream, "buffer", None)
+    return buffer if isinstance(buffer, io.FileIO) else getattr(buffer, "raw", None)
+
+
+def _is_plain(stream: Any, descriptor: int) -> bool:
+    """Return whether a stream is the one that Python made of a file descriptor."""
+    raw = _raw(stream)
+    return type(raw) is io.FileIO and raw.fileno() == descriptor
