@@ -34,6 +34,6 @@ def near_address(text: str, known: Iterable[str]) -> str:
     return f'Did you mean "{best}"?' if best != text and likeness(best) >= 0.6 else ""
 
 
-def plural(count: int, noun: str, several: str = "") -> str:
-    """Return `1 host`, `2 hosts`; `several` is the plural where it is not the noun with an s."""
-    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+def plural(count: int, noun: str) -> str:
+    """Return `1 host`, `2 hosts`."""
+    return f"{count:,} {noun if count == 1 else noun + 's'}"

@@ -9,9 +9,9 @@ WIDTH = 100
 _INDENT = "    "
 
 
-def indented(lines: Iterable[str], depth: int = 1) -> list[str]:
-    """Return `lines`, each further to the right by `depth` levels; empty lines stay empty."""
-    return [_INDENT * depth + line if line else line for line in lines]
+def indented(lines: Iterable[str]) -> list[str]:
+    """Return `lines`, each further to the right by one level; empty lines stay empty."""
+    return [_INDENT + line if line else line for line in lines]
 
 
 def quoted(text: str) -> str:

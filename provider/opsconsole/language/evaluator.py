@@ -288,9 +288,9 @@ class Evaluator:
     def _render(self, text: str, names: dict[str, Any]) -> Any:
         return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
 
-    def scope(self, instance: Instance | None = None) -> ProgramScope:
-        """Return the scope of an instance, or of what stands outside of all resources."""
-        return ProgramScope(self._resolver, instance)
+    def scope(self) -> ProgramScope:
+        """Return the scope of what is outside of all resources."""
+        return ProgramScope(self._resolver, None)
 
 
 def _no_argument(

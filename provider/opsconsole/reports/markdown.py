@@ -114,7 +114,6 @@ def diff_texts(lines: Iterable[Line]) -> list[str]:
     return found
 
 
-def folded(summary: str, body: str, opened: bool = False) -> str:
+def folded(summary: str, body: str) -> str:
     """Return `body` behind a disclosure whose line is `summary` (Markdown of one line)."""
-    tag = "<details open>" if opened else "<details>"
-    return f"{tag}<summary>{summary}</summary>\n\n{body}\n</details>\n"
+    return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"

@@ -22,7 +22,6 @@ from opsconsole.state.backends.storage import (
     LockHeld,
     LockLost,
     no_such_lock,
-    no_workspaces,
 )
 from opsconsole.state.lock import LockInfo
 
@@ -41,7 +40,7 @@ class HttpStorage:
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
         if workspace != DEFAULT:
-            raise no_workspaces("http")
+            raise _no_workspaces()
         settings = Settings("http", block)
         self._settings = settings
         self._address = settings.need("address", "TF_HTTP_ADDRESS")
@@ -163,11 +162,11 @@ class HttpStorage:
 
     def workspaces(self) -> list[str]:
         """Refuse: there are none."""
-        raise no_workspaces("http")
+        raise _no_workspaces()
 
     def delete(self) -> None:
         """Refuse: there is only the default workspace."""
-        raise no_workspaces("http")
+        raise _no_workspaces()
 
     def close(self) -> None:
         """Close the connections."""
@@ -290,3 +289,10 @@ def _load_pair(context: ssl.SSLContext, certificate: str, key: str) -> None:
 
 def _digest(data: bytes) -> str:
     return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+
+
+def _no_workspaces() -> UserError:
+    return UserError(
+        "The http backend has no workspaces.",
+        "Give each environment an address of its own, or use another backend.",
+    )

@@ -139,11 +139,3 @@ def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
         f"The state {name} is locked by {found}: the ID {wanted} is not that of the lock.",
         f"If that run is gone, give its ID: `opsconsole force-unlock {found.id}`.",
     )
-
-
-def no_workspaces(kind: str) -> UserError:
-    """Say that a kind of backend has only the default workspace."""
-    return UserError(
-        f"The {kind} backend has no workspaces.",
-        "Give each environment an address of its own, or use another backend.",
-    )
