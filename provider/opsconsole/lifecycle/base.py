@@ -31,7 +31,6 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Removal,
     Report,
-    Seen,
     SettledCreate,
     UpdateRequest,
     WriteRequest,
@@ -172,37 +171,17 @@ class BaseLifecycle(ABC):
             diagnostic = still_unsettled(
                 self.name(request.prior), self._import(), request.address, self.session.command
             )
-            return Outcome(
-                request.prior,
-                request.private,
-                (diagnostic,),
-                Seen.UNCHECKED,
-                reason=diagnostic.summary,
-            )
+            return request.unchecked(diagnostic.summary, diagnostic)
         try:
             return await self._read(request)
         except Stopped as problem:
-            return Outcome(
-                request.prior,
-                request.private,
-                seen=Seen.UNCHECKED,
-                reason=str(problem),
-                begun=False,
-            )
+            return request.unchecked(str(problem), begun=False)
         except Exception as problem:
             doing = f"read the {self.name(request.prior, request.address)}"
             found = diagnose(problem, doing, self.definition)
             cause = problem.cause if isinstance(problem, OpsconsoleError) else None
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
-            reason = refused if cause else str(problem)
-            return Outcome(
-                request.prior,
-                request.private,
-                found,
-                seen=Seen.UNCHECKED,
-                reason=reason,
-                cause=cause,
-            )
+            return request.unchecked(refused if cause else str(problem), *found, cause=cause)
 
     def lost(self, request: CreateRequest, problem: OpsconsoleError, said: str = "") -> Outcome:
         """Return the outcome of a create that was sent and whose answer was lost.

@@ -52,9 +52,7 @@ def missing(
     cause = None if problem is None else problem.cause
     kept = must_stay(session, definition, summary, how, cause)
     if kept is not None:
-        return Outcome(
-            request.prior, request.private, (kept,), Seen.UNCHECKED, reason=_UNSEEN, cause=cause
-        )
+        return request.unchecked(_UNSEEN, kept, cause=cause)
     said = f"{how} It is removed from state{_with_it(definition)}."
     if "create" in definition.operations:
         said += (
@@ -123,8 +121,7 @@ def unchecked(request: ReadRequest, name: str, listed: str, listing: Listing) ->
         listed: What the list is of: "the agent's plugins".
     """
     reason, detail = explained(listed, listing)
-    diagnostic = warning(f"The {name} was not checked", detail)
-    return Outcome(request.prior, request.private, (diagnostic,), Seen.UNCHECKED, reason=reason)
+    return request.unchecked(reason, warning(f"The {name} was not checked", detail))
 
 
 def unsettled(

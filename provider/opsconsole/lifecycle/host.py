@@ -109,20 +109,13 @@ class HostLifecycle(BaseLifecycle):
     ) -> Outcome:
         """Return the outcome of a host that cannot be read; an answer is a warning of its own."""
         if problem is None:
-            return Outcome(request.prior, request.private, seen=Seen.UNCHECKED, reason=reason)
+            return request.unchecked(reason)
         found = warning(
             f"The {self.name(request.prior)} was not checked",
             f"Its state is kept as it was: {reason}.",
             cause=problem.cause,
         )
-        return Outcome(
-            request.prior,
-            request.private,
-            (found,),
-            Seen.UNCHECKED,
-            reason=reason,
-            cause=problem.cause,
-        )
+        return request.unchecked(reason, found, cause=problem.cause)
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
         diagnostics = self.session.refuse_host_read(request.prior["id"], problem)

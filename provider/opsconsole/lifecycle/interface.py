@@ -108,6 +108,20 @@ class ReadRequest:
     private: bytes = b""
     address: str = ""
 
+    def unchecked(
+        self, reason: str, *diagnostics: Diagnostic, cause: Cause | None = None, begun: bool = True
+    ) -> Outcome:
+        """Return the outcome of a resource that could not be read: its state is kept."""
+        return Outcome(
+            self.prior,
+            self.private,
+            diagnostics,
+            Seen.UNCHECKED,
+            reason=reason,
+            cause=cause,
+            begun=begun,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest:
