@@ -23,7 +23,7 @@ _INSISTENT = 3
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Deliver a signal that comes within the block after it, once; the third is heard at once.
+    """Deliver a signal that comes within the block after it, once; the third is delivered at once.
 
     Only the main thread gets signals; in any other the block is run as it is.
     """

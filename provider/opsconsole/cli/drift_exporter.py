@@ -133,7 +133,7 @@ class Exporter:
     def health(self) -> tuple[bool, str]:
         """Return whether checks go on, and what the last one came to, as JSON.
 
-        A console that cannot be reached does not make an exporter ill: restarting it does not help.
+        An unreachable console leaves the exporter healthy: restarting it does not help.
         """
         now = datetime.now(UTC)
         with self._lock:

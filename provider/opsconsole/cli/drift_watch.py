@@ -92,7 +92,7 @@ async def _watch(
 
 @contextmanager
 def _stopping(task: asyncio.Task[None]) -> Iterator[None]:
-    """Cancel a task when a signal comes; where that is not heard, interrupt what keeps it.
+    """Cancel a task when a signal comes; where that has no effect, interrupt what blocks it.
 
     An app that writes a program, and a Terraform that fetches a state, hold up the event loop.
     """

@@ -19,7 +19,7 @@ LISTS = (
 
 
 def fault_of_row(fields: Row) -> str | None:
-    """Return what the rules could not live with in a row from outside the API, or None."""
+    """Return what breaks the rules in a row from outside the API, or None."""
     for name, value in fields.items():
         if name == "id":
             good = type(value) is str and value.encode("utf-8", "replace").decode() == value

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opsconsole.lifecycle.created import stranger
+from opsconsole.lifecycle.created import mismatch
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
@@ -46,7 +46,7 @@ def settle_by_list(
 
 
 def _possible(item: LostCreate, free: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [entry for entry in free if stranger(AGENT, item.planned, entry) is None]
+    return [entry for entry in free if mismatch(AGENT, item.planned, entry) is None]
 
 
 def _judged(

@@ -20,7 +20,7 @@ from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 
 
-def stranger(
+def mismatch(
     definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
 ) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`, or None where it is.
@@ -86,7 +86,7 @@ async def create_once(
         if problem.safe_to_repeat:
             raise
         return steps.lost(request, problem)
-    if other := judge(answer) or stranger(steps.definition, body, answer):
+    if other := judge(answer) or mismatch(steps.definition, body, answer):
         return steps.lost(request, other)
     return _kept(steps, request, answer, outcome_of)
 

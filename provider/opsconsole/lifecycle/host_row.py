@@ -16,7 +16,7 @@ from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import Verdict
-from opsconsole.lifecycle.created import plain_name, stranger
+from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
@@ -88,7 +88,7 @@ async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         return bare
     try:
         answer = await steps.session.read_host(host_id)
-        if other := stranger(HOST, row.fields, answer):
+        if other := mismatch(HOST, row.fields, answer):
             raise OtherHost(other, answer)
         return taken(steps, row, host_id, answer)
     except OtherHost:
@@ -167,7 +167,7 @@ async def match_by_name(
 
 
 def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
-    """Return the host of each row whose name one of them bears, of rows that got others' ids.
+    """Return the host of each row whose name one of them has, of rows that got others' ids.
 
     Args:
         answers: The host that was read under the id that each row got.
@@ -182,5 +182,5 @@ def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[s
         if answer is not None
         and wanted[plain_name(row.fields["name"])] == 1
         and shown[plain_name(row.fields["name"])] == 1
-        and stranger(HOST, row.fields, answer) is None
+        and mismatch(HOST, row.fields, answer) is None
     }

@@ -41,7 +41,7 @@ def sent_now(said: str) -> dict[str, Any]:
 
 
 def sent_by_a_run_that_ended(said: str) -> dict[str, Any]:
-    """Return what is remembered of a create that nobody hears of unless its run ends before it.
+    """Return what is remembered of a create that matters only if its run ends before it.
 
     Args:
         said: As for `sent_now`.

@@ -351,7 +351,7 @@ class Client:
             is_obeyed = asked is not None and asked <= LONGEST_OBEYED
             limiter.overloaded(place, asked if is_obeyed else None)
         else:
-            limiter.heard(place)
+            limiter.accepted(place)
 
     def _abandon(self, request: asyncio.Task[Reply], place: Place) -> None:
         """Let a request that nobody waits for any more end; until then it keeps its place.

@@ -120,10 +120,10 @@ class Limiter:
 
     def answered(self, place: Place, name: str, most: int) -> None:
         """Note that the console did what the operation `name` asks for."""
-        self.heard(place)
+        self.accepted(place)
         self._window.answered(name, place.beside, place.sent, self.clock(), most)
 
-    def heard(self, place: Place) -> None:
+    def accepted(self, place: Place) -> None:
         """Note an answer other than 429."""
         self._only_refused_since = None
         self._pace.accepted(place.sent)

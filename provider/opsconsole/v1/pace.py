@@ -123,7 +123,7 @@ class Pace:
         Args:
             sent: When its request was sent. The refusals of requests that were under way together
                 count as one.
-            now: When it was heard.
+            now: When it arrived.
             asked: The seconds of its Retry-After.
         """
         if self._refused_at is not None and sent <= self._refused_at:
@@ -161,7 +161,7 @@ class Pace:
 
         Args:
             sent: When the request was sent that is refused now.
-            since: When the refusal before was heard.
+            since: When the refusal before arrived.
         """
         accepted = sorted(self._answered)
         self._cycles.append((since, self._accepted))

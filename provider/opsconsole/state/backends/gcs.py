@@ -307,7 +307,7 @@ def _credentials(settings: Settings) -> tuple[Any, str]:
         made = service_account.Credentials.from_service_account_info(info, scopes=_SCOPES)
         return made, str(info.get("project_id") or "")
     with warnings.catch_warnings():
-        # The library warns of credentials from strangers; these are the user's own settings.
+        # The library warns of credentials from unknown sources; these are the user's own settings.
         warnings.simplefilter("ignore", DeprecationWarning)
         made, project = google.auth.load_credentials_from_dict(info, scopes=_SCOPES)
     return made, str(project or "")
