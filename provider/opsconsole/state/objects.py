@@ -162,14 +162,18 @@ def _with_fields(text: str, changes: dict[str, str | None]) -> str:
 
 
 def object_id(text: str | None) -> str | None:
-    """Return the `id` attribute of an instance's text: empty without one, None without text."""
+    """Return the `id` attribute of an instance's text: empty without one, None without text.
+
+    Raises:
+        UserError: It is not JSON.
+    """
     if text is None:
         return None
     at = text.find(_ID_FIELD)
     if at < 0:
         return ""
     line = text[at + len(_ID_FIELD) : text.find("\n", at + 1)].removesuffix(",")
-    return str(decode(line)) if line.startswith('"') else ""
+    return str(_decoded(line, "an id")) if line.startswith('"') else ""
 
 
 def mark(text: str | None) -> str:
@@ -177,11 +181,15 @@ def mark(text: str | None) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if text else ""
 
 
-def _object(text: str, what: str) -> dict[str, Any]:
+def _decoded(text: str, what: str) -> Any:
     try:
-        found = decode(text)
+        return decode(text)
     except ValueError as error:
         raise UserError(f"The state holds {what} that is not JSON: {error}.") from error
+
+
+def _object(text: str, what: str) -> dict[str, Any]:
+    found = _decoded(text, what)
     if not isinstance(found, dict):
         raise UserError(f"The state holds {what} that is not an object.")
     return found

@@ -31,7 +31,10 @@ _RECORDS = [
     Writing(1, "x"),
     Written(1, "4a1f"),
 ]
-SEEDS = ["\n".join(map(encode_record, _RECORDS)).encode()]
+_WHOLE = "\n".join(map(encode_record, _RECORDS)).encode()
+_DAMAGED = _WHOLE.replace(b'hst_1\\"', b'hst_1\\"damaged')
+_OF_ANOTHER_STATE = _DAMAGED.replace(_STATE.digest().encode(), b"another")
+SEEDS = [_WHOLE, _OF_ANOTHER_STATE]
 
 
 def check(data: bytes) -> None:
