@@ -279,6 +279,21 @@ async def test_parameters_may_narrow_the_lists_that_they_are_for(server, connect
     assert (await console.search_specialties()).complete
 
 
+@pytest.mark.parametrize("again", [1, 3])
+async def test_a_list_that_changes_while_it_is_read_is_read_again(server, connect, answer, again):
+    _, console = connect(cursor_parameter="after", cursor_field="next")
+    # "c" moves to the first page once "a" is gone, and no second page shows it.
+    shifting = [
+        answer(body=listed("a", "b", has_more=True, total_count=3, next=2)),
+        answer(body=listed(has_more=False, total_count=2)),
+    ]
+    whole = answer(body=listed("b", "c", has_more=False, total_count=2))
+    server.will(*shifting * again, whole)
+    found = await console.search_specialties()
+    assert [entry["id"] for entry in found.entries] == (["b", "c"] if again == 1 else ["a", "b"])
+    assert found.complete is (again == 1)
+
+
 async def test_follows_pages_where_the_cursor_is_known(server, connect, answer):
     client, console = connect(
         cursor_parameter="after",

@@ -29,6 +29,7 @@ __all__ = ["Console", "Gap", "ImportResult", "Listing", "RowResult"]
 Body = dict[str, Any]
 
 _MOST_PAGES = 10_000
+_MOST_READINGS = 3
 
 _KINDS: Final[Mapping[str, str]] = {
     "host_list": "hosts",
@@ -207,16 +208,29 @@ class Console:
     async def call_list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
         """Return everything that a list call shows, and whether that is everything there is.
 
-        The document shows no pagination inputs: `list_query` is added to the calls that it is
-        for, and `cursor_parameter` with `cursor_field` leads to the next page.
+        A list whose length changes while its pages are read is read again: what goes away from a
+        page that was read may move another entry there, which no later page shows.
 
         Raises:
             UnexpectedAnswer: an answer is not a list envelope.
+        """
+        for _ in range(_MOST_READINGS):
+            listing = await self._read_list(operation, ids)
+            if listing.gap is not Gap.SHIFTED:
+                break
+        return listing
+
+    async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:
+        """Read a list once, page by page.
+
+        The document shows no pagination inputs: `list_query` is added to the calls that it is
+        for, and `cursor_parameter` with `cursor_field` leads to the next page.
         """
         extra = _query_of(self._settings.list_query, operation.name)
         query = dict(extra)
         entries: dict[str, dict[str, Any]] = {}
         asked: set[str] = set()
+        totals: set[int | None] = set()
         for _ in range(_MOST_PAGES):
             found = await self._client.call(
                 operation,
@@ -224,6 +238,7 @@ class Console:
                 shape=lambda answer: page(answer, self._settings.cursor_field),
                 query=query,
             )
+            totals.add(found.total_count)
             for entry in found.entries:
                 # Rows that move between pages while they are read show up twice.
                 entries.setdefault(entry["id"], entry)
@@ -233,6 +248,8 @@ class Console:
             asked.add(cursor)
             query[str(self._settings.cursor_parameter)] = cursor
         gap = _gap(found, len(entries))
+        if gap is None and len(totals - {None}) > 1:
+            gap = Gap.SHIFTED
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
         return Listing(list(entries.values()), gap, found.total_count)

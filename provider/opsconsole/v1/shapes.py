@@ -16,6 +16,7 @@ class Gap(Enum):
     MORE = "has_more is true, and how to ask for the next page is not known"
     UNSAID = "it has no has_more, and no total_count that is the number of its entries"
     CONTRADICTED = "its total_count contradicts its has_more"
+    SHIFTED = "its total_count changed from page to page, so an entry may be between two pages"
     NARROWED = "the parameters in list_query may leave entries out"
 
     @property
@@ -33,6 +34,7 @@ _REMEDIES = {
         "If a query parameter makes this console answer with total_count, set it in list_query, "
         "with list_query_narrows = false."
     ),
+    Gap.SHIFTED: "Run again once nobody else adds or removes entries.",
     Gap.CONTRADICTED: "Ask the console's operator which of the two is right.",
     Gap.NARROWED: (
         "If they leave no entry out, set list_query_narrows = false. To narrow one list only, "
