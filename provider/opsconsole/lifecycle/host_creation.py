@@ -23,6 +23,7 @@ from opsconsole.lifecycle.bulk_import import (
     verdicts,
     was_created,
 )
+from opsconsole.lifecycle.created import plain_name
 from opsconsole.lifecycle.host_adoption import adopt
 from opsconsole.lifecycle.host_refusals import (
     created_all_the_same,
@@ -257,10 +258,12 @@ class HostCreation:
             await self._report(bare, last=False)
 
         others: dict[Row, OtherHost] = {}
+        alike = Counter(plain_name(row.fields["name"]) for row in created)
 
         async def read_one(row: Row) -> None:
+            exactly = alike[plain_name(row.fields["name"])] > 1
             try:
-                outcome = await read_back(self._steps, row, created[row])
+                outcome = await read_back(self._steps, row, created[row], exactly=exactly)
             except OtherHost as problem:
                 others[row] = problem
             else:

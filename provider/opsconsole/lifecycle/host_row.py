@@ -4,7 +4,7 @@ its state once it was created."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -74,11 +74,16 @@ class OtherHost(ConsoleError):
         self.answer = answer
 
 
-async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
+async def read_back(
+    steps: BaseLifecycle, row: Row, host_id: str, *, exactly: bool = False
+) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here: planned values go into state, unread ones are null, and a field that
     the console stored otherwise is a warning; the next refresh shows the difference.
+
+    Args:
+        exactly: Another row has almost this name, so that another form of it is another host's.
 
     Raises:
         OtherHost: The host is not the one of this row.
@@ -90,6 +95,8 @@ async def read_back(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
         answer = await steps.session.read_host(host_id)
         if other := mismatch(HOST, row.fields, answer):
             raise OtherHost(other, answer)
+        if exactly and answer.get("name", row.fields["name"]) != row.fields["name"]:
+            raise OtherHost(ConsoleError("The console answered with another name."), answer)
         return taken(steps, row, host_id, answer)
     except OtherHost:
         raise
@@ -169,18 +176,35 @@ async def match_by_name(
 def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
     """Return the host of each row whose name one of them has, of rows that got others' ids.
 
+    Names that differ in case alone may be two hosts', so equal names are tied first. A console may
+    also store names otherwise: a host that is left is the one of its row if nothing contradicts it.
+
     Args:
         answers: The host that was read under the id that each row got.
     """
-    wanted = Counter(plain_name(row.fields["name"]) for row in answers)
-    shown = Counter(plain_name(str(answer.get("name"))) for answer in answers.values())
-    by_name = {plain_name(str(answer.get("name"))): answer for answer in answers.values()}
-    tied = {row: by_name.get(plain_name(row.fields["name"])) for row in answers}
+    tied: dict[Row, Mapping[str, Any]] = {}
+    for form in (str, plain_name):
+        used = {answer["id"] for answer in tied.values()}
+        free = [answer for answer in answers.values() if answer["id"] not in used]
+        tied |= _tied([row for row in answers if row not in tied], free, form)
+    used = {answer["id"] for answer in tied.values()}
+    for row, answer in answers.items():
+        is_own = answer["id"] not in used and mismatch(HOST, row.fields, answer) is None
+        if row not in tied and is_own:
+            tied[row] = answer
+    return tied
+
+
+def _tied(
+    rows: Collection[Row], answers: Collection[Mapping[str, Any]], form: Callable[[str], str]
+) -> dict[Row, Mapping[str, Any]]:
+    """Return the host of each row that is the only one of its name, in some form of names."""
+    wanted = Counter(form(row.fields["name"]) for row in rows)
+    shown = Counter(form(str(answer.get("name"))) for answer in answers)
+    by_name = {form(str(answer.get("name"))): answer for answer in answers}
     return {
-        row: answer
-        for row, answer in tied.items()
-        if answer is not None
-        and wanted[plain_name(row.fields["name"])] == 1
-        and shown[plain_name(row.fields["name"])] == 1
-        and mismatch(HOST, row.fields, answer) is None
+        row: by_name[name]
+        for row in rows
+        if wanted[name := form(row.fields["name"])] == shown[name] == 1
+        and mismatch(HOST, row.fields, by_name[name]) is None
     }
