@@ -83,11 +83,11 @@ def test_only_a_free_address_is_moved_to(native: Any) -> None:
 @pytest.mark.parametrize(
     ("declared", "pairs", "said"),
     [
-        ({"a": {}, "b": {}}, [(A, B)], "is declared still"),
+        ({"a": {}, "b": {}}, [(A, B)], "is still declared"),
         ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
         ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
         ({"b": {}}, [(A, B), (B, A)], "in a circle"),
-        ({"a": {}}, [(A, A)], "to where it is"),
+        ({"a": {}}, [(A, A)], "to its own address"),
     ],
 )
 def test_blocks_that_make_no_sense_are_refused(
@@ -128,7 +128,7 @@ def test_what_was_moved_is_let_go_of(native: Any) -> None:
 def test_what_is_declared_is_not_let_go_of(native: Any) -> None:
     begin(native, a={})
     native.write(hosts(a={}), removed=[{"from": A, "lifecycle": {"destroy": False}}])
-    assert "is declared still" in native.run("plan", expect=1).text
+    assert "is still declared" in native.run("plan", expect=1).text
 
 
 @pytest.mark.parametrize(

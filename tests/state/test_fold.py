@@ -116,7 +116,7 @@ def test_a_cut_first_write_of_a_new_state_needs_no_backup(host: Host) -> None:
 def test_a_cut_state_without_its_backup_is_an_error(story: Story) -> None:
     after = story.change().write(end=False)
     for backup in (b"", State.new("lineage").to_bytes()):
-        with pytest.raises(UserError, match=r"cut the state s off, and its backup is not"):
+        with pytest.raises(UserError, match=r"truncated the state s, and its backup is not"):
             fold(story.records, after[:500], backup, "s")
 
 

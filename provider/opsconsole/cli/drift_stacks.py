@@ -77,7 +77,7 @@ def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
     directory = args.program or Path()
     if not directory.is_dir():
         raise UserError(
-            f"There is no directory {directory}, where a program was to be.",
+            f"There is no directory {directory}, where a program was expected.",
             "Name it as --program=DIR; states come before --program, or behind `--`.",
         )
     config = directory / "cdktf.json"

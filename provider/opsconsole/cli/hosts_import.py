@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     rows = read_rows(args.file, args.on_error, args.on_error_parameter)
     if args.on_error and isinstance(rows, CsvRows) and not args.on_error_parameter:
         raise UserError(
-            "The API document does not name the query parameter that tells what to do after a "
+            "The API document does not name the query parameter that says what to do after a "
             "row that fails, and CSV has no other place for it.",
             "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )

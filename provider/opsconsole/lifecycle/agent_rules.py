@@ -108,7 +108,7 @@ class AgentRules:
             warning(
                 f"The {name} moves to a host whose id is not known yet",
                 f"If its host {host} is replaced in this run, it is archived with that host before "
-                "it can move, and the apply ends with an error; the next plan creates it anew. "
+                "it can move, and the apply ends with an error; the next plan creates it again. "
                 "With create_before_destroy in the lifecycle of the host it moves first.",
                 ("host_id",),
             )
@@ -120,7 +120,7 @@ def archived(name: str) -> Diagnostic:
     return error(
         f"The {name} is archived",
         "The console archives an agent when its host is deleted, and has no way back. Plan and "
-        "apply again: the next plan creates the agent anew.",
+        "apply again: the next plan creates the agent again.",
     )
 
 

@@ -242,7 +242,7 @@ def _apply_scope(planned: Attributes, config: Attributes, row: Attributes) -> li
         return [
             error(
                 "tenant_wide = false does not say which org the row moves to",
-                "The row is tenant-wide now: declare the `org_id` that it shall govern.",
+                "The row is tenant-wide now: declare its new `org_id`.",
                 ("tenant_wide",),
             )
         ]

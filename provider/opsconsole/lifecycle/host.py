@@ -221,8 +221,8 @@ def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
         return warning(
             f"The console holds no {attribute} of the {name}",
             f"Declared is {request.config.get(attribute)!r}, the console shows null. It "
-            "can be set at creation only, so state keeps what is declared: this is told once, and "
-            "is not a difference until the declaration changes.",
+            "can be set at creation only, so state keeps what is declared. This is reported once, "
+            "and is not a difference until the declaration changes.",
             (attribute,),
         )
     return warning(

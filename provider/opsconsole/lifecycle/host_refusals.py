@@ -19,7 +19,7 @@ def not_created(
     """
     if not verdict.matched:
         return error(
-            f"The {name} was not imported: its verdict cannot be told",
+            f"The {name} was not imported: its verdict is unclear",
             "The console's import answer lists its rows in a way that matches no row of the "
             "request, so nothing was sent for this host.",
         )

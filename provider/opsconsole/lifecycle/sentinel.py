@@ -62,7 +62,7 @@ def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
 
 
 def was_noted_lately(remembered: Mapping[str, Any]) -> bool:
-    """Tell whether such a create may yet take effect, also where the run that sent it has ended.
+    """Return whether such a create may yet take effect, also where the run that sent it has ended.
 
     The end of a run does not call back what the console has taken.
     """
@@ -71,7 +71,7 @@ def was_noted_lately(remembered: Mapping[str, Any]) -> bool:
 
 
 def was_sent_lately(at: str) -> bool:
-    """Tell whether a create may yet take effect that was sent at this time (ISO 8601)."""
+    """Return whether a create may yet take effect that was sent at this time (ISO 8601)."""
     try:
         sent = datetime.fromisoformat(at)
     except ValueError:

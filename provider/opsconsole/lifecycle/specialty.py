@@ -136,7 +136,7 @@ class SpecialtyLifecycle(SingleCreation):
             return Outcome(None, diagnostics=(found,))
         if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
             moved = error(
-                f"The {self.name(planned)} is another one now",
+                f"The {self.name(planned)} is another object now",
                 f"The plan adopts {planned['id']}, the search finds {found['id']}. Plan again.",
             )
             return Outcome(None, diagnostics=(moved,))

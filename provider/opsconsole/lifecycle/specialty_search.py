@@ -37,7 +37,7 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
         ids = ", ".join(str(match.get("id")) for match in matches)
         return error(
             f"{len(matches)} specialties have the {asked}",
-            f"Which one is meant cannot be told: declare the `id`, one of {ids}.",
+            f"It is unclear which one is meant: declare the `id`, one of {ids}.",
             path,
         )
     if not listing.complete:

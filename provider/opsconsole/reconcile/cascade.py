@@ -122,14 +122,14 @@ def _title(address: str) -> str:
 
 
 def _leaves_or_moves(change: Change | None) -> bool:
-    """Tell whether a change removes its instance, or gives it another owner."""
+    """Return whether a change removes its instance, or gives it another owner."""
     if change is None:
         return False
     return change.action in (*_REMOVING, Action.FORGET) or moves_away(change)
 
 
 def moves_away(change: Change) -> bool:
-    """Tell whether an update gives its instance another owner."""
+    """Return whether an update gives its instance another owner."""
     owner = RESOURCES[change.type_name].owner if change.action is Action.UPDATE else ""
     if not owner or change.before is None or change.after is None:
         return False
@@ -183,7 +183,7 @@ def _needed(
         f"Delete their {owner.plural} in the same run" if owner else "Delete them in the same run"
     )
     return error(
-        f"{address} cannot be deleted: {blocker.plural} go on carrying it",
+        f"{address} cannot be deleted: {blocker.plural} still carry it",
         f"{', '.join(sorted(by))} would still carry the {definition.title} {object_id}, and the "
         f"console answers 409. {away}, give them another {definition.title}, or set "
         'deletion_policy = "abandon".',

@@ -81,7 +81,7 @@ def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
     for block in blocks:
         if block.source == block.target:
             raise UserError(
-                f"{block.origin.file}: a moved block takes {block.source} to where it is.",
+                f"{block.origin.file}: a moved block moves {block.source} to its own address.",
                 "Remove the block.",
             )
         for key, others in ((block.source, targets), (block.target, sources)):
@@ -161,13 +161,13 @@ def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diag
         whole = block.source.key is None and block.target.key is None
         if source in program.blocks if whole else source in declared:
             yield error(
-                f"A moved block takes {source} away, which is declared still",
+                f"A moved block moves {source}, which is still declared",
                 f"Declare it as {target} instead, or remove the block.",
             )
     for removed in program.removed:
         if str(removed.source) in program.blocks:
             yield error(
-                f"A removed block lets go of {removed.source}, which is declared still",
+                f"A removed block forgets {removed.source}, which is still declared",
                 "Remove one of the two.",
             )
 
@@ -195,7 +195,7 @@ def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterato
 def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
     listed = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
     return warning(
-        "What moved blocks name is there already",
+        "Moved blocks name addresses that are taken",
         f"State holds an object at both addresses:\n{listed}\nWhat the program does not declare "
         "at its old address is planned to be removed.",
     )

@@ -113,5 +113,5 @@ def _moved(moved: list[str]) -> Diagnostic:
     more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
     return error(
         "The console has changed since the plan was made",
-        f"Otherwise than the plan saw it:\n{shown}{more}\nNothing was done. Plan again.",
+        f"These differ from what the plan saw:\n{shown}{more}\nNothing was done. Plan again.",
     )

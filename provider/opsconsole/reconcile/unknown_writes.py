@@ -97,7 +97,7 @@ def _told(
         beside = f", and {along:,} that went with them" if along else ""
         found.append(
             warning(
-                f"The interrupted run deleted {_count(gone)} without learning so",
+                f"The interrupted run deleted {_count(gone)} and did not learn the outcome",
                 f"The console does not have them any more: they left the state{beside}.\n"
                 + _named(gone),
             )

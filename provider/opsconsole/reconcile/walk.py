@@ -182,7 +182,7 @@ class Walk:
             self.take(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
-        """Tell whether its owner is deleted before what is declared of an instance can be done.
+        """Return whether its owner is deleted before what is declared of an instance can be done.
 
         So it is where it refers to an owner that is deleted first and then created again.
         """
@@ -214,7 +214,7 @@ class Walk:
         ]
 
     def lets_go(self, item: PriorInstance) -> bool:
-        """Tell whether a `removed` block with `destroy = false` lets go of an instance."""
+        """Return whether a `removed` block with `destroy = false` lets go of an instance."""
         if not self._let_go:
             return False
         own = instance_of(item.address)

@@ -124,7 +124,7 @@ def _beginning(started: Started, backup: bytes, source: str) -> State:
     state = State.parse(backup, f"{source}.backup") if backup else None
     if state is None or state.digest() != started.digest:
         raise UserError(
-            f"A crash cut the state {source} off, and its backup is not the one made before.",
+            f"A crash truncated the state {source}, and its backup is not the one made before.",
             "Restore the state as it was before that run; the journal will then complete it.",
         )
     return state
@@ -182,7 +182,7 @@ def _without_beginning(records: Sequence[Record], source: str) -> UserError:
     listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
     return UserError(
         f"The journal of {source} has lost its first record, which says to which state the other "
-        f"{len(records)} belong. They speak of {listed or 'no resource'}. Nothing was changed, and "
+        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
         "the journal is kept.",
         "Restore the journal. Without one, move it away and check these resources: bring those "
         "that the console has and the state lacks into state by import.",

@@ -215,7 +215,8 @@ def _claim(path: Path, descriptor: int) -> None:
 def in_use(path: Path) -> UserError:
     """Say that another run of this program writes the journal."""
     return UserError(
-        f"Another opsconsole is at work: it writes the journal {path}.", "Wait for it to end."
+        f"Another run of opsconsole is in progress and writes the journal {path}.",
+        "Wait for it to end.",
     )
 
 

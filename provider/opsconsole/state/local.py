@@ -55,7 +55,7 @@ class LocalBackend(NoCompanions):
     Args:
         lock: False takes no lock; what another wrote meanwhile is still never written over.
         lock_timeout: Seconds to wait for another holder.
-        on_wait: Is told once who is waited for.
+        on_wait: Is called once with the holder that is waited for.
     """
 
     def __init__(

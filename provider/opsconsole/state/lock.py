@@ -112,7 +112,7 @@ class StateLock:
 
         Args:
             reopen: Opens the file for reading and writing, creating it.
-            on_wait: Is told once who is waited for.
+            on_wait: Is called once with the holder that is waited for.
 
         Raises:
             UserError: Another holds it, with the holder's name; or the file cannot be opened.

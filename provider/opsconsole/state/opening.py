@@ -48,7 +48,7 @@ _READ_TRIES = 10
 class Locking:
     """How a state is locked: Terraform's `-lock` and `-lock-timeout` (in seconds).
 
-    `on_wait` is told once who holds it, when there is a wait.
+    `on_wait` is called once with its holder, when there is a wait.
     """
 
     lock: bool = True

@@ -138,7 +138,7 @@ class Console:
         if on_error is not None:
             if not on_error_parameter:
                 raise UserError(
-                    "The API document does not name the query parameter that tells what to do "
+                    "The API document does not name the query parameter that says what to do "
                     "after a row that fails, and CSV has no other place for it.",
                     "Name the parameter, leave the choice to the console, or import JSON rows.",
                 )

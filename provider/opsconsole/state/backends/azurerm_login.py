@@ -136,7 +136,7 @@ def _oidc_token(settings: Settings) -> str:
     )
     if not address or not bearer:
         raise UserError(
-            "The azurerm backend is told to use OIDC, and there is no token.",
+            "The azurerm backend is set to use OIDC, and has no token.",
             "Set ARM_OIDC_TOKEN or ARM_OIDC_TOKEN_FILE_PATH, or let the pipeline's job write"
             " id-tokens.",
         )

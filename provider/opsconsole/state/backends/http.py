@@ -187,7 +187,7 @@ class HttpStorage:
         expected = answer.headers.get("Content-MD5")
         if expected and expected != _digest(answer.content):
             raise UserError(
-                f"The state {self.name} arrived damaged: its Content-MD5 is another.", "Run again."
+                f"The state {self.name} arrived damaged: its Content-MD5 differs.", "Run again."
             )
         return answer.content
 

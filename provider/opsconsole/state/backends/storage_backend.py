@@ -28,7 +28,7 @@ class StorageBackend:
         marker: The path beside which the journal and the list of unresolved calls lie.
         lock: False takes no lock; what another wrote meanwhile is still never written over.
         lock_timeout: Seconds to wait for another holder.
-        on_wait: Is told once who is waited for.
+        on_wait: Is called once with the holder that is waited for.
         place: Where the state lay at the last run; None does not ask.
     """
 
