@@ -56,7 +56,7 @@ class ManagedHost(Host):
 
         Raises:
             ValueError: One of them is this host, is reached through this host itself, or is
-                declared to be no jump host.
+                declared not to be a jump host.
         """
         path = self.node.path
         for jump in jump_hosts:

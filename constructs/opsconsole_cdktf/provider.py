@@ -57,7 +57,7 @@ class OpsconsoleProviderAttributes:
     request_timeout_input = attributes.Declaration[int | float]("request_timeout")
     reset_request_timeout = attributes.Reset("request_timeout")
     max_retries = attributes.whole_setting(
-        "Tries after the first; waiting after a 429 is none. Default: 4. At least 0.",
+        "Tries after the first; waiting after a 429 does not count as one. Default: 4. At least 0.",
         Bounds(minimum=0),
     )
     max_retries_input = attributes.Declaration[int | cdktf.IResolvable]("max_retries")
@@ -203,7 +203,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         org_id: Org of hosts and agents that name none, when they are created; never used for
             blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
         request_timeout: Seconds that one request may take. Default: 30.
-        max_retries: Tries after the first; waiting after a 429 is none. Default: 4. At least 0.
+        max_retries: Tries after the first; waiting after a 429 does not count as one. Default: 4.
+            At least 0.
         max_concurrency: Requests in flight at most, abandoned ones included. Fewer are sent where
             that serves the console better. Default: 32. At least 1.
         rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)

@@ -61,7 +61,7 @@ def test_a_part_written_by_hand_is_made_for_both_forks(
 def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["poems"])
-    assert "poems is none of constructs, docs, schemas" in capsys.readouterr().err
+    assert "poems is not one of constructs, docs, schemas" in capsys.readouterr().err
 
 
 def test_no_line_is_too_long() -> None:

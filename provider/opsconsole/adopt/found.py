@@ -73,7 +73,7 @@ def type_of(import_id: str) -> str:
     """Return the type that an import id is of, by its prefix.
 
     Raises:
-        UserError: The prefix is none of the API document's.
+        UserError: The API document shows no such prefix.
     """
     if import_id.startswith("agt_"):
         return AGENT_PLUGIN.type_name if "/" in import_id else AGENT.type_name

@@ -22,7 +22,7 @@ def seconds(text: str) -> float:
     """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
 
     Raises:
-        ArgumentTypeError: It is none.
+        ArgumentTypeError: It is not one.
     """
     parts = _PART.findall(text)
     if text == "0":
@@ -36,7 +36,7 @@ def per_cent(text: str) -> float:
     """Read a share: `30` or `30%`.
 
     Raises:
-        ArgumentTypeError: It is none from 0 to 100.
+        ArgumentTypeError: It is not one from 0 to 100.
     """
     try:
         value = float(text.removesuffix("%"))

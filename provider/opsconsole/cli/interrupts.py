@@ -30,7 +30,7 @@ class Interrupts:
     """The interrupts of one piece of work, and what each of them does.
 
     Attributes:
-        count: Interrupts that came; a terminal that went away is none.
+        count: Interrupts that came; a terminal that went away does not count.
         stopped: Whether the work was told to stop.
     """
 

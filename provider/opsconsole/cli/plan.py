@@ -188,7 +188,7 @@ def write_moves(program: Program, moves: Sequence[LikelyMove]) -> None:
     """Add the blocks of moves to the file of a program, and say on stderr what was written.
 
     Raises:
-        UserError: The file is none of moved blocks, or cannot be read or written.
+        UserError: It is not a file of moved blocks, or cannot be read or written.
     """
     path = _moves_file(program)
     content = _moves_in(path)

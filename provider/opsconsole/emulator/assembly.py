@@ -115,7 +115,7 @@ def make_server(application: Application, door: Door) -> Server:
         interface="asgi3",
         access_log=False,
         log_config=None,
-        # Requests that are cancelled when a test ends are no news; the API logs its own defects.
+        # Requests that are cancelled when a test ends do not matter; the API logs its own defects.
         log_level="critical",
         server_header=False,
         timeout_keep_alive=120,

@@ -134,7 +134,7 @@ def json_object(body: bytes, *, required: bool) -> dict[str, Any]:
 
 
 def json_value(body: bytes) -> Any:
-    """Read a JSON body; 400 BAD_REQUEST when it is none."""
+    """Read a JSON body; 400 BAD_REQUEST when it is not JSON."""
     if body == b"{}":
         return {}
     try:

@@ -58,7 +58,7 @@ def sow(store: Store, seed: str = "starter", api_key: str = API_KEY) -> None:
         api_key: The key that may do everything.
 
     Raises:
-        BadSeed: The seed is none of these.
+        BadSeed: The seed is not one of these.
     """
     store.keys.put(key_row(api_key))
     if seed == "empty":
@@ -146,7 +146,7 @@ def _file(store: Store, path: Path) -> None:
         raise BadSeed(f"{path}: must hold an object of collections")
     for collection, rows in content.items():
         if collection not in COLLECTIONS:
-            raise BadSeed(f"{path}: {collection} is none of {', '.join(COLLECTIONS)}")
+            raise BadSeed(f"{path}: {collection} is not one of {', '.join(COLLECTIONS)}")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise BadSeed(f"{path}: {collection} must be an array of objects")
         for row in rows:

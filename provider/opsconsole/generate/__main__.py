@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for name in options.what:
         if name not in _WHAT:
-            parser.error(f"{name} is none of {', '.join(_WHAT)}")
+            parser.error(f"{name} is not one of {', '.join(_WHAT)}")
     files: dict[str, str] = {}
     for name in options.what or _WHAT:
         files |= _WHAT[name](options.root)

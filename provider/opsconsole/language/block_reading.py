@@ -127,7 +127,7 @@ def provider_key(value: Json, where: str) -> str:
     """Return the provider configuration that a meta-argument names: `NAME` or `NAME.ALIAS`.
 
     Raises:
-        UserError: It is none.
+        UserError: It is not one.
     """
     text = bare_text(value, where)
     if not _PROVIDER.fullmatch(text):

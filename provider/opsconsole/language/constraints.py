@@ -73,7 +73,7 @@ def parse_constraint(text: str) -> Constraint:
     """Return the constraint that `text` writes: `map(object({name = string}))`.
 
     Raises:
-        EvaluationError: It is none.
+        EvaluationError: It is not one.
     """
     if text.startswith("${") and text.endswith("}"):
         text = text[2:-1]

@@ -32,7 +32,7 @@ def check_name(name: str, where: str) -> None:
     """Refuse what is not a name.
 
     Raises:
-        UserError: It is none.
+        UserError: It is not one.
     """
     if not is_name(name):
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
@@ -64,7 +64,7 @@ def check_versions(text: str, where: str) -> None:
     """Refuse what is not a list of version constraints.
 
     Raises:
-        UserError: It is none.
+        UserError: It is not one.
     """
     if not all(_VERSION.fullmatch(part) for part in text.split(",")):
         raise UserError(

@@ -21,7 +21,7 @@ NO_MARKS: Final[Marks] = frozenset()
 
 
 class Marked:
-    """A value with marks. The value inside may hold further marked values, but is none itself."""
+    """A value with marks. The value inside may hold marked values, but is not marked itself."""
 
     __slots__ = ("marks", "value")
 

@@ -128,7 +128,7 @@ def _value(output: Output) -> Any:
     try:
         return convert(_language(output.value), _type(output.type))
     except (LookupError, TypeError, AttributeError) as error:
-        raise EvaluationError(f"an output has the type {output.type!r}, which is none") from error
+        raise EvaluationError(f"an output has {output.type!r} as its type") from error
 
 
 def _language(value: Any) -> Any:

@@ -47,7 +47,7 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
     """Return the directory that synthesis writes the stacks of an app to; arguments as above.
 
     Raises:
-        UserError: There is none; or as `synthesise`.
+        UserError: There is no program; or as `synthesise`.
     """
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
@@ -95,7 +95,7 @@ def stacks_of(output: Path) -> list[str]:
     """Return the names of the stacks that synthesis wrote to `output`.
 
     Raises:
-        UserError: There is no manifest, or it is none.
+        UserError: There is no manifest, or it is not one.
     """
     return sorted(_stacks(output))
 

@@ -50,7 +50,7 @@ def instance_address(text: str, scope: Scope) -> Address:
     """Return the address that `text` writes, an index in it evaluated.
 
     Raises:
-        EvaluationError: It is none.
+        EvaluationError: It is not one.
     """
     steps = _steps(parse_expression(text), scope)
     address, rest = _split(steps)

@@ -100,7 +100,7 @@ def _told(type_name: str, value: Attributes | None) -> Any:
 
 
 def check_plan_file(path: Path) -> None:
-    """Refuse to write a plan over a file that is none, such as the program.
+    """Refuse to write a plan over a file that is not a plan, such as the program.
 
     Raises:
         UserError: There is such a file.

@@ -186,7 +186,7 @@ def report_of(found: DriftDocument) -> DriftReport:
     """Return the report that a document holds; of values only what it holds.
 
     Raises:
-        UserError: Its shard is none.
+        UserError: Its shard is not one.
     """
     return DriftReport(
         tuple(map(_finding_of, found.findings)),

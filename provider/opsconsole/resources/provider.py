@@ -50,7 +50,7 @@ PROVIDER = ProviderDefinition(
         _setting(
             "max_retries",
             Kind.INTEGER,
-            "Tries after the first; waiting after a 429 is none. Default: 4.",
+            "Tries after the first; waiting after a 429 does not count as one. Default: 4.",
             minimum=0,
         ),
         _setting(

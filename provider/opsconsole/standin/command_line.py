@@ -125,7 +125,7 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Ar
     """Return the flags and operands among the words after a verb.
 
     Raises:
-        UserError: A flag is none of `flags`, lacks its value, or only Terraform can do it.
+        UserError: A flag is not one of `flags`, lacks its value, or only Terraform can do it.
     """
     found: list[tuple[str, str]] = []
     operands: list[str] = []

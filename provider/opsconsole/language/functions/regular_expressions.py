@@ -33,7 +33,7 @@ class Pattern:
     def matches(self, text: bytes) -> Iterator[list[tuple[int, int]]]:
         """Yield the spans of each match and its groups; (-1, -1) for a group without a part.
 
-        An empty match right after another match is none.
+        An empty match right after another match does not count.
         """
         position, before = 0, -1
         while position <= len(text):

@@ -57,7 +57,7 @@ class Settings:
         """Return a whole number.
 
         Raises:
-            UserError: It is none.
+            UserError: It is not one.
         """
         text = self.text(name, *variables)
         try:
