@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "provider" / "opsconsole"
-DEFINED = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)(?:: [^=]+)? = ", re.MULTILINE)
+DEFINED = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)(?:: [^=\n]+)? = ", re.MULTILINE)
 
 
 def test_each_name_of_the_glossary_is_in_the_code() -> None:
