@@ -162,7 +162,7 @@ async def test_flush_returns_when_it_is_on_disk(tmp_path: Path) -> None:
 def test_two_runs_never_write_one_journal(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "j")
     for attempt in (Journal.create, Journal.resume):
-        with pytest.raises(UserError, match="Another opsconsole is at work"):
+        with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
             attempt(tmp_path / "j")
     journal.close()
     Journal.resume(tmp_path / "j")[0].close()
