@@ -46,6 +46,8 @@ def temporary_files() -> Iterator[None]:
     with tempfile.TemporaryDirectory(
         prefix="opsconsole-", dir=MEMORY, ignore_cleanup_errors=True
     ) as folder:
+        # Other users get through to what a test lets them read, as in /tmp.
+        Path(folder).chmod(0o711)
         os.environ["TMPDIR"] = folder
         try:
             yield

@@ -5,13 +5,40 @@ from __future__ import annotations
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engines import Terraform
+from forked_runs import Forks, forks_of
+
+IMPORTED = """
+import importlib, pkgutil, sys
+
+for package in ("cli", "language", "lifecycle", "reconcile", "reports", "standin", "state", "v1"):
+    found = importlib.import_module(f"opsconsole.{package}")
+    for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
+        importlib.import_module(module.name)
+
+from opsconsole.standin.main import main
+
+def run(*words):
+    sys.exit(main(words))
+"""
+
+
+class ForkedStandin(Terraform):
+    """The stand-in: what runs to its end is a fork, and what is started is the command itself."""
+
+    forks: Forks
+
+    def _ended(self, *words: str, **variables: str) -> tuple[int, str, str]:
+        environment = self.environment | variables
+        ended = self.forks.run(*words, folder=self.folder, environment=environment)
+        return ended.code, ended.out, ended.err
+
 
 HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 
@@ -33,9 +60,17 @@ def plain_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{Path(sys.executable).parent}:{folder}"
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Processes that have imported the stand-in."""
+    with forks_of(IMPORTED) as forks:
+        yield forks
+
+
 @pytest.fixture
 def standin(
     standin_binary: Path,
+    forks: Forks,
     plain_path: str,
     cli_environment: Callable[..., dict[str, str]],
     tmp_path_factory: pytest.TempPathFactory,
@@ -47,7 +82,8 @@ def standin(
     ) -> Terraform:
         folder = tmp_path_factory.mktemp("standin")
         environment = cli_environment(console, **variables) | {"PATH": plain_path}
-        made = Terraform(standin_binary, folder, environment)
+        made = ForkedStandin(standin_binary, folder, environment)
+        made.forks = forks
         settings = getattr(console, "provider_settings", {})
         made.settings = {
             name: value for name, value in settings.items() if name not in ("base_url", "api_key")

@@ -127,18 +127,23 @@ class Engine:
         Raises:
             EngineError: The exit code is another one.
         """
+        code, *texts = self._ended(*words, **variables)
+        plain = [_COLOUR.sub("", text) for text in texts]
+        finished = Run((self.program.name, *words), code, *plain)
+        if expect is not None and finished.code not in expect:
+            command = " ".join(finished.command)
+            raise EngineError(f"`{command}` exited with {finished.code}:\n{finished.text}")
+        return finished
+
+    def _ended(self, *words: str, **variables: str) -> tuple[int, str, str]:
+        """Run the program; return its exit code and what it wrote."""
         with self.start(*words, **variables) as process:
             try:
                 out, err = process.communicate(timeout=SECONDS)
             except BaseException:
                 process.kill()
                 raise
-        plain = [_COLOUR.sub("", text) for text in (out, err)]
-        finished = Run((self.program.name, *words), process.returncode, *plain)
-        if expect is not None and finished.code not in expect:
-            command = " ".join(finished.command)
-            raise EngineError(f"`{command}` exited with {finished.code}:\n{finished.text}")
-        return finished
+        return process.returncode, out, err
 
 
 class Terraform(Engine):
