@@ -160,26 +160,59 @@ def install_python(shared: Path) -> None:
     say(f"Python packages are ready ({time.monotonic() - started:.0f} s)")
 
 
-def install_cdktf(npm: str) -> bool:
-    """Install the cdktf command from package-lock.json; tell whether that worked."""
-    started = time.monotonic()
-    say("installing the cdktf command with npm")
-    options = (
-        "--prefer-offline",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--no-update-notifier",
-    )
-    try:
-        run(npm, "ci", *options, *NPM_TRIES, "--loglevel=error")
-    except SetupFailed as failed:
-        if os.environ.get("CI") == "true":
-            raise
-        say(f"npm could not install the cdktf command, so it is left out: {failed}")
+class Cdktf:
+    """The installation of the cdktf command from package-lock.json, beside that of packages.
+
+    Args:
+        npm: The program; None: there is nothing to install.
+    """
+
+    def __init__(self, npm: str | None) -> None:
+        self.started = time.monotonic()
+        self._process: subprocess.Popen[bytes] | None = None
+        if npm is None:
+            return
+        say("installing the cdktf command with npm")
+        options = ("--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+        command = (npm, "ci", *options, "--no-update-notifier", *NPM_TRIES, "--loglevel=error")
+        # Its words would stand among those of pip, so they are kept until it has ended.
+        try:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+        except OSError as cause:
+            self._left_out(f"{npm} cannot be started: {cause}")
+
+    def __enter__(self) -> Cdktf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End npm, where setup ends before it does."""
+        if self._process is not None:
+            if self._process.poll() is None:
+                self._process.terminate()
+            self._process.wait()
+
+    def finished(self) -> bool:
+        """Wait for npm; tell whether it has installed the command.
+
+        Raises:
+            SetupFailed: It failed, and CI=true asks for everything.
+        """
+        if self._process is None:
+            return False
+        told = self._process.communicate()[0].decode(errors="replace").strip()
+        if self._process.returncode == 0:
+            say(f"cdktf is ready ({time.monotonic() - self.started:.0f} s)")
+            return True
+        self._left_out(f"`npm ci` exited with {self._process.returncode}:\n{told}")
         return False
-    say(f"cdktf is ready ({time.monotonic() - started:.0f} s)")
-    return True
+
+    @staticmethod
+    def _left_out(why: str) -> None:
+        if os.environ.get("CI") == "true":
+            raise SetupFailed(f"npm could not install the cdktf command: {why}")
+        say(f"npm could not install the cdktf command, so it is left out: {why}")
 
 
 def main() -> int:
@@ -194,12 +227,12 @@ def main() -> int:
     node_ready = npm is None or (matches(NODE_STAMP, tools) and has_cdktf)
     shared = cache()
     if not (python_ready and node_ready):
-        with alone(shared):
+        with alone(shared), Cdktf(None if node_ready else npm) as cdktf:
             if not python_ready:
                 VENV_STAMP.unlink(missing_ok=True)
                 install_python(shared)
                 VENV_STAMP.write_text(wanted)
-            if npm and not node_ready and install_cdktf(npm):
+            if cdktf.finished():
                 NODE_STAMP.write_text(tools)
     if npm is None:
         say("npm is not on PATH: the cdktf command was left out (everything else works without)")
