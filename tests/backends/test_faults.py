@@ -117,14 +117,27 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
     place.server.largest = 10_000
     session = opened(place, tmp_path)
     session.state.put("opsconsole_host.a", host("x" * 20_000))
-    with pytest.raises(UserError, match=r"answered 413.*raise its limit, or split the stack"):
+    with pytest.raises(
+        UserError, match=r"answered 413.*raise its limit, or split the stack"
+    ) as told:
         session.close()
-    assert list(tmp_path.glob("*.opsconsole-journal"))
+    [journal] = tmp_path.glob("*.opsconsole-journal")
+    assert str(journal) in told.value.remedy
     place.server.largest = 0
     place.steal()
     with opened(place, tmp_path) as again:
         assert again.folded == 1
         assert "opsconsole_host.a" in again.state
+
+
+def test_a_lock_that_cannot_be_released_is_told_with_the_way_out(
+    make_place: Make, tmp_path: Path
+) -> None:
+    place = make_place("http")
+    session = opened(place, tmp_path)
+    place.server.failing = 500
+    with pytest.raises(UserError, match=r"Cannot unlock.*force-unlock ID"):
+        session.close()
 
 
 @on("pg")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.backends.last_place import LastPlace
@@ -165,6 +166,12 @@ class StorageBackend:
         self._open = False
         try:
             self.storage.unlock()
+        except UserError as error:
+            error.remedy += (
+                " If the lock stays, the next run names its ID: `opsconsole force-unlock ID` "
+                "releases it."
+            )
+            raise
         finally:
             self.storage.close()
 
@@ -175,6 +182,13 @@ class StorageBackend:
         except LockLost as error:
             if str(self.journal) not in error.remedy:
                 error.remedy += f" Its journal is {self.journal}."
+            raise
+        except UserError as error:
+            if str(self.journal) not in error.remedy:
+                error.remedy += (
+                    " What this run did, if anything, is in its journal: keep it, and run again in "
+                    f"this directory. It is {self.journal}."
+                )
             raise
 
     def _fetch(self, which: Companion) -> bytes:
