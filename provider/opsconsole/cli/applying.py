@@ -15,6 +15,7 @@ from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import Shown, showing
 from opsconsole.cli.progress_lines import TICK
 from opsconsole.cli.standard_streams import write_surely
+from opsconsole.cli.terminal import coloured, columns
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.reconcile.applier import Applier
@@ -132,8 +133,8 @@ class ApplyUI:
             diagnostics=[item.about(address) for address, item in applied.diagnostics],
             incomplete=bool(applied.not_started or applied.unsettled),
             seconds=applied.seconds,
-            colour=planning.coloured(self.args),
-            width=planning.columns(),
+            colour=coloured(self.args),
+            width=columns(),
         )
         write_surely(f"\n{text}{_left(applied) if applied.not_started else ''}")
 
@@ -168,7 +169,7 @@ def carry_out(
     Raises:
         UserError: What was done cannot be made durable.
     """
-    colour = planning.coloured(ui.args, sys.stderr)
+    colour = coloured(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"
     shown = nullcontext(events.Events()) if ui.args.json else showing(title, colour=colour)
     try:

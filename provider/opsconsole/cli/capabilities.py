@@ -8,8 +8,9 @@ import json
 import sys
 from typing import Any
 
-from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli import arguments, settings
 from opsconsole.cli.command_line import add_command
+from opsconsole.cli.terminal import coloured
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.colour import Pen
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]
         sys.stdout.write(json.dumps({"base_url": found.base_url, "capabilities": listed}) + "\n")
         return 0
-    pen = Pen(planning.coloured(args))
+    pen = Pen(coloured(args))
     sys.stdout.write(f"{pen.bold(found.base_url)} under the settings of {origin}\n")
     legend = "   ".join(
         f"{pen.paint(sign, tone)} {reach.value}" for reach, (sign, tone) in _SIGNS.items()

@@ -17,8 +17,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from opsconsole import __version__
-from opsconsole.cli import arguments, mirror, planning, provider_install, settings
+from opsconsole.cli import arguments, mirror, provider_install, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.terminal import coloured, columns
 from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
 from opsconsole.reports.colour import Pen
@@ -73,7 +74,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make all checks and print what they found; return the exit code."""
     found = []
-    pen = Pen(planning.coloured(args))
+    pen = Pen(coloured(args))
     for item in _findings(args):
         found.append(item)
         if not args.json:
@@ -97,7 +98,7 @@ def _verdict(found: Sequence[Finding], wrong: int) -> str:
 def _lines(item: Finding, pen: Pen) -> str:
     sign, colour = _SIGNS[item.status]
     text = f"{pen.paint(sign, colour)} {item.check:<16} {printable(item.found)}\n"
-    width = max(40, (planning.columns() or 100) - 19)
+    width = max(40, (columns() or 100) - 19)
     for line in wrapped(printable(item.remedy), width) if item.remedy else ():
         text += f"{' ' * 19}{pen.paint(line, 'dim')}\n"
     return text

@@ -16,10 +16,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli import arguments, settings
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, USUAL, add_command, add_verbs
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import write_surely
+from opsconsole.cli.terminal import coloured
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
     CsvRows,
@@ -201,7 +202,7 @@ class _Lines:
     """Prints a line for each row as its verdict comes."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._pen = Pen(planning.coloured(args))
+        self._pen = Pen(coloured(args))
         self._begun = False
 
     def report(self, rows: Sequence[RowVerdict]) -> None:

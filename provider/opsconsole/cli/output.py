@@ -7,8 +7,9 @@ import json
 import sys
 from typing import Any
 
-from opsconsole.cli import arguments, opening, planning
+from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import add_command
+from opsconsole.cli.terminal import coloured
 from opsconsole.errors import UserError
 from opsconsole.reports import state_json, state_text
 from opsconsole.reports.value_diff import whole
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         sys.stdout.write(json.dumps(state_json.outputs(outputs), indent=2) + "\n")
     elif outputs:
-        text = state_text.render_outputs(outputs, colour=planning.coloured(args))
+        text = state_text.render_outputs(outputs, colour=coloured(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

@@ -16,6 +16,7 @@ from typing import Any, Final
 from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
+from opsconsole.cli.terminal import coloured, columns
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program
@@ -87,20 +88,6 @@ def report_folded(session: StateSession) -> None:
         sys.stderr.write(
             f"Took in {plural(session.folded, 'change')} of an earlier run that was interrupted.\n"
         )
-
-
-def coloured(args: argparse.Namespace, stream: object = None) -> bool:
-    """Return whether to print in colour."""
-    target = stream if stream is not None else sys.stdout
-    tty = getattr(target, "isatty", lambda: False)()
-    return bool(tty) and not args.no_color and not os.environ.get("NO_COLOR")
-
-
-def columns(stream: object = None) -> int:
-    """Return how wide the terminal is that a stream writes to, stdout by default; 0: to none."""
-    target = stream if stream is not None else sys.stdout
-    tty = getattr(target, "isatty", lambda: False)()
-    return shutil.get_terminal_size().columns if tty else 0
 
 
 def show(args: argparse.Namespace, plan: Plan) -> None:

@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli import arguments, planning, settings
+from opsconsole.cli import arguments, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
+from opsconsole.cli.terminal import coloured, columns
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.probe.calls import TRIES, Call, Finding
 from opsconsole.probe.planned import UNKNOWN, PlannedCall, planned_calls
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(_document(found, done), indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(_table(done, Pen(planning.coloured(args))))
+        sys.stdout.write(_table(done, Pen(coloured(args))))
     if args.write is not None:
         _write(args.write, done)
     return 0
@@ -89,7 +90,7 @@ def _plan(args: argparse.Namespace) -> int:
         document = [asdict(call) for call in planned]
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(_listed(planned, Pen(planning.coloured(args))))
+        sys.stdout.write(_listed(planned, Pen(coloured(args))))
     return 0
 
 
@@ -98,7 +99,7 @@ def _planned(args: argparse.Namespace, found: Settings | None) -> list[PlannedCa
 
 
 def _listed(planned: Sequence[PlannedCall], pen: Pen, stream: object = None) -> str:
-    width = max(40, planning.columns(stream) or 100)
+    width = max(40, columns(stream) or 100)
     text = before = ""
     for call in planned:
         if call.what != before:
@@ -135,7 +136,7 @@ def _allowed(found: Settings, planned: Sequence[PlannedCall]) -> bool:
 
 
 def _table(done: Probed, pen: Pen) -> str:
-    width = max(40, (planning.columns() or 100) - 4)
+    width = max(40, (columns() or 100) - 4)
     text = ""
     for finding in done.findings:
         sign, colour = ("✓", "green") if finding.learned else ("?", "yellow")

@@ -9,6 +9,7 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import add_command
+from opsconsole.cli.terminal import coloured
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import program_of
 from opsconsole.state import read_state
@@ -50,4 +51,4 @@ def _show_state(args: argparse.Namespace) -> None:
     if args.json:
         sys.stdout.write(state_json.render(state))
     else:
-        sys.stdout.write(state_text.render(state, colour=planning.coloured(args)))
+        sys.stdout.write(state_text.render(state, colour=coloured(args)))

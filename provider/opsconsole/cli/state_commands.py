@@ -13,6 +13,7 @@ from typing import Any
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import add_command, add_verbs
 from opsconsole.cli.interrupts import make_runner, run_stoppable
+from opsconsole.cli.terminal import coloured
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.named_files import read_named
@@ -94,7 +95,7 @@ def _show(args: argparse.Namespace) -> int:
     address = Address.parse(args.address)
     if address not in state:
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
-    sys.stdout.write(state_text.instance(state, address, colour=planning.coloured(args)))
+    sys.stdout.write(state_text.instance(state, address, colour=coloured(args)))
     return 0
 
 
