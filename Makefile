@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults fuzz generate lock release clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -12,7 +12,9 @@ help: ## List the targets
 setup: ## Make .venv with everything in it; about a second when nothing changed
 	@PYTHON="$(PYTHON)" scripts/setup
 
-test: lint types imports pytest ## Run every check and the whole test suite
+test: setup ## Run every check and the whole test suite
+	@$(MAKE) --no-print-directory --jobs=3 lint types imports
+	@$(MAKE) --no-print-directory pytest
 
 lint: setup ## Check style and format
 	@$(BIN)/ruff check .
@@ -45,6 +47,9 @@ backends: setup ## Test every promise of a remote state on every backend and kin
 
 faults: setup ## Run every cell of the fault matrix: each operation, each fault, both engines
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m faults -n 2 tests/faults
+
+profiles: setup ## Run a whole program by Terraform and by the stand-in on a console of every profile
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/acceptance/test_profiles.py tests/standin/test_every_profile.py
 
 parity: setup ## Compare thousands of random programs with Terraform
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity -n 2 $(TESTS)

@@ -146,7 +146,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were skipped: {reason}", yellow=True)
-    terminalreporter.write_line(f"fault matrix: {FAULT_SEED}={os.environ[FAULT_SEED]}")
+    terminalreporter.write_line(f"chosen by {FAULT_SEED}={os.environ[FAULT_SEED]}")
 
 
 @pytest.fixture(scope="session")
