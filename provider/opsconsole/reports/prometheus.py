@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
@@ -33,80 +35,63 @@ def registry_of(
     _resources(registry, report)
     _coverage(registry, report)
     _times(registry, report, now, last_good)
-    calls = Gauge(
-        f"{_PREFIX}_calls", "Requests that the check sent.", ["operation"], registry=registry
-    )
-    for operation, count in sorted(report.calls.items()):
-        calls.labels(operation).set(count)
+    calls = {(operation,): count for operation, count in sorted(report.calls.items())}
+    _gauge(registry, "calls", "Requests that the check sent.", calls, "operation")
     return registry
 
 
+def _gauge(
+    registry: CollectorRegistry,
+    name: str,
+    text: str,
+    values: Mapping[Any, float],
+    *labels: str,
+) -> None:
+    """Add a metric with a value for each tuple of its labels; without labels, for `()`."""
+    metric = Gauge(f"{_PREFIX}_{name}", text, labels, registry=registry)
+    for key, value in values.items():
+        (metric.labels(*key) if key else metric).set(value)
+
+
 def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
-    resources = Gauge(
-        f"{_PREFIX}_resources",
-        "Resources by the bucket that they ended in, accepted ones included.",
-        ["stack", "bucket"],
-        registry=registry,
-    )
-    accepted = Gauge(
-        f"{_PREFIX}_accepted_resources",
-        "Drifted resources that the baseline accepts.",
-        ["stack"],
-        registry=registry,
-    )
-    drifted = Gauge(
-        f"{_PREFIX}_drifted_resources",
-        "Resources that count as drift.",
-        ["stack"],
-        registry=registry,
-    )
+    stacks = sorted({finding.stack for finding in report.findings})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
     accepting = Counter(
         item.stack for item in report.findings if item.accepted and item.bucket.is_drift
     )
     drifting = Counter(finding.stack for finding in report.drifted)
-    for stack in sorted({finding.stack for finding in report.findings}):
-        for bucket in Bucket:
-            resources.labels(stack, bucket.value).set(counts[stack, bucket])
-        accepted.labels(stack).set(accepting[stack])
-        drifted.labels(stack).set(drifting[stack])
-    problems = Gauge(
-        f"{_PREFIX}_baseline_problems", "Baseline entries expired or unused.", registry=registry
+    _gauge(
+        registry,
+        "resources",
+        "Resources by the bucket that they ended in, accepted ones included.",
+        {(stack, bucket.value): counts[stack, bucket] for stack in stacks for bucket in Bucket},
+        "stack",
+        "bucket",
     )
-    problems.set(len(report.baseline))
+    text = "Drifted resources that the baseline accepts."
+    accepted = {(stack,): accepting[stack] for stack in stacks}
+    _gauge(registry, "accepted_resources", text, accepted, "stack")
+    drifted = {(stack,): drifting[stack] for stack in stacks}
+    _gauge(registry, "drifted_resources", "Resources that count as drift.", drifted, "stack")
+    text = "Baseline entries expired or unused."
+    _gauge(registry, "baseline_problems", text, {(): len(report.baseline)})
 
 
 def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
-    coverage = Gauge(
-        f"{_PREFIX}_coverage_ratio",
-        "Share of the resources in state that was checked, by type.",
-        ["type"],
-        registry=registry,
-    )
-    attributes = Gauge(
-        f"{_PREFIX}_attribute_coverage_ratio",
-        "Share of the attributes of the resources in state that was seen, by type.",
-        ["type"],
-        registry=registry,
-    )
-    for type_name in sorted({finding.type_name for finding in report.findings}):
-        coverage.labels(type_name).set(report.coverage_of((type_name,)) / 100)
-        attributes.labels(type_name).set(report.attribute_coverage_of((type_name,)) / 100)
-    required = Gauge(
-        f"{_PREFIX}_required_coverage_ratio",
-        "Share of what must be checked that was.",
-        registry=registry,
-    )
-    required.set(report.coverage_of(tuple(report.required) or None) / 100)
-    outcome = Gauge(
-        f"{_PREFIX}_outcome",
-        "What the check came to: 1 on exactly one of clean, untold and drift.",
-        ["outcome"],
-        registry=registry,
-    )
+    types = sorted({finding.type_name for finding in report.findings})
+    text = "Share of the resources in state that was checked, by type."
+    checked = {(name,): report.coverage_of((name,)) / 100 for name in types}
+    _gauge(registry, "coverage_ratio", text, checked, "type")
+    text = "Share of the attributes of the resources in state that was seen, by type."
+    seen = {(name,): report.attribute_coverage_of((name,)) / 100 for name in types}
+    _gauge(registry, "attribute_coverage_ratio", text, seen, "type")
+    required = report.coverage_of(tuple(report.required) or None) / 100
+    text = "Share of what must be checked that was."
+    _gauge(registry, "required_coverage_ratio", text, {(): required})
     came_to = judge(report).outcome
-    for item in Outcome:
-        outcome.labels(item.name.lower()).set(item is came_to)
+    text = "What the check came to: 1 on exactly one of clean, untold and drift."
+    outcome = {(item.name.lower(),): item is came_to for item in Outcome}
+    _gauge(registry, "outcome", text, outcome, "outcome")
 
 
 def _times(
@@ -118,21 +103,17 @@ def _times(
     checked = datetime.fromisoformat(report.checked_at) if report.checked_at else None
     good = checked if judge(report).outcome is not Outcome.UNTOLD else last_good
     now = now or checked
-    seconds = Gauge(f"{_PREFIX}_check_seconds", "How long the check took.", registry=registry)
-    seconds.set(report.seconds)
+    _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
     if checked is not None:
         _moment(registry, "last_check", "When the last check ended.", checked)
     if good is not None:
         _moment(registry, "last_good_check", "When a check last could tell.", good)
         if now is not None:
-            age = Gauge(
-                f"{_PREFIX}_last_good_check_age_seconds",
-                "How long ago a check last could tell.",
-                registry=registry,
-            )
-            age.set((now - good).total_seconds())
+            age = (now - good).total_seconds()
+            text = "How long ago a check last could tell."
+            _gauge(registry, "last_good_check_age_seconds", text, {(): age})
 
 
 def _moment(registry: CollectorRegistry, name: str, text: str, moment: datetime) -> None:
-    metric = f"{_PREFIX}_{name}_timestamp_seconds"
-    Gauge(metric, f"{text} Unix time.", registry=registry).set(moment.timestamp())
+    values = {(): moment.timestamp()}
+    _gauge(registry, f"{name}_timestamp_seconds", f"{text} Unix time.", values)
