@@ -54,6 +54,14 @@ def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_output_is_utf_8_whatever_the_locale_says() -> None:
+    words = ("-m", "opsconsole.cli.main", "--help")
+    told = python(*words, PYTHONIOENCODING="ascii")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == python(*words, PYTHONIOENCODING="utf-8").stdout
+    assert not told.stdout.isascii()
+
+
 @pytest.mark.parametrize("code", [0, 1, 2])
 def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], int]) -> None:
     assert ending(code) == code

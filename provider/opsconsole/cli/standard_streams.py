@@ -113,13 +113,17 @@ def write_surely(text: str) -> None:
 
 
 def text_stream(raw: Output, like: Any = None) -> io.TextIOWrapper:
-    """Return a text stream on an output, with the ways of another one."""
+    """Return a text stream on an output, as unbuffered as another one.
+
+    It writes UTF-8 whatever the locale says, as Terraform does: JSON must be UTF-8, and a character
+    that an encoding lacks would break a run off.
+    """
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
     return io.TextIOWrapper(
         # With PYTHONUNBUFFERED Python puts nothing in between either.
         cast(Any, raw) if unbuffered else io.BufferedWriter(raw),
-        getattr(like, "encoding", None) or "utf-8",
-        getattr(like, "errors", None) or "replace",
+        "utf-8",
+        "backslashreplace",
         line_buffering=raw.isatty() or raw.fileno() == 2,
         write_through=unbuffered,
     )
