@@ -81,7 +81,7 @@ class AzurermStorage:
 
     def read(self) -> bytes:
         """Return the state's bytes; none when there is no blob, or the empty one of a lock."""
-        with self._talking("read"):
+        with self._translating("read"):
             data, self._seen = self._get(self._key)
         return data
 
@@ -89,7 +89,7 @@ class AzurermStorage:
         """Replace the blob under its lease, if it is the one that was read."""
         if self._seen is None:
             raise ValueError("read first")
-        with self._talking("write"):
+        with self._translating("write"):
             self.check_lock()
             blob = self._blob(self._key)
             lease = {"lease": self._info.id} if self._info else {}
@@ -126,7 +126,7 @@ class AzurermStorage:
     def lock(self, info: LockInfo) -> None:
         """Take the lease, then write into the metadata who holds it."""
         info = replace(info, path=f"{self._container}/{self._key}")
-        with self._talking("lock"):
+        with self._translating("lock"):
             blob = self._blob(self._key)
             try:
                 self._lease(info.id).acquire(lease_duration=-1)
@@ -145,14 +145,14 @@ class AzurermStorage:
         info, self._info = self._info, None
         if info is None:
             return
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             self._release(info.id)
 
     def check_lock(self) -> None:
         """Ask for the blob's properties under the lease: the service refuses another's."""
         if self._info is None:
             return
-        with self._talking("check the lock of"):
+        with self._translating("check the lock of"):
             try:
                 self._blob(self._key).get_blob_properties(lease=self._info.id)
             except HttpResponseError as error:
@@ -167,7 +167,7 @@ class AzurermStorage:
         holder = self.holder()
         if holder is None or holder.id != lock_id:
             raise no_such_lock(self.name, lock_id, holder)
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             try:
                 self._blob(self._key).set_blob_metadata({}, lease=lock_id)
                 self._lease(lock_id).release()
@@ -179,17 +179,17 @@ class AzurermStorage:
 
     def holder(self) -> LockInfo | None:
         """Return who holds the lease."""
-        with self._talking("read the lock of"):
+        with self._translating("read the lock of"):
             return self._holder()
 
     def read_companion(self, which: Companion) -> bytes:
         """Return the blob beside the state; none when there is none."""
-        with self._talking("read what is beside"):
+        with self._translating("read what is beside"):
             return self._get(self._beside(which))[0]
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace the blob beside the state; without bytes, remove it."""
-        with self._talking("write what is beside"):
+        with self._translating("write what is beside"):
             if data:
                 self._blob(self._beside(which)).upload_blob(data, overwrite=True)
             else:
@@ -198,7 +198,7 @@ class AzurermStorage:
     def workspaces(self) -> list[str]:
         """Return the workspaces that hold a blob of this key."""
         start = f"{self._base}env:"
-        with self._talking("list the workspaces of"):
+        with self._translating("list the workspaces of"):
             listed = (
                 self._connected()
                 .get_container_client(self._container)
@@ -209,7 +209,7 @@ class AzurermStorage:
 
     def delete(self) -> None:
         """Delete the blob and its companions."""
-        with self._talking("delete"):
+        with self._translating("delete"):
             for which in Companion:
                 self._delete(self._beside(which))
             self._delete(self._key, **({"lease": self._info.id} if self._info else {}))
@@ -300,7 +300,7 @@ class AzurermStorage:
         return self._service
 
     @contextmanager
-    def _talking(self, action: str) -> Iterator[None]:
+    def _translating(self, action: str) -> Iterator[None]:
         """Translate the library's exceptions."""
         try:
             yield

@@ -73,7 +73,7 @@ class GcsStorage:
 
     def read(self) -> bytes:
         """Return the state's bytes; none when there is no object."""
-        with self._talking("read"):
+        with self._translating("read"):
             data, self._seen = self._get(f"{self._stem}.tfstate", self._secret)
         return data
 
@@ -81,7 +81,7 @@ class GcsStorage:
         """Replace the object if its generation is the one that was read."""
         if self._seen is None:
             raise ValueError("read first")
-        with self._talking("write"):
+        with self._translating("write"):
             self.check_lock()
             name = f"{self._stem}.tfstate"
             try:
@@ -96,7 +96,7 @@ class GcsStorage:
     def lock(self, info: LockInfo) -> None:
         """Make the lock's object. A lost answer of an earlier try is known again by its content."""
         info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
-        with self._talking("lock"):
+        with self._translating("lock"):
             try:
                 generation = self._put(self._lock_name, info.to_json(), None, 0)
             except exceptions.PreconditionFailed as error:
@@ -109,14 +109,14 @@ class GcsStorage:
         """Delete the lock's object, if it is of this run's generation."""
         info, self._info = self._info, None
         if info is not None:
-            with self._talking("unlock"):
+            with self._translating("unlock"):
                 self._delete_lock(info.id)
 
     def check_lock(self) -> None:
         """Look whether the lock's object is of this run's generation."""
         if self._info is None:
             return
-        with self._talking("check the lock of"):
+        with self._translating("check the lock of"):
             data, generation = self._get(self._lock_name, None)
         if str(generation) != self._info.id:
             holder = _holder(data, generation)
@@ -128,22 +128,22 @@ class GcsStorage:
         holder = self.holder()
         if holder is None or holder.id != lock_id:
             raise no_such_lock(self.name, lock_id, holder)
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             self._delete_lock(lock_id)
 
     def holder(self) -> LockInfo | None:
         """Return who holds the lock; the ID is the generation."""
-        with self._talking("read the lock of"):
+        with self._translating("read the lock of"):
             return _holder(*self._get(self._lock_name, None))
 
     def read_companion(self, which: Companion) -> bytes:
         """Return the object beside the state; none when there is none."""
-        with self._talking("read what is beside"):
+        with self._translating("read what is beside"):
             return self._get(f"{self._stem}.{which}", self._secret)[0]
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace the object beside the state; without bytes, remove it."""
-        with self._talking("write what is beside"):
+        with self._translating("write what is beside"):
             if data:
                 self._put(f"{self._stem}.{which}", data, self._secret, None)
             else:
@@ -151,7 +151,7 @@ class GcsStorage:
 
     def workspaces(self) -> list[str]:
         """Return the workspaces that hold a state in this prefix."""
-        with self._talking("list the workspaces of"):
+        with self._translating("list the workspaces of"):
             listed = self._connected().list_blobs(
                 self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
             )
@@ -161,7 +161,7 @@ class GcsStorage:
 
     def delete(self) -> None:
         """Delete the object and its companions."""
-        with self._talking("delete"):
+        with self._translating("delete"):
             for which in Companion:
                 self._delete(f"{self._stem}.{which}")
             self._delete(f"{self._stem}.tfstate")
@@ -233,7 +233,7 @@ class GcsStorage:
         return self._client
 
     @contextmanager
-    def _talking(self, action: str) -> Iterator[None]:
+    def _translating(self, action: str) -> Iterator[None]:
         """Translate the library's exceptions."""
         try:
             yield

@@ -82,7 +82,7 @@ class PgStorage:
 
     def read(self) -> bytes:
         """Return the state's bytes; none when there is no row."""
-        with self._talking("read"):
+        with self._translating("read"):
             try:
                 found = self._one("SELECT data FROM {states} WHERE name = %s", self._workspace)
             except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -93,7 +93,7 @@ class PgStorage:
 
     def write(self, data: bytes) -> None:
         """Replace the row over the connection that holds the lock, in one transaction."""
-        with self._talking("write"):
+        with self._translating("write"):
             if self._seen is None:
                 raise ValueError("read first")
             self._prepare()
@@ -121,7 +121,7 @@ class PgStorage:
         Like Terraform, this tries the lock of creation first, and holds it only for a moment where
         there is a row. Others who start at the same moment therefore try again for a second.
         """
-        with self._talking("lock"):
+        with self._translating("lock"):
             self._prepare()
             self._name_session(info)
             for attempt in range(_CREATION_TRIES):
@@ -148,13 +148,13 @@ class PgStorage:
         key, self._key, self._info = self._key, None, None
         if key is None or self._first is None or self._first.closed:
             return
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             self._note(b"")
             self._unlock(key)
 
     def check_lock(self) -> None:
         """Look whether this session still holds the lock."""
-        with self._talking("check the lock of"):
+        with self._translating("check the lock of"):
             self._check_held()
 
     def force_unlock(self, lock_id: str) -> None:
@@ -162,14 +162,14 @@ class PgStorage:
         holder = self.holder()
         if holder is None or lock_id not in (holder.id, *_pid_of(holder)):
             raise no_such_lock(self.name, lock_id, holder)
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             for pid in _pid_of(holder):
                 self._run(self._connection(), "SELECT pg_terminate_backend(%s)", int(pid))
             self._note(b"")
 
     def holder(self) -> LockInfo | None:
         """Return who holds the lock: the session, and what it noted where it is a native run."""
-        with self._talking("read the lock of"):
+        with self._translating("read the lock of"):
             try:
                 row = self._one("SELECT id FROM {states} WHERE name = %s", self._workspace)
             except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -179,17 +179,17 @@ class PgStorage:
 
     def read_companion(self, which: Companion) -> bytes:
         """Return what is stored beside the state; none when there is nothing."""
-        with self._talking("read"), self._beside:
+        with self._translating("read"), self._beside:
             return self._companion(which)
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace what is stored beside the state; without bytes, remove it."""
-        with self._talking("write"), self._beside:
+        with self._translating("write"), self._beside:
             self._store(which, data)
 
     def workspaces(self) -> list[str]:
         """Return the names of all rows."""
-        with self._talking("list the workspaces of"):
+        with self._translating("list the workspaces of"):
             try:
                 rows = self._run(self._connection(), "SELECT name FROM {states}").fetchall()
             except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -198,7 +198,7 @@ class PgStorage:
 
     def delete(self) -> None:
         """Delete the row and what is stored beside it."""
-        with self._talking("delete"):
+        with self._translating("delete"):
             self._run(self._connection(), "DELETE FROM {states} WHERE name = %s", self._workspace)
             for which in Companion:
                 with self._beside:
@@ -382,7 +382,7 @@ class PgStorage:
         )
 
     @contextmanager
-    def _talking(self, action: str) -> Iterator[None]:
+    def _translating(self, action: str) -> Iterator[None]:
         """Translate the driver's exceptions."""
         try:
             yield

@@ -84,7 +84,7 @@ class S3Storage:
         Raises:
             UserError: It is not the state whose digest is in DynamoDB, or it cannot be read.
         """
-        with self._talking("read"):
+        with self._translating("read"):
             for attempt in range(_DIGEST_TRIES):
                 data, etag = self._get(self._key)
                 expected = self._digest_row()
@@ -107,7 +107,7 @@ class S3Storage:
         if self._seen is None:
             raise ValueError("read first")
         etag, digest = self._seen
-        with self._talking("write"):
+        with self._translating("write"):
             self.check_lock()
             condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}
             if not self._lockfile:
@@ -130,7 +130,7 @@ class S3Storage:
     def lock(self, info: LockInfo) -> None:
         """Take the lock: the object first, then the row."""
         info = replace(info, path=self._row)
-        with self._talking("lock"):
+        with self._translating("lock"):
             if self._lockfile:
                 self._lock_object(info)
             if self._table:
@@ -147,7 +147,7 @@ class S3Storage:
         info, self._info = self._info, None
         if info is None:
             return
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             if self._table and _has_id(self._row_info(), info.id):
                 self._unlock_row()
             if self._lockfile and _has_id(self._object_info(), info.id):
@@ -157,7 +157,7 @@ class S3Storage:
         """Look whether object and row still carry this run's ID."""
         if self._info is None:
             return
-        with self._talking("check the lock of"):
+        with self._translating("check the lock of"):
             for asked, found in (
                 (self._lockfile, self._object_info),
                 (bool(self._table), self._row_info),
@@ -169,7 +169,7 @@ class S3Storage:
 
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock of this ID: row and object, as far as they carry it."""
-        with self._talking("unlock"):
+        with self._translating("unlock"):
             row = self._row_info() if self._table else None
             lock = self._object_info() if self._lockfile else None
             if not (_has_id(row, lock_id) or _has_id(lock, lock_id)):
@@ -181,18 +181,18 @@ class S3Storage:
 
     def holder(self) -> LockInfo | None:
         """Return who holds the lock."""
-        with self._talking("read the lock of"):
+        with self._translating("read the lock of"):
             found = self._object_info() if self._lockfile else None
             return found or (self._row_info() if self._table else None)
 
     def read_companion(self, which: Companion) -> bytes:
         """Return the object beside the state; none when there is none."""
-        with self._talking("read what is beside"):
+        with self._translating("read what is beside"):
             return self._get(f"{self._key}.{which}")[0]
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace the object beside the state; without bytes, remove it."""
-        with self._talking("write what is beside"):
+        with self._translating("write what is beside"):
             if data:
                 self._put(f"{self._key}.{which}", data, kind="application/octet-stream")
             else:
@@ -202,7 +202,7 @@ class S3Storage:
         """Return the workspaces that hold an object of this key."""
         start = f"{self._prefix}/" if self._prefix else ""
         names = set()
-        with self._talking("list the workspaces of"):
+        with self._translating("list the workspaces of"):
             pages = self._s3.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self._bucket, Prefix=start):
                 for item in page.get("Contents", ()):
@@ -213,7 +213,7 @@ class S3Storage:
 
     def delete(self) -> None:
         """Delete the object, its digest and its companions."""
-        with self._talking("delete"):
+        with self._translating("delete"):
             for which in Companion:
                 self._delete(f"{self._key}.{which}")
             self._delete(self._key)
@@ -320,7 +320,7 @@ class S3Storage:
         return LockLost(self.name, "someone else wrote the state since it was read")
 
     @contextmanager
-    def _talking(self, action: str) -> Iterator[None]:
+    def _translating(self, action: str) -> Iterator[None]:
         """Translate boto's exceptions."""
         try:
             yield
