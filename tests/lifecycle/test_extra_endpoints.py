@@ -95,3 +95,21 @@ async def test_a_declared_specialty_id_is_read_where_that_can_be_done(
     assert adopted.state["key"] == shown.state["key"] == "identity"
     assert "There is no specialty" in errors(absent)[0]
     assert set(console.request_counts()) == {"specialty_get"}
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_plugins_that_are_declared_later_are_read_as_they_are(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    agents = steps_of("agent")
+    declared = {
+        "host_id": console.create("hosts", name="web")["id"],
+        "specialty_id": "spc_linux",
+    }
+    created = await agents.create(**declared)
+    changed = await agents.change(created, **declared, plugin_ids=["plg_disk"])
+
+    read = await agents.read(changed)
+
+    assert read.state == changed.state
+    assert read.state["plugin_ids"] == ["plg_disk"]

@@ -128,7 +128,7 @@ class AgentLifecycle(SingleCreation):
             answer = await self.session.console.one("agent_get", agent_id)
             if answer.get("status") == "archived":
                 return Outcome(None, seen=Seen.ARCHIVED)
-            outcome = self.seen(prior, private, _agent_fields(answer))
+            outcome = self.seen(prior, private, _fields_beside(prior, answer))
             if prior.get("plugin_ids") is None:
                 return outcome
             listing = await self.session.plugins(agent_id)
@@ -143,7 +143,7 @@ class AgentLifecycle(SingleCreation):
             return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
         if reattached.get("status") == "archived":
             return Outcome(None, seen=Seen.ARCHIVED)
-        outcome = self.seen(prior, private, _agent_fields(reattached))
+        outcome = self.seen(prior, private, _fields_beside(prior, reattached))
         return self._with_plugins(outcome, listing)
 
     async def _reattached(self, agent_id: str, listing: Listing) -> Mapping[str, Any] | None:
@@ -372,6 +372,15 @@ def _known(state: Attributes, address: str) -> KnownAgent:
 def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documented fields of an Agent answer, which carries no plugin list."""
     return {name: value for name, value in answer.items() if name != "plugin_ids"}
+
+
+def _fields_beside(prior: Attributes, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an Agent answer beside a managed plugin set, of which it says nothing.
+
+    An absent field that was shown before would be taken for null.
+    """
+    kept = {name: prior[name] for name in ("plugin_ids",) if prior.get(name) is not None}
+    return _agent_fields(answer) | kept
 
 
 def _create_body(config: Attributes) -> dict[str, Any]:
