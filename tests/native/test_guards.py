@@ -201,3 +201,20 @@ def test_a_host_that_another_resource_holds_is_not_adopted(
 
     assert "an id that another host holds" in result.text
     assert native.addresses() == ["opsconsole_host.a"]
+
+
+def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native: Any) -> None:
+    attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    native.write(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
+    native.run("apply", "-auto-approve")
+    native.write(_agent(plugin_ids=["plg_disk", "plg_logs"]))
+
+    result = native.run("apply", "-auto-approve", "-force")
+
+    assert "The plugin plg_disk stays attached" in result.text
+    assert {row["plugin_id"] for row in native.console.rows("attachments")} == {
+        "plg_disk",
+        "plg_logs",
+    }
+    assert native.actions() == {}
+    assert native.console.request_counts().get("plugin_detach", 0) == 0

@@ -92,8 +92,18 @@ class AgentPluginLifecycle(SingleCreation):
             )
         ]
 
+    def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
+        plan = super()._plan_removal(request)
+        if not plan.diagnostics:
+            return plan
+        memory = PrivateState.decode(plan.private)
+        return replace(plan, private=replace(memory, extra={**memory.extra, _STAYS: True}).encode())
+
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        return ()
+        agent_id, plugin_id = _ids(request.prior)
+        if plugin_id not in self.session.plugin_sets.get(agent_id, ()):
+            return ()
+        return (_stays(agent_id, plugin_id),)
 
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
@@ -218,6 +228,8 @@ class AgentPluginLifecycle(SingleCreation):
         agent_id, plugin_id = _ids(request.prior)
         if agent_id in self.session.gone_agents:
             return Outcome(None)
+        if PrivateState.decode(request.private).extra.get(_STAYS):
+            return Outcome(None, diagnostics=(_stays(agent_id, plugin_id),))
         await self.session.before_write("delete", [request])
         try:
             await detach(self.session, agent_id, plugin_id)
@@ -277,6 +289,17 @@ class _Attaching:
         self._waiting -= 1
         if not self._waiting:
             self.ended.set()
+
+
+_STAYS = "in_plugin_ids"
+"""Set only between plan and apply: the plugin is not detached, as its agent declares it."""
+
+
+def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
+    return warning(
+        f"The plugin {plugin_id} stays attached to the agent {agent_id}",
+        "The agent's plugin_ids hold it, so only this resource leaves management.",
+    )
 
 
 def _ids(values: Attributes) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
 from opsconsole.reconcile.execution import Applied, Execution, Listener
 from opsconsole.reconcile.moves import carry_out_moves
-from opsconsole.reconcile.order import Step, config_address, order
+from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior, refresh
@@ -178,7 +178,8 @@ class Applier:
         instance = self._evaluator.instances(block)[Address.parse(address).key]
         values = self._evaluator.config(instance).values
         ignored = ignored_paths(block)
-        if not ignored or step.change.before is None:
+        if not ignored or step.change.before is None or step.kind is StepKind.CREATE:
+            # A creation ignores nothing: what a replacement follows is gone.
             return values
         declared = Declaration(address, block.type_name, values, block.provider, ignored=ignored)
         return declared.against(step.change.before).config

@@ -18,7 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.reconcile.cascade import leaves_owner
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import instance_and_key
-from opsconsole.resources import RESOURCES, blockers_of, owners_above
+from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
 from opsconsole.state import Address
 from opsconsole.values import Attributes, holds_unknown
 
@@ -114,6 +114,8 @@ class _Edges:
         self.graph: dict[Node, set[Node]] = {}
         self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
+        self._updates: dict[tuple[str, str], int] = {}
+        self._deletions: dict[tuple[str, str], tuple[int, Change]] = {}
         # What others keep from being deleted goes after the owners that take these along.
         self._blocking: Mapping[str, list[Node]] = {
             name: [
@@ -125,11 +127,16 @@ class _Edges:
         }
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
+            if step.kind is StepKind.UPDATE and step.change.before is not None:
+                self._updates[step.change.type_name, step.change.before["id"]] = number
             self.graph[number] = set()
             gate = (config_address(step.change.address), "up" if step.is_up else "down")
             self.graph.setdefault(gate, set()).add(number)
             if not step.is_up:
                 self._deleting.add(gate[0])
+                if step.change.before is not None:
+                    named = (RESOURCES[step.change.type_name].name, step.change.before["id"])
+                    self._deletions[named] = number, step.change
                 if leaves_owner(step.change):
                     self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
 
@@ -166,23 +173,51 @@ class _Edges:
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for updates of those that no longer refer to it.
 
-        An update that waits for the creation of what it refers to cannot also come before the
-        deletion that this creation waits for.
+        An update waits for deletions of what its instance owns: they say what it holds after them.
         """
-        change, own = step.change, (config_address(step.change.address), "deletes freely")
-        if step.kind is StepKind.DELETE and (change.action is Action.DELETE or change.create_first):
-            self.graph.setdefault(own, set())
-            self.graph[number].add(own)
+        change = step.change
+        owner = owner_of(RESOURCES[change.type_name])
+        if step.kind is StepKind.DELETE and owner is not None and not change.cascade:
+            owner_id = (change.before or {}).get(RESOURCES[change.type_name].owner)
+            update = self._updates.get((owner.type_name, owner_id or ""))
+            if update is not None:
+                self.graph[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
-        for names, gate in ((change.released, "down-begins"), (change.depends_on, own[1])):
-            for dependency in names:
-                if dependency in self._deleting:
-                    self.graph.setdefault((dependency, gate), set()).add(number)
+        for dependency in change.released:
+            if dependency in self._deleting:
+                gate = (dependency, "down-begins")
+                self.graph.setdefault(gate, set()).add(number)
+        for dropped in _dropped_ids(change):
+            deletion = self._deletions.get(dropped)
+            if deletion is not None and not _comes_first(deletion[1], change):
+                self.graph[deletion[0]].add(number)
 
     def _wait(self, number: int, gate: Node) -> None:
         if gate in self.graph:
             self.graph[number].add(gate)
+
+
+def _dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
+    """Yield resource and id of each object that an update lets its instance no longer refer to.
+
+    State may not say that it depends on them: after an import, or by an id that is spelled out.
+    """
+    before, after = change.before or {}, change.after or {}
+    for attribute in RESOURCES[change.type_name].references:
+        held, kept = before.get(attribute.name), after.get(attribute.name)
+        if held is None or held == kept:
+            continue
+        remaining = kept if isinstance(kept, list) else [kept]
+        for object_id in held if isinstance(held, list) else [held]:
+            if object_id not in remaining:
+                yield attribute.refers_to or "", object_id
+
+
+def _comes_first(deletion: Change, update: Change) -> bool:
+    """Tell whether a deletion comes before the creation that an update waits for."""
+    replaced = deletion.action is Action.REPLACE and not deletion.create_first
+    return replaced and config_address(deletion.address) in update.depends_on
 
 
 def _union(
