@@ -184,15 +184,21 @@ class Walk:
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
         """Return whether its owner is deleted before what is declared of an instance can be done.
 
-        So it is where it refers to an owner that is deleted first and then created again.
+        So it is where the declaration needs something that is deleted first and then created
+        again, and that is the owner, or what the owner depends on: dependents are deleted first.
         """
         owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
+        if not owner:
+            return False
         change = self.changes.get(owner)
-        return (
-            change is not None
-            and change.action is Action.REPLACE
-            and not change.create_first
-            and config_address(owner) in wanted.declared.dependencies
+        if change is not None and change.create_first:
+            return False
+        before = {config_address(owner), *self.known[owner].held.dependencies}
+        before.update(change.depends_on if change is not None else ())
+        return any(
+            other.action is Action.REPLACE and not other.create_first
+            for needed in before.intersection(wanted.declared.dependencies)
+            for other in self._of_block.get(needed, ())
         )
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
