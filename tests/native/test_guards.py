@@ -218,3 +218,18 @@ def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native: Any) -
     }
     assert native.actions() == {}
     assert native.console.request_counts().get("plugin_detach", 0) == 0
+
+
+def test_nothing_is_created_on_a_host_whose_replacement_fails(native: Any) -> None:
+    web = {"count": 2, "name": "web-${count.index}", "lifecycle": {"create_before_destroy": True}}
+    native.write({"opsconsole_host": {"web": web}})
+    native.run("apply", "-auto-approve")
+    agent = _agent(host_id="${opsconsole_host.web[0].id}")["opsconsole_agent"]
+    native.write(
+        {"opsconsole_host": {"web": web | {"external_id": "2"}}, "opsconsole_agent": agent}
+    )
+
+    result = native.run("apply", "-auto-approve", "-force", expect=1)
+
+    assert "would not create the host" in result.text
+    assert native.console.rows("agents") == []

@@ -10,7 +10,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
 from opsconsole.reconcile.execution import Applied, Execution, Listener
 from opsconsole.reconcile.moves import carry_out_moves
@@ -37,7 +37,10 @@ class Applier:
         self._plan = plan
         self._session = session
         self._listener = listener
-        self._values: dict[str, Attributes | None] = {}
+        # What an instance will hold is not what it holds until it is replaced.
+        self._values: dict[str, Attributes | None] = {
+            change.address: None for change in plan.changes if change.action is Action.REPLACE
+        }
         self._evaluator = Evaluator(
             workspace.program,
             workspace.variables,

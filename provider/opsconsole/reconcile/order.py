@@ -114,7 +114,7 @@ class _Edges:
         self.graph: dict[Node, set[Node]] = {}
         self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
-        self._updates: dict[tuple[str, str], int] = {}
+        self._updates: dict[tuple[str, str | None], int] = {}
         self._deletions: dict[tuple[str, str], tuple[int, Change]] = {}
         # What others keep from being deleted goes after the owners that take these along.
         self._blocking: Mapping[str, list[Node]] = {
@@ -176,12 +176,12 @@ class _Edges:
         An update waits for deletions of what its instance owns: they say what it holds after them.
         """
         change = step.change
-        owner = owner_of(RESOURCES[change.type_name])
-        if step.kind is StepKind.DELETE and owner is not None and not change.cascade:
-            owner_id = (change.before or {}).get(RESOURCES[change.type_name].owner)
-            update = self._updates.get((owner.type_name, owner_id or ""))
-            if update is not None:
-                self.graph[update].add(number)
+        if step.kind is StepKind.DELETE and not change.cascade:
+            definition = RESOURCES[change.type_name]
+            owner = owner_of(definition)
+            owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
+            if owner is not None and (owner.type_name, owner_id) in self._updates:
+                self.graph[self._updates[owner.type_name, owner_id]].add(number)
         if step.kind is not StepKind.UPDATE:
             return
         for dependency in change.released:
