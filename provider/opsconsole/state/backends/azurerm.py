@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from opsconsole.errors import UserError
 from opsconsole.state.backends.settings import Settings, need_extra
@@ -304,26 +304,19 @@ class AzurermStorage:
         """Translate the library's exceptions."""
         try:
             yield
-        except (ServiceRequestError, ServiceResponseError) as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.",
-                "Check `storage_account_name`, the network and the proxy, then run again.",
-            ) from error
-        except ClientAuthenticationError as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.", _LOG_IN
-            ) from error
-        except HttpResponseError as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)} ({_code(error)}).",
-                self._remedy(error),
-            ) from error
         except AzureError as error:
+            said = _said(error)
+            if _is_refusal(error):
+                said += f" ({_code(error)})"
             raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.", _LOG_IN
+                f"Cannot {action} the state {self.name}: {said}.", self._remedy(error)
             ) from error
 
-    def _remedy(self, error: HttpResponseError) -> str:
+    def _remedy(self, error: AzureError) -> str:
+        if isinstance(error, (ServiceRequestError, ServiceResponseError)):
+            return "Check `storage_account_name`, the network and the proxy, then run again."
+        if not _is_refusal(error):
+            return _LOG_IN
         if _code(error) in _CREDENTIALS or error.status_code in (401, 403):
             return _LOG_IN
         if _code(error) == "ContainerNotFound":
@@ -337,6 +330,11 @@ _LOG_IN = (
     "Log in (`az login`), or name credentials that may use the container: `access_key`"
     " (ARM_ACCESS_KEY), `sas_token`, or `use_azuread_auth` with a client, OIDC or an identity."
 )
+
+
+def _is_refusal(error: AzureError) -> TypeGuard[HttpResponseError]:
+    """Return whether the service answered, and not that the login is wrong."""
+    return isinstance(error, HttpResponseError) and not isinstance(error, ClientAuthenticationError)
 
 
 def _code(error: HttpResponseError) -> str:

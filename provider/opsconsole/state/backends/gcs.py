@@ -237,18 +237,9 @@ class GcsStorage:
         """Translate the library's exceptions."""
         try:
             yield
-        except GoogleAuthError as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.", _LOG_IN
-            ) from error
-        except exceptions.GoogleAPICallError as error:
+        except (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError) as error:
             raise UserError(
                 f"Cannot {action} the state {self.name}: {_said(error)}.", _remedy(error)
-            ) from error
-        except (RequestException, exceptions.GoogleAPIError, OSError) as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.",
-                "Check the network, the proxy and `storage_custom_endpoint`, then run again.",
             ) from error
 
 
@@ -331,8 +322,10 @@ def _holder(data: bytes, generation: int) -> LockInfo | None:
 
 
 def _remedy(error: Exception) -> str:
-    if isinstance(error, (exceptions.Unauthorized, exceptions.Forbidden)):
+    if isinstance(error, (GoogleAuthError, exceptions.Unauthorized, exceptions.Forbidden)):
         return _LOG_IN
+    if not isinstance(error, exceptions.GoogleAPICallError):
+        return "Check the network, the proxy and `storage_custom_endpoint`, then run again."
     if isinstance(error, exceptions.NotFound):
         return "Make the bucket, or correct `bucket`."
     if isinstance(error, exceptions.RequestRangeNotSatisfiable):
