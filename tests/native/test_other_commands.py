@@ -103,7 +103,16 @@ def test_rows_whose_answer_is_lost_are_settled_by_a_dry_run(native: Any) -> None
     rows = native.console.rows("hosts")
     assert len(rows) == 3
     assert all(row["id"] in result.out for row in rows)
+    assert "Import: 3 created." in result.out
     assert native.console.request_counts() == {"host_import": 3}
+
+
+def test_ids_that_an_import_does_not_tell_are_told_by_a_dry_run(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
+    native.console.fault(kind="ids_null", operation="host_import", skip=1)
+    result = native.run("hosts", "import", "hosts.json")
+    assert all(row["id"] in result.out for row in native.console.rows("hosts"))
+    assert "Import: 2 created, 0 updated" in result.out
 
 
 def test_csv_is_sent_as_it_is(native: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
@@ -133,7 +134,7 @@ class FileImport:
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
                 raise REHEARSED
-            self._take(rows, start, done)
+            self._take(rows, start, done, await self._without_id(rows, words, done))
         except OpsconsoleError as problem:
             if words and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
                 await self._settle(rows, start, words, problem)
@@ -158,27 +159,57 @@ class FileImport:
         self, rows: Rows, start: int, words: Sequence[Verdict], problem: ConsoleError
     ) -> None:
         """Ask by another dry run what became of rows whose import was not answered."""
-        count = len(rows.names)
         unknown = Verdict(False, False, "unknown", error=str(problem))
-        found = [unknown] * count
+        created = await self._created(rows, words)
+        self.counts["created"] += len(created)
+        self._report(rows, start, [created.get(place, unknown) for place in range(len(rows.names))])
+
+    async def _created(self, rows: Rows, words: Sequence[Verdict]) -> dict[int, Verdict]:
+        """Return the rows that a dry run shows to be there now, by their place, with their ids.
+
+        Args:
+            words: What the dry run before the import said of each.
+        """
+        count = len(rows.names)
+        created: dict[int, Verdict] = {}
         try:
             again = await guarded(
                 self.session, lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
-            pass  # each row says that its outcome is unknown, and why the import was not answered
-        else:
-            for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
-                said = before.status if before.matched else None
-                if now.matched and now.id is not None and was_created(now, said):
-                    found[place] = replace(now, created=True, status="created", error=None)
-        self._report(rows, start, found)
+            return created  # without it nothing more is known than the import's answer told
+        self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
+        for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
+            said = before.status if before.matched else None
+            if now.matched and now.id is not None and was_created(now, said):
+                created[place] = replace(now, created=True, status="created", error=None)
+        return created
 
-    def _take(self, rows: Rows, start: int, result: ImportResult) -> None:
+    async def _without_id(
+        self, rows: Rows, words: Sequence[Verdict], result: ImportResult
+    ) -> Mapping[int, Verdict]:
+        """Return the rows of which an import says that they were created, and not under which id.
+
+        A dry run may tell the id.
+        """
+        said = enumerate(verdicts(result, len(rows.names)))
+        untold = {place for place, item in said if item.created and item.id is None}
+        found = await self._created(rows, words) if untold else {}
+        return {place: item for place, item in found.items() if place in untold}
+
+    def _take(
+        self,
+        rows: Rows,
+        start: int,
+        result: ImportResult,
+        better: Mapping[int, Verdict] = MappingProxyType({}),
+    ) -> None:
+        """Take the verdicts of one answer, and `better` ones by the place of their rows."""
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        self._report(rows, start, verdicts(result, len(rows.names)))
+        found = verdicts(result, len(rows.names))
+        self._report(rows, start, [better.get(place, item) for place, item in enumerate(found)])
 
     def _report(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
         verdicts = []

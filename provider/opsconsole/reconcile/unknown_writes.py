@@ -105,8 +105,8 @@ def _told(
     if there:
         found.append(
             warning(
-                f"The interrupted run did not delete {_count(there)}",
-                f"Their deletion was sent or about to be; the console has them:\n{_named(there)}",
+                f"The interrupted run has not deleted {_count(there)} so far",
+                f"Their deletion was sent or about to be; the console still has them:\n{_named(there)}",
             )
         )
     if unread:
