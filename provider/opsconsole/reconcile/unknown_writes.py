@@ -106,7 +106,8 @@ def _told(
         found.append(
             warning(
                 f"The interrupted run has not deleted {_count(there)} so far",
-                f"Their deletion was sent or about to be; the console still has them:\n{_named(there)}",
+                "Their deletion was sent or about to be; the console still has them:\n"
+                + _named(there),
             )
         )
     if unread:
