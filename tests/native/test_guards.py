@@ -233,3 +233,21 @@ def test_nothing_is_created_on_a_host_whose_replacement_fails(native: Any) -> No
 
     assert "would not create the host" in result.text
     assert native.console.rows("agents") == []
+
+
+def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native: Any) -> None:
+    resources = _agent(lifecycle={"create_before_destroy": True})
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    [old] = [row["id"] for row in native.console.rows("agents")]
+    resources["opsconsole_host"] = {"new": {"name": "new"}}
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.write(resources)
+    native.console.fault(operation="host_import", skip=1, delay=0.3)
+
+    native.run("apply", "-auto-approve", "-force")
+
+    assert native.actions() == {}
+    [agent] = [row for row in native.console.rows("agents") if row["status"] != "archived"]
+    [instance] = [i for r in native.state["resources"] if r["name"] == "a" for i in r["instances"]]
+    assert instance["attributes"]["id"] == agent["id"] != old

@@ -231,6 +231,8 @@ class Worker:
             step.kind is StepKind.CREATE
             and change.create_first
             and change.address not in self.deposed
+            # Its host may have taken it along by now.
+            and state.get(change.address) is not None
         ):
             self.deposed[change.address] = state.depose(change.address)
         self.values[change.address] = outcome.state
