@@ -168,7 +168,8 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
         type=per_cent,
         # A default that is a text is read as if it were given.
         default=os.environ.get("OPSCONSOLE_MAX_DESTROY") or DEFAULT_SHARE,
-        help=f"per cent of ten or more resources that may go unforced (default {DEFAULT_SHARE:g})",
+        help="how many per cent of the resources in state a plan may delete or replace without "
+        f"--force, where there are ten or more (default {DEFAULT_SHARE:g})",
     )
 
 

@@ -41,7 +41,8 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         "drift",
         _DESCRIPTION,
         codes=_CODES,
-        example="opsconsole drift --format terminal --format html=drift.html",
+        example="opsconsole drift --format terminal --format html=drift.html\n"
+        "opsconsole drift merge share-1.json share-2.json --format markdown",
     )
     parser.add_argument(
         "places",

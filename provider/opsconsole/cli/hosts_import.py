@@ -67,7 +67,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="NAME",
         help="for CSV: the query parameter that takes --on-error, which no document names",
     )
-    arguments.flag(parser, "dry-run", "have the rows judged only")
+    arguments.flag(parser, "dry-run", "let the console judge the rows, and import none")
     arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
