@@ -305,3 +305,23 @@ def test_the_time_of_the_plan_is_that_when_it_is_applied(native: Any) -> None:
     stamp = native.state["outputs"]["when"]["value"]
     assert rows["a"]["knowledge"] == f"{stamp} 2"
     assert planned.startswith(stamp.removesuffix("Z"))
+
+
+def test_provider_settings_may_follow_the_workspace(native: Any) -> None:
+    """The check of a saved plan, import and the import of hosts ask the console of a workspace."""
+    base_url = native.console.environment["OPSCONSOLE_BASE_URL"]
+    url = f'${{terraform.workspace == "prod" ? "{base_url}" : "http://127.0.0.1:9"}}'
+    native.settings = {"base_url": url, "max_retries": 0}
+    other = native.console.create("hosts", name="other")
+    b = {"name": "other"}
+    native.write({"opsconsole_host": HOST["opsconsole_host"] | {"b": b}})
+    native.run("workspace", "new", "prod")
+    native.run("import", "opsconsole_host.b", other["id"])
+    native.run("apply", "-auto-approve")
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a", "knowledge": "two"}, "b": {"name": "other"}}}
+    )
+    native.run("plan", "-out=p")
+    native.run("apply", "p")
+    (native.folder / "hosts.json").write_text('[{"name": "third"}]')
+    native.run("hosts", "import", "hosts.json", "--dry-run")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
@@ -18,7 +17,7 @@ from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior, refresh
-from opsconsole.reconcile.providers import Providers, in_state
+from opsconsole.reconcile.providers import in_state
 from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -41,18 +40,9 @@ class Applier:
         self._values: dict[str, Attributes | None] = {
             change.address: None for change in plan.changes if change.action is Action.REPLACE
         }
-        self._evaluator = Evaluator(
-            workspace.program,
-            workspace.variables,
-            self._value,
-            sensitive=workspace.sensitive_paths,
-            settled=True,
-            workspace=workspace.name,
-            planned_at=datetime.fromisoformat(plan.planned_at) if plan.planned_at else None,
-        )
-        self._providers = Providers(
-            workspace.program, self._evaluator, workspace.environ, workspace.make
-        )
+        planned_at = datetime.fromisoformat(plan.planned_at) if plan.planned_at else None
+        self._evaluator = workspace.evaluator(self._value, settled=True, planned_at=planned_at)
+        self._providers = workspace.providers(self._evaluator)
         self._outputs = [item.name for item in plan.outputs]
         self._execution: Execution | None = None
         self._stopping = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
-from opsconsole.language import Block, Evaluator
+from opsconsole.language import Block
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.declaration import PriorInstance
@@ -36,8 +36,7 @@ async def import_instance(
     """
     block = _declared(workspace, address)
     _check_free(session, address)
-    evaluator = Evaluator(workspace.program, workspace.variables, lambda other: None)
-    providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    providers = workspace.providers()
     on_stop(providers.stop)
     try:
         item, diagnostics = await _read(providers, workspace, block, address, import_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -81,6 +81,28 @@ class Workspace:
         found = self.state.get(address)
         return paths_from_state(found.sensitive_attributes) if found is not None else ()
 
+    def evaluator(
+        self,
+        lookup: Callable[[str], Any] = lambda address: None,
+        *,
+        settled: bool = False,
+        planned_at: datetime | None = None,
+    ) -> Evaluator:
+        """Return an evaluator of the program in this workspace; see `Evaluator`."""
+        return Evaluator(
+            self.program,
+            self.variables,
+            lookup,
+            sensitive=self.sensitive_paths,
+            settled=settled,
+            workspace=self.name,
+            planned_at=planned_at,
+        )
+
+    def providers(self, evaluator: Evaluator | None = None) -> Providers:
+        """Return the provider configurations; without `evaluator`, no instance is known to them."""
+        return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
+
     @classmethod
     def of(
         cls,
@@ -106,9 +128,7 @@ class Planner:
         self._values: dict[str, Attributes] = {}
         self._planned_at = datetime.now(UTC)
         self.evaluator = self._evaluator(self._values)
-        self.providers = Providers(
-            workspace.program, self.evaluator, workspace.environ, workspace.make
-        )
+        self.providers = workspace.providers(self.evaluator)
         self._diagnostics: Told = [
             ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
             for path, text in workspace.program.warnings
@@ -118,15 +138,7 @@ class Planner:
         self._likely_moves: tuple[LikelyMove, ...] = ()
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
-        workspace = self._workspace
-        return Evaluator(
-            workspace.program,
-            workspace.variables,
-            values.get,
-            sensitive=workspace.sensitive_paths,
-            workspace=workspace.name,
-            planned_at=self._planned_at,
-        )
+        return self._workspace.evaluator(values.get, planned_at=self._planned_at)
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
-from opsconsole.language import Evaluator
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.reconcile.changes import DEFAULT_SHARE, Action, Change, Counts, Plan, PlanOptions
 from opsconsole.reconcile.execution import Applied
@@ -113,10 +112,7 @@ async def settle_all(
         UserError: The console cannot be asked, or what was found cannot be made durable.
         Stopped: The run was told to stop.
     """
-    evaluator = Evaluator(
-        workspace.program, workspace.variables, lambda address: None, workspace=workspace.name
-    )
-    providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    providers = workspace.providers()
     on_stop(providers.stop)
     try:
         diagnostics = await settle_unknown(session, providers)

@@ -15,7 +15,6 @@ from typing import Any
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language import (
-    Evaluator,
     Program,
     lasting_values,
     read_program,
@@ -126,7 +125,7 @@ def shown_variables(workspace: Workspace) -> dict[str, Any]:
 
 def _secrets(workspace: Workspace) -> set[str]:
     """Return the credentials that the program's provider blocks come to."""
-    evaluator = Evaluator(workspace.program, workspace.variables, lambda address: None)
+    evaluator = workspace.evaluator()
     found = set()
     for key in workspace.program.providers:
         values = evaluator.provider_config(key).values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
-from opsconsole.language import Evaluator
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
@@ -61,8 +60,7 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
     ]
     if not touched:
         return []
-    evaluator = Evaluator(workspace.program, workspace.variables, lambda address: None)
-    providers = Providers(workspace.program, evaluator, workspace.environ, workspace.make)
+    providers = workspace.providers()
     on_stop(providers.stop)
     try:
         diagnostics = await _compared(workspace, plan, touched, providers)
