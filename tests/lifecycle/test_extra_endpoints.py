@@ -11,9 +11,10 @@ import pytest
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.routes import TEMPLATES
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY, SPECIALTY_DATA
+from opsconsole.values import UNKNOWN
 from outcomes import errors
 
 READS_ONE = Profile(
@@ -113,3 +114,20 @@ async def test_plugins_that_are_declared_later_are_read_as_they_are(
 
     assert read.state == changed.state
     assert read.state["plugin_ids"] == ["plg_disk"]
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_tells_more(
+    console: Emulator, steps_of: Callable[..., Any]
+) -> None:
+    agents = steps_of("agent")
+    old = console.create("hosts", name="web")["id"]
+    prior = await agents.create(host_id=old, specialty_id="spc_linux")
+    moved = agents.config(host_id=UNKNOWN, specialty_id="spc_linux")
+
+    unexplained = await agents.plan(prior, moved, Removal.UNEXPLAINED)
+    alone = await agents.plan(prior, moved, Removal.ALONE)
+
+    [told] = unexplained.diagnostics
+    assert f"If its host {old} is replaced in this run" in told.text
+    assert (alone.diagnostics, alone.replace, unexplained.replace) == ((), (), ())
