@@ -1,6 +1,6 @@
 """Which tests coverage measures: tracing doubles what Python code costs, and once is enough.
 
-What is not measured here counts as not covered, so the floor holds all the same.
+What is not measured counts as not covered, so the floor holds all the same.
 """
 
 from __future__ import annotations
@@ -16,21 +16,26 @@ from typing import Any
 
 import pytest
 
+TESTS = Path(__file__).resolve().parents[1]
+EMULATOR = TESTS / "emulator"
+
+MATRICES = tuple(TESTS / name for name in ("acceptance", "drift", "faults"))
 CASES = 2
-"""So many cases of a parametrised test are measured. The others run the same lines again."""
+"""In MATRICES, so many cases of a test are measured: the others differ in what the console does."""
 
 UNMEASURED = pytest.StashKey[bool]()
-EMULATOR = Path(__file__).resolve().parents[1] / "emulator"
 
 
 def choose(items: list[pytest.Item]) -> None:
-    """Note which tests are not measured: later cases, and those marked `unmeasured`."""
+    """Note which tests are not measured: later cases of matrices, and those marked so."""
     cases: Counter[str] = Counter()
     for item in items:
-        function = item.nodeid.partition("[")[0]
-        cases[function] += 1
         marked = item.get_closest_marker("unmeasured") is not None
-        item.stash[UNMEASURED] = marked or cases[function] > CASES
+        if any(folder in item.path.parents for folder in MATRICES):
+            function = item.nodeid.partition("[")[0]
+            cases[function] += 1
+            marked = marked or cases[function] > CASES
+        item.stash[UNMEASURED] = marked
 
 
 @contextmanager
