@@ -307,8 +307,8 @@ def test_the_time_of_the_plan_is_that_when_it_is_applied(native: Any) -> None:
     assert planned.startswith(stamp.removesuffix("Z"))
 
 
-def test_provider_settings_may_follow_the_workspace(native: Any) -> None:
-    """The check of a saved plan, import and the import of hosts ask the console of a workspace."""
+def test_settings_and_rules_may_follow_the_workspace(native: Any) -> None:
+    """A saved plan, `import`, `hosts import` and `validation` blocks know the workspace."""
     base_url = native.console.environment["OPSCONSOLE_BASE_URL"]
     url = f'${{terraform.workspace == "prod" ? "{base_url}" : "http://127.0.0.1:9"}}'
     native.settings = {"base_url": url, "max_retries": 0}
@@ -318,9 +318,13 @@ def test_provider_settings_may_follow_the_workspace(native: Any) -> None:
     native.run("workspace", "new", "prod")
     native.run("import", "opsconsole_host.b", other["id"])
     native.run("apply", "-auto-approve")
+    condition = '${var.v == "x" && terraform.workspace == "prod"}'
+    rule = {"condition": condition, "error_message": "wrong workspace"}
     native.write(
-        {"opsconsole_host": {"a": {"name": "a", "knowledge": "two"}, "b": {"name": "other"}}}
+        {"opsconsole_host": {"a": {"name": "a", "knowledge": "two"}, "b": {"name": "other"}}},
+        variable={"v": {"default": "x", "validation": [rule]}},
     )
+    native.run("validate")
     native.run("plan", "-out=p")
     native.run("apply", "p")
     (native.folder / "hosts.json").write_text('[{"name": "third"}]')

@@ -11,7 +11,6 @@ from pathlib import Path
 from opsconsole.cli import arguments, opening
 from opsconsole.language import Evaluator
 from opsconsole.reconcile.providers import Providers
-from opsconsole.state import workspace_of
 from opsconsole.v1.settings import Settings
 
 LOCAL_NAME = "opsconsole"
@@ -45,8 +44,7 @@ def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
         return Settings.from_values({}, os.environ), "the environment"
     program = opening.open_program(args, run_app=False)
     variables = opening.variables_of(args, program)
-    name = workspace_of(program.root)
-    evaluator = Evaluator(program, variables, lambda address: None, workspace=name)
+    evaluator = Evaluator(program, variables, lambda address: None)
     key = f"{LOCAL_NAME}.{args.provider}" if args.provider else LOCAL_NAME
     stack = f" of stack {program.stack}" if program.stack else ""
     settings = Providers(program, evaluator, os.environ).settings(key)

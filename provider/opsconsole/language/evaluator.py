@@ -47,7 +47,7 @@ from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.phrases import did_you_mean
-from opsconsole.state import InstanceKey
+from opsconsole.state import InstanceKey, workspace_of
 from opsconsole.values import Attributes
 
 Definition = BlockDefinition | ProviderDefinition
@@ -64,7 +64,7 @@ class Evaluator:
         *,
         sensitive: Callable[[str], Iterable[Path]] = lambda address: (),
         settled: bool = False,
-        workspace: str = "default",
+        workspace: str | None = None,
         planned_at: datetime | None = None,
     ) -> None:
         """Make an evaluator.
@@ -76,6 +76,7 @@ class Evaluator:
             sensitive: Returns the sensitive paths of an instance that this evaluator has not
                 evaluated itself, from state.
             settled: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
+            workspace: Terraform's workspace; None: the one that is selected for the program.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
         context = FunctionContext(
@@ -84,6 +85,7 @@ class Evaluator:
             planned_at=planned_at or datetime.now(UTC),
             render=self._render,
         )
+        workspace = workspace_of(program.root) if workspace is None else workspace
         self.program = program
         self._exemplary: Evaluator | None = None
         self._without_nulls: Callable[[], Evaluator] = lambda: Evaluator(
