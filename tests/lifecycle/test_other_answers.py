@@ -163,6 +163,19 @@ async def test_a_delete_whose_answer_is_lost_is_settled_by_one_read(
     assert console.rows("hosts") == []
 
 
+@pytest.mark.parametrize(("kind", "done"), [("empty_object", True), ("internal_error", False)])
+async def test_an_update_whose_answer_is_lost_is_settled_by_one_read(
+    console: Emulator, steps_of: Callable[..., Any], kind: str, done: bool
+) -> None:
+    hosts, made = await host(steps_of)
+    console.reset_log()
+    console.fault(kind=kind, operation="host_update")
+    ended = await hosts.change(made, name="web", knowledge="new")
+    assert ended.failed is not done
+    assert ended.state["knowledge"] == ("new" if done else None)
+    assert console.request_counts() == {"host_update": 2}
+
+
 @pytest.mark.parametrize(
     ("kind", "read", "said"),
     [

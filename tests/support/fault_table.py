@@ -94,7 +94,21 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
     ),
     (
         {
-            "native": "host_update agent_update specialty_update",
+            "native": "host_update",
+        },
+        {
+            ("alone", "complete"): (
+                "MALFORMED DENIED refused unauthorized not_found conflict too_large redirect_other"
+            ),
+            ("complete", "complete"): (
+                "PASSING ids_crossed SPOILT BAD_IDS other_object internal_error_after"
+            ),
+            ("alone", "warned"): "internal_error",
+        },
+    ),
+    (
+        {
+            "native": "agent_update specialty_update",
         },
         {
             ("alone", "complete"): (
@@ -273,7 +287,21 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
     ),
     (
         {
-            "terraform": "host_update agent_update specialty_update",
+            "terraform": "host_update",
+        },
+        {
+            ("alone", "complete"): (
+                "MALFORMED DENIED refused unauthorized not_found conflict too_large redirect_other "
+                "internal_error"
+            ),
+            ("complete", "complete"): (
+                "PASSING ids_crossed SPOILT BAD_IDS other_object internal_error_after"
+            ),
+        },
+    ),
+    (
+        {
+            "terraform": "agent_update specialty_update",
         },
         {
             ("alone", "complete"): (

@@ -5,13 +5,13 @@ Their creation, a guarded bulk import, is in `host_creation`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ApiError, BadRequest, Forbidden, NotFound
+from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
@@ -171,7 +171,11 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(state, _not_keeping(memory, prior, planned).encode())
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
-        answer = await self.session.console.update_host(prior["id"], changes)
+        answer: Mapping[str, Any]
+        try:
+            answer = await self.session.console.update_host(prior["id"], changes)
+        except ConsoleError as problem:
+            answer = await self._updated(prior["id"], changes, problem)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
         written = PrivateState.decode(self.written(request, state, answer, REPLACING))
@@ -181,6 +185,24 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(state, private)
         diagnostics = self.kept_otherwise(differing, state, values, creating=False)
         return Outcome(state | values, private, diagnostics)
+
+    async def _updated(
+        self, host_id: str, changes: Attributes, problem: ConsoleError
+    ) -> Mapping[str, Any]:
+        """Return the host after an update whose answer was lost, where reading it shows the update.
+
+        Raises:
+            ConsoleError: `problem`; the update had no effect, or nothing shows that it had.
+        """
+        if problem.safe_to_repeat or not self.session.can_read_hosts:
+            raise problem
+        try:
+            answer = await self.session.read_host(host_id)
+            if changed_fields(shown(self.answered, answer), changes, list(changes)):
+                raise problem
+        except ConsoleError:
+            raise problem from None
+        return answer
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
