@@ -54,11 +54,18 @@ def test_ids_under_the_documented_operations(adopt, opsconsole_emulator) -> None
 
 
 def test_what_cannot_be_read_is_a_comment(adopt, opsconsole_emulator) -> None:
-    code, program, told = adopt("hst_gone")
+    host = opsconsole_emulator.create("hosts", name="web")["id"]
+    code, program, told = adopt("hst_gone", host)
     assert code == 0
     assert "# hst_gone could not be read: " in program
-    assert "ManagedHost" not in program
+    assert program.count("import_from") == 1
     assert "1 could not be read." in told
+
+
+def test_no_program_is_written_where_nothing_can_be_read(adopt) -> None:
+    code, program, told = adopt("hst_gone")
+    assert (code, program) == (1, "")
+    assert "None of the objects could be read:\n  hst_gone: " in told
 
 
 def test_what_cannot_be_declared_is_a_comment(adopt, opsconsole_emulator) -> None:

@@ -116,7 +116,8 @@ def test_ids_that_an_import_does_not_tell_are_told_by_a_dry_run(native: Any) -> 
 
 
 def test_csv_is_sent_as_it_is(native: Any) -> None:
-    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\ntwo,wrong\n")
+    # Neither the console nor the verdicts count the empty line.
+    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
     unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
     assert "does not name the query parameter" in unnamed.err
     result = native.run(
@@ -144,6 +145,8 @@ def test_csv_is_sent_as_it_is(native: Any) -> None:
         ("h.json", '{"rows": 1}', "holds no list of rows"),
         ("h.json", "[]", "holds no rows"),
         ("h.csv", "\n", "holds no rows"),
+        ("h.csv", ",\n", "holds no rows"),
+        ("h.csv", "name,tags,tags\na,b:1,c:1\n", "h.csv:1: duplicate column 'tags'"),
         ("none.json", None, "Cannot read"),
     ],
 )

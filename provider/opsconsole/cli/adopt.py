@@ -106,6 +106,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
     declared = items(findings)
+    if not declared:
+        reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in findings.objects[:20])
+        raise UserError(f"None of the objects could be read:{reasons}", "No program is written.")
     if args.hcl:
         text = hcl_program(findings, declared, found.base_url)
     elif data is not None:

@@ -181,15 +181,22 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
 
     try:
         for row in csv.reader(tracked()):
-            fields.append(row)
-            lines.append("".join(taken))
+            if any(cell.strip() for cell in row):
+                # A console may count an empty line or not: none is sent.
+                fields.append(row)
+                lines.append("".join(taken))
             taken.clear()
     except csv.Error as problem:
         raise UserError(f"{path} is not CSV: {problem}.") from problem
+    if not fields:
+        raise UserError(f"{path} holds no rows.")
     columns = [item.strip().lower() for item in fields[0]]
     known = "name" in columns and set(columns) <= set(HOST.names)
     if not known:
         return CsvRows("", lines, [""] * len(lines), on_error, parameter)
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
     place = columns.index("name")
     names = [row[place] if place < len(row) else "" for row in fields[1:]]
     header = lines[0] if lines[0].endswith("\n") else lines[0] + "\n"
