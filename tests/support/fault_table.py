@@ -71,10 +71,12 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         },
         {
             ("alone", "warned"): (
-                "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized not_found conflict "
-                "too_large other_object redirect_other"
+                "MALFORMED DENIED refused unauthorized not_found conflict too_large internal_error "
+                "redirect_other"
             ),
-            ("warned", "complete"): "PASSING ids_crossed",
+            ("warned", "complete"): (
+                "PASSING SPOILT BAD_IDS internal_error_after other_object ids_crossed"
+            ),
         },
     ),
     (

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from opsconsole.compare import changed_fields
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import calm, merge
+from opsconsole.lifecycle.answers import calm, merge, shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -196,6 +197,31 @@ class BaseLifecycle(ABC):
             self.session.command,
         )
         return self._uncertain(request, sent_now(said), diagnostic)
+
+    async def settle_update(
+        self,
+        changes: Attributes,
+        problem: ConsoleError,
+        reading: Coroutine[Any, Any, Mapping[str, Any]],
+    ) -> Mapping[str, Any]:
+        """Return what a read shows after an update whose answer was lost, if it shows the update.
+
+        Args:
+            reading: Reads the object. It is not begun where the update certainly had no effect.
+
+        Raises:
+            ConsoleError: `problem`; the update had no effect, or nothing shows that it had.
+        """
+        if problem.safe_to_repeat:
+            reading.close()
+            raise problem
+        try:
+            answer = await reading
+            if changed_fields(shown(self.answered, answer), changes, list(changes)):
+                raise problem
+        except ConsoleError:
+            raise problem from None
+        return answer
 
     def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
         """Return what stands for a create whose run ended before it knew the outcome."""

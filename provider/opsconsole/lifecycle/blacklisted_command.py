@@ -163,6 +163,9 @@ class BlacklistedCommandLifecycle(SingleCreation):
             kept = request.prior
             doing = self.name(row)
             return Outcome(kept, request.private, (_scope_refused(problem, doing, row, planned),))
+        except ConsoleError as problem:
+            reading = self.session.console.get_blacklisted_command(row_id)
+            return self._settled(request, await self.settle_update(changes, problem, reading))
         return self._settled(request, answer)
 
     def _settled(

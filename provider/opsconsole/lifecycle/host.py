@@ -175,7 +175,10 @@ class HostLifecycle(BaseLifecycle):
         try:
             answer = await self.session.console.update_host(prior["id"], changes)
         except ConsoleError as problem:
-            answer = await self._updated(prior["id"], changes, problem)
+            if not self.session.can_read_hosts:
+                raise
+            reading = self.session.read_host(prior["id"])
+            answer = await self.settle_update(changes, problem, reading)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
         written = PrivateState.decode(self.written(request, state, answer, REPLACING))
@@ -185,24 +188,6 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(state, private)
         diagnostics = self.kept_otherwise(differing, state, values, creating=False)
         return Outcome(state | values, private, diagnostics)
-
-    async def _updated(
-        self, host_id: str, changes: Attributes, problem: ConsoleError
-    ) -> Mapping[str, Any]:
-        """Return the host after an update whose answer was lost, where reading it shows the update.
-
-        Raises:
-            ConsoleError: `problem`; the update had no effect, or nothing shows that it had.
-        """
-        if problem.safe_to_repeat or not self.session.can_read_hosts:
-            raise problem
-        try:
-            answer = await self.session.read_host(host_id)
-            if changed_fields(shown(self.answered, answer), changes, list(changes)):
-                raise problem
-        except ConsoleError:
-            raise problem from None
-        return answer
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
