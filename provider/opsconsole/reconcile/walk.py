@@ -182,22 +182,18 @@ class Walk:
             self.take(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
-        """Return whether its owner is deleted before what is declared of an instance can be done.
+        """Tell whether its owner is deleted before what is declared of an instance can be done.
 
-        So it is where the declaration needs something that is deleted first and then created
-        again, and that is the owner, or what the owner depends on: dependents are deleted first.
+        So it may be where the declaration needs anything that is deleted first and then created
+        again: that deletion may wait for the owner's, itself or by what else moves.
         """
         owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
-        if not owner:
-            return False
         change = self.changes.get(owner)
-        if change is not None and change.create_first:
+        if not owner or (change is not None and change.create_first):
             return False
-        before = {config_address(owner), *self.known[owner].held.dependencies}
-        before.update(change.depends_on if change is not None else ())
         return any(
             other.action is Action.REPLACE and not other.create_first
-            for needed in before.intersection(wanted.declared.dependencies)
+            for needed in wanted.declared.dependencies
             for other in self._of_block.get(needed, ())
         )
 
