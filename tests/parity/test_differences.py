@@ -94,6 +94,42 @@ def jump_host(native: World, terraform: World) -> None:
     assert terraform.find("hosts", "jump") is not None
 
 
+@scene("a host is replaced under an agent, on a console with `agent_update`", "extended")
+def replaced(native: World, terraform: World) -> None:
+    for world in (native, terraform):
+        for external in ("one", "two"):
+            hosts = {"web": {"external_id": external}}
+            world.write(fleet(hosts, opsconsole_agent={"agent": AGENT}))
+            if external == "one":
+                world.native_apply()
+
+    address = "opsconsole_agent.agent"
+    assert sorted(actions(native.native_plan())[address]) == ["create", "delete"]
+    assert terraform.terraform.plan().actions[address] == ["update"]
+    native.native_apply()
+    assert native.native_plan().empty
+    assert terraform.terraform.apply(expect=None).code == 1
+    assert terraform.terraform.plan().actions[address] == ["create"]
+
+
+@scene("a host is deleted under an agent that stays declared with its literal id")
+def deleted_under(native: World, terraform: World) -> None:
+    for world in (native, terraform):
+        world.write(fleet({"web": {}}))
+        world.native_apply()
+        web = world.find("hosts", "web")
+        assert web is not None
+        staying = {"opsconsole_agent": {"agent": AGENT | {"host_id": web["id"]}}}
+        world.write(fleet({"web": {}}, **staying))
+        world.native_apply()
+        world.write(fleet({}, **staying))
+    [refused] = native.native_plan().diagnostics
+    assert refused.summary.startswith("opsconsole_host.web cannot be deleted")
+    terraform.terraform.apply()
+    assert terraform.find("hosts", "web") is None
+    assert [row["status"] for row in terraform.console.rows("agents")] == ["archived"]
+
+
 @scene('an agent with `deletion_policy = "prevent"` goes with its host')
 def prevented(native: World, terraform: World) -> None:
     agent = AGENT | {"deletion_policy": "prevent"}
