@@ -122,7 +122,7 @@ def deleted_under(native: World, terraform: World) -> None:
         staying = {"opsconsole_agent": {"agent": AGENT | {"host_id": web["id"]}}}
         world.write(fleet({"web": {}}, **staying))
         world.native_apply()
-        world.write(fleet({}, **staying))
+        world.write({"resource": staying})
     [refused] = native.native_plan().diagnostics
     assert refused.summary.startswith("opsconsole_host.web cannot be deleted")
     terraform.terraform.apply()
