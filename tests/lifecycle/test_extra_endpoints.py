@@ -112,7 +112,7 @@ async def test_plugins_that_are_declared_later_are_read_as_they_are(
 
     read = await agents.read(changed)
 
-    assert read.state == changed.state
+    assert (read.state, read.private) == (changed.state, changed.private)
     assert read.state["plugin_ids"] == ["plg_disk"]
 
 

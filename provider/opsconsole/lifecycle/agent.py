@@ -6,6 +6,7 @@ The rules of what an agent may become are in `agent_rules`; this file takes the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from opsconsole.compare import changed_fields
@@ -128,7 +129,7 @@ class AgentLifecycle(SingleCreation):
             answer = await self.session.console.one("agent_get", agent_id)
             if answer.get("status") == "archived":
                 return Outcome(None, seen=Seen.ARCHIVED)
-            outcome = self.seen(prior, private, _fields_beside(prior, answer))
+            outcome = self._seen_beside_plugins(request, answer)
             if prior.get("plugin_ids") is None:
                 return outcome
             listing = await self.session.plugins(agent_id)
@@ -143,7 +144,7 @@ class AgentLifecycle(SingleCreation):
             return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
         if reattached.get("status") == "archived":
             return Outcome(None, seen=Seen.ARCHIVED)
-        outcome = self.seen(prior, private, _fields_beside(prior, reattached))
+        outcome = self._seen_beside_plugins(request, reattached)
         return self._with_plugins(outcome, listing)
 
     async def _reattached(self, agent_id: str, listing: Listing) -> Mapping[str, Any] | None:
@@ -162,6 +163,17 @@ class AgentLifecycle(SingleCreation):
             # agent is gone: it may be the plugin's, and the list has just shown both.
             return None
         return answer
+
+    def _seen_beside_plugins(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
+        """Return what an answer shows of an agent, which is nothing of a managed plugin set.
+
+        An absent field that was shown before would be taken for null.
+        """
+        outcome = self.seen(request.prior, request.private, _agent_fields(answer))
+        plugins = request.prior.get("plugin_ids")
+        if plugins is None or outcome.state is None:
+            return outcome
+        return replace(outcome, state=outcome.state | {"plugin_ids": plugins})
 
     def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
         """Bring a managed plugin set up to what the list shows; an absent one stays left alone.
@@ -372,15 +384,6 @@ def _known(state: Attributes, address: str) -> KnownAgent:
 def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documented fields of an Agent answer, which carries no plugin list."""
     return {name: value for name, value in answer.items() if name != "plugin_ids"}
-
-
-def _fields_beside(prior: Attributes, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an Agent answer beside a managed plugin set, of which it says nothing.
-
-    An absent field that was shown before would be taken for null.
-    """
-    kept = {name: prior[name] for name in ("plugin_ids",) if prior.get(name) is not None}
-    return _agent_fields(answer) | kept
 
 
 def _create_body(config: Attributes) -> dict[str, Any]:
