@@ -6,6 +6,7 @@ those that the provider checks at plan time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -52,7 +53,7 @@ def is_token(value: Any) -> bool:
     if isinstance(value, str):
         return "${" in value or value.startswith("#{TfToken[")
     if isinstance(value, float):
-        return value < _SMALLEST_LITERAL
+        return -math.inf < value < _SMALLEST_LITERAL
     return hasattr(value, "__jsii_ref__") and not isinstance(value, Construct)
 
 
@@ -79,7 +80,8 @@ def checked(kind: Kind, bounds: Bounds, value: Any) -> Any:
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
     """Return the error for a literal that is not of `kind`, with what may have been meant."""
-    got = f"got {type(value).__name__}"
+    is_no_number = isinstance(value, float) and not math.isfinite(value)
+    got = f"got {value if is_no_number else type(value).__name__}"
     if isinstance(value, cdktn.TerraformVariable):
         return TypeError(f"{got}, did you mean .{_TOKENS_OF_VARIABLES[kind]}?")
     if not isinstance(value, Construct):
@@ -94,7 +96,7 @@ def _is_literal(kind: Kind, value: Any) -> bool:
         return isinstance(value, str)
     if kind is Kind.FLAG:
         return isinstance(value, bool)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
     return kind is Kind.NUMBER or value == value // 1
 

@@ -38,6 +38,8 @@ _WRONG_TYPES = [
     (Host, {"tags": 1}, "expected a list of strings, got int"),
     (Host, {"target_port": "22"}, "expected a whole number, got str"),
     (Host, {"target_port": 22.5}, "expected a whole number, got float"),
+    (Host, {"target_port": float("nan")}, "expected a whole number, got nan"),
+    (OpsconsoleProvider, {"request_timeout": float("-inf")}, "expected a number, got -inf"),
     (Host, {"target_port": True}, "expected a whole number, got bool"),
     (Host, {"skip_tls_verify": "no"}, "expected True or False, got str"),
     (Agent, {"credential_config": {"order": 1}}, "expected a list, got dict"),
