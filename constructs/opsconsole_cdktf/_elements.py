@@ -1,7 +1,7 @@
-"""How `_elements.js` comes into jsii's Node: the classes that resources, data sources and the
-provider are made of there.
+"""Loads `_elements.js` into jsii's Node. It holds the classes of resources, data sources and the
+provider that the framework synthesises.
 
-jsii loads packages of npm, each with a manifest of its classes. This one is packed here when it is
+jsii loads packages of npm, each with a manifest of its classes. This package is packed when it is
 loaded, so that the file that people read is the one that runs.
 """
 
@@ -18,26 +18,26 @@ from typing import Any, Final
 
 import jsii
 
-PACKAGE: Final = "opsconsole-cdktf"
-"""The name of the JavaScript package; jsii's names of its classes begin with it."""
+NPM_PACKAGE: Final = "opsconsole-cdktf"
+"""The JavaScript package: jsii's names of its classes begin with it."""
 
 PROVIDER_NAME: Final = "opsconsole"
 PROVIDER_SOURCE: Final = "opsconsole/opsconsole"
 PROVIDER_VERSION: Final = "~> 0.1"
 
 _VERSION: Final = "0.0.0"
-"""jsii wants one; the package is never published."""
+"""jsii requires a version; the package is never published."""
 
 _TYPES: Final = {
     "scope": {"fqn": "constructs.Construct"},
     "meta": {"fqn": "cdktf.TerraformMetaArguments"},
     "provider": {"fqn": "cdktf.TerraformProvider"},
 }
-"""Parameter to its type in a manifest, where it is no string."""
+"""The type of each parameter that is not a string, as a manifest writes it."""
 
 
 def _parameters(*names: str) -> list[dict[str, Any]]:
-    """Describe parameters; those that end by `?` may be left out."""
+    """Describe parameters for a manifest; a name that ends in `?` may be left out."""
     text = {"primitive": "string"}
     return [
         {
@@ -53,7 +53,7 @@ def _class(parent: str, *parameters: str, methods: tuple[dict[str, Any], ...] = 
     assign = {"name": "assign", "parameters": _parameters("name", "value")}
     return {
         "kind": "class",
-        "assembly": PACKAGE,
+        "assembly": NPM_PACKAGE,
         "base": f"cdktf.{parent}",
         "initializer": {"parameters": _parameters(*parameters)},
         "methods": [assign, *methods],
@@ -79,7 +79,7 @@ _CLASSES: Final = {
 
 def _packed() -> bytes:
     """Return the package as npm packs one."""
-    named = {"name": PACKAGE, "version": _VERSION}
+    named = {"name": NPM_PACKAGE, "version": _VERSION}
     provider = {"name": PROVIDER_NAME, "source": PROVIDER_SOURCE, "version": PROVIDER_VERSION}
     frameworks = ("cdktf", "constructs")
     manifest = {
@@ -89,7 +89,7 @@ def _packed() -> bytes:
         "dependencies": dict.fromkeys(frameworks, "*"),
         "dependencyClosure": {framework: {} for framework in frameworks},
         "types": {
-            f"{PACKAGE}.{name}": {**described, "name": name, "fqn": f"{PACKAGE}.{name}"}
+            f"{NPM_PACKAGE}.{name}": {**described, "name": name, "fqn": f"{NPM_PACKAGE}.{name}"}
             for name, described in _CLASSES.items()
         },
     }
@@ -114,4 +114,4 @@ def load() -> None:
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         package = Path(folder, "elements.tgz")
         package.write_bytes(_packed())
-        jsii.load(PACKAGE, _VERSION, str(package))
+        jsii.load(NPM_PACKAGE, _VERSION, str(package))

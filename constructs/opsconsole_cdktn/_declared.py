@@ -14,7 +14,7 @@ import jsii
 from constructs import Construct
 
 from opsconsole_cdktn._attributes import Argument, Setting
-from opsconsole_cdktn._elements import PACKAGE, PROVIDER_NAME, load
+from opsconsole_cdktn._elements import NPM_PACKAGE, PROVIDER_NAME, load
 from opsconsole_cdktn._places import place
 from opsconsole_cdktn._trees import Tree, tree_of
 
@@ -103,7 +103,7 @@ class Declared:
 
 
 def _text(value: Any) -> str:
-    """Return a value as JSON. What JSON cannot hold is a token: it goes as the text of one."""
+    """Return a value as JSON. An object that JSON cannot hold is a token, written as its text."""
     return json.dumps(value, default=cdktn.Token.as_string)
 
 
@@ -112,7 +112,7 @@ def _made_with(meta: dict[str, Any]) -> cdktn.TerraformMetaArguments | None:
 
 
 class Resource(
-    cdktn.TerraformResource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.Resource"
+    cdktn.TerraformResource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Resource"
 ):
     """A resource of the console."""
 
@@ -151,7 +151,10 @@ class Resource(
 
 
 class DataSource(
-    cdktn.TerraformDataSource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.DataSource"
+    cdktn.TerraformDataSource,
+    Declared,
+    metaclass=jsii.JSIIMeta,
+    jsii_type=f"{NPM_PACKAGE}.DataSource",
 ):
     """Something that the console is asked for."""
 
@@ -166,7 +169,7 @@ class DataSource(
 
 
 class Provider(
-    cdktn.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{PACKAGE}.Provider"
+    cdktn.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Provider"
 ):
     """The provider of a stack; further ones carry an alias."""
 

@@ -1,8 +1,8 @@
-// The elements of a stack as the framework synthesises them. Each holds its attributes here, in
-// Node: an element that is written in Python is asked for them twice through the bridge of jsii.
+// The elements of a stack that the framework synthesises. Each holds its attributes in Node. The
+// framework asks for them twice, and jsii would carry each question to Python and back.
 "use strict";
 
-const { Lazy, ImportableResource, Token } = require("cdktn");
+const { ImportableResource, Lazy, Token } = require("cdktn");
 const { TerraformDataSource, TerraformProvider, TerraformResource } = require("cdktn");
 const { provider } = require("./package.json");
 
@@ -51,8 +51,8 @@ class Resource extends TerraformResource {
     assign(this, name, value);
   }
 
-  // The framework's own runs `terraform version` for each import, which takes seconds for each
-  // twenty of them, and fails where no Terraform is installed.
+  // The framework's own method runs `terraform version` for each import. Twenty imports take
+  // seconds with it, and none works without Terraform.
   importFrom(id, provider) {
     this._imported = { id, provider };
   }
