@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from opsconsole.cli import drift_watch
 from opsconsole.cli.drift_exporter import Exporter, serving
+from opsconsole.cli.drift_output import target
 from opsconsole.cli.drift_watch import Pace
+from opsconsole.cli.standard_streams import Output, text_stream
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from patience import PATIENCE, until
@@ -216,6 +220,25 @@ async def test_nothing_unforeseen_ends_it(monkeypatch: pytest.MonkeyPatch) -> No
     assert failures == [1, 2]
     _, health = exporter.health()
     assert "RuntimeError" in health and "svc_ak" not in health
+
+
+def test_a_full_disk_costs_one_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    async def checked(*_: Any, **__: Any) -> DriftReport:
+        return report(Bucket.IN_SYNC)
+
+    monkeypatch.setattr(drift_watch, "checked", checked)
+    args = argparse.Namespace(places=[], program=None, dir=None)
+    with Path("/dev/full").open("wb") as disk, (tmp_path / "log").open("wb") as log:
+        stdout = text_stream(Output(disk.fileno(), ends_work=True))
+        monkeypatch.setattr(sys, "stdout", stdout)
+        for _ in "ab":
+            check = drift_watch.check_once(args, [target("json")], Exporter(10), run_app=True)
+            asyncio.run(check)
+            os.dup2(log.fileno(), disk.fileno())
+    assert capsys.readouterr().err.count("the output cannot be written") == 1
+    json.loads((tmp_path / "log").read_text())
 
 
 def test_what_a_check_came_to_is_told_once(ground: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -154,6 +155,14 @@ def test_what_cannot_be_asked_for_is_one_clear_error(standin) -> None:
         run = engine.run(*words, expect={1})
         assert said in run.err
         assert "Traceback" not in run.err
+
+
+def test_output_that_cannot_be_written_is_an_error(standin_binary) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [standin_binary, "providers", "schema", "-json"]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: Not all was printed, as the output cannot be written")
 
 
 def test_help_lists_verbs_and_flags(standin) -> None:

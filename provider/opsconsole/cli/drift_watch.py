@@ -17,6 +17,7 @@ from opsconsole.cli.drift_check import checked
 from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_output import Target, headline, write_all
 from opsconsole.cli.drift_stacks import anchor
+from opsconsole.cli.standard_streams import lost_output, write_again
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import OpsconsoleError
 from opsconsole.reports.verdict import judge
@@ -141,6 +142,9 @@ async def check_once(
         write_all(report, targets, colour=False, anchor=anchor(args), reported=True)
     except Exception as problem:
         _log(_said(problem))
+    if lost := lost_output():
+        _log(f"Not all was printed, as {lost}.")
+    write_again()
     return failures
 
 

@@ -67,7 +67,7 @@ class Interrupts:
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
             _leave(self._terminals)
-        self._stop("Interrupted")
+        self._stop("Interrupted", "again")
         self.count += not hung_up
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
@@ -75,16 +75,19 @@ class Interrupts:
             _write("\nStopping now.\n")
 
     def lose_output(self) -> None:
-        """Stop as at an interrupt, because nobody sees what the work does any more."""
-        self._stop(f"Interrupted, as {lost_output()}")
+        """Stop as at an interrupt, because nobody sees what the work does any more.
 
-    def _stop(self, because: str) -> None:
+        The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
+        """
+        self._stop(f"Interrupted, as {lost_output()}", "twice")
+
+    def _stop(self, because: str, presses: str) -> None:
         if self.stopped:
             return
         self.stopped = True
         for stop in self._stops:
             stop()
-        _write(f"\n{because}: {self._promise}. Press Ctrl-C again to stop now.\n")
+        _write(f"\n{because}: {self._promise}. Press Ctrl-C {presses} to stop now.\n")
 
 
 def _write(text: str) -> None:
@@ -143,7 +146,7 @@ def run_stoppable(
             task.cancel()
 
         interrupts.on_abandon(cancel)
-        if stdout is not None:
+        if stdout is not None and stdout.ends_work:
             # A thread may have written, such as one that draws progress.
             stdout.on_failure = partial(loop.call_soon_threadsafe, interrupts.lose_output)
         for number in SIGNALS:

@@ -125,12 +125,13 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
 
 def _arrived(code: int) -> int:
     """Return the exit code of a command, whose output may not have arrived."""
-    lost, stdout = lost_output(), output()
-    if not lost or stdout is None or code == INTERRUPTED:
+    stdout = output()
+    if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code
-    # Whoever reads a few lines only (`| head`) wants no error.
-    if not stdout.is_unread:
-        _write_safely(f"Error: Not all was printed, as {lost}.\n")
+    if stdout.is_unread:
+        # A reader of a few lines only (`| head`) wants no error.
+        return FAILED if stdout.ends_work else code
+    _write_safely(f"Error: Not all was printed, as {stdout.failure}.\n")
     return FAILED
 
 

@@ -55,7 +55,7 @@ class Output(io.FileIO):
 
     @property
     def is_unread(self) -> bool:
-        """Whether whoever read it has gone."""
+        """Whether its reader has gone."""
         return self.problem is not None and self.problem.errno in _GONE
 
     @property
@@ -91,18 +91,26 @@ def open_descriptors() -> None:
 
 
 def output() -> Output | None:
-    """Return the stdout of this process, where it is one whose failure ends the work."""
+    """Return the stdout of this process, where it was put in place here, with all written to it."""
     raw = _raw(sys.stdout)
-    return raw if isinstance(raw, Output) and raw.ends_work else None
+    if not isinstance(raw, Output):
+        return None
+    sys.stdout.flush()
+    return raw
 
 
 def lost_output() -> str:
-    """Return why what was written to stdout so far did not arrive; empty: it did."""
+    """Return why a command is to stop, as its output did not arrive; empty: it need not."""
     found = output()
-    if found is None:
-        return ""
-    sys.stdout.flush()
-    return found.failure
+    return found.failure if found is not None and found.ends_work else ""
+
+
+def write_again() -> None:
+    """Write to streams that failed from now on: for what is complete without what was dropped."""
+    for stream in (sys.stdout, sys.stderr):
+        raw = _raw(stream)
+        if isinstance(raw, Output):
+            raw.problem = None
 
 
 def write_surely(text: str) -> None:
