@@ -56,6 +56,11 @@ def test_a_part_written_by_hand_is_made_for_both_forks(
     twin = (tmp_path / CDKTN.folder / "_types.py").read_text("utf-8")
     assert twin.endswith("# cdktf.json belongs to cdktn\n")
     assert "import cdktn\n" in twin
+    (tmp_path / CDKTN.folder / "_deleted.py").write_text("", "utf-8")
+    for words, told, code in ((["--check"], "left over", 1), ([], "deleted", 0), ([], "", 0)):
+        assert main(["constructs", "--root", str(tmp_path), *words]) == code
+        line = f"{told}: constructs/opsconsole_cdktn/_deleted.py\n" if told else ""
+        assert capsys.readouterr().out == line
 
 
 def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

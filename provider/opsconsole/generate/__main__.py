@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opsconsole.drift.baseline import baseline_schema
 from opsconsole.generate.constructs import construct_files
+from opsconsole.generate.forks import left_over
 from opsconsole.generate.limits import limits_files
 from opsconsole.generate.reference import reference_files
 from opsconsole.reports.drift_document import drift_report_schema
@@ -36,7 +37,7 @@ _WHAT: dict[str, Callable[[Path], dict[str, str]]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write what is generated, or with `--check` report (by status 1) whether it is stale."""
+    """Write what is generated; with `--check`, only report what differs, by status 1."""
     parser = argparse.ArgumentParser(prog="python -m opsconsole.generate")
     parser.add_argument(
         "what", nargs="*", metavar="WHAT", help="constructs, docs, schemas, limits; default: all"
@@ -50,10 +51,15 @@ def main(arguments: list[str] | None = None) -> int:
     files: dict[str, str] = {}
     for name in options.what or _WHAT:
         files |= _WHAT[name](options.root)
+    surplus = left_over(options.root, files) if "constructs" in (options.what or _WHAT) else []
     changed = (_stale if options.check else _write)(options.root, files)
     for name in changed:
         sys.stdout.write(f"{'stale' if options.check else 'written'}: {name}\n")
-    return 1 if options.check and changed else 0
+    for name in surplus:
+        if not options.check:
+            (options.root / name).unlink()
+        sys.stdout.write(f"{'left over' if options.check else 'deleted'}: {name}\n")
+    return 1 if options.check and (changed or surplus) else 0
 
 
 def _stale(root: Path, files: Mapping[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -59,3 +59,14 @@ def written_parts(root: Path) -> Iterator[tuple[str, str]]:
         name = path.name
         if name in WRITTEN or (name.startswith("_") and name != "__init__.py"):
             yield path.name, path.read_text("utf-8")
+
+
+def left_over(root: Path, files: Collection[str]) -> list[str]:
+    """Return what is in the package for cdktn, which is generated as a whole, and not in `files`.
+
+    These are modules whose original for cdktf was deleted.
+    """
+    found = (
+        f"{CDKTN.folder}/{path.name}" for path in (root / CDKTN.folder).glob("*") if path.is_file()
+    )
+    return sorted(name for name in found if name not in files)
