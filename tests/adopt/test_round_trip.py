@@ -48,7 +48,7 @@ def populate(console, seed: int, hosts: int = 8) -> None:
         made.append(row["id"])
     # What a declaration may not hold, and what would change how a program reads.
     console.create("hosts", name="", tags=["none"], target_type="telnet", target_port=0)
-    console.create("hosts", name="\u202eright to left", knowledge="\u2028")
+    console.create("hosts", name="\u202eright to left", knowledge="\u2028\f")
     for number, host in enumerate(made):
         for place in range(rng.choice([0, 1, 2])):
             agent = console.create(
@@ -63,8 +63,8 @@ def populate(console, seed: int, hosts: int = 8) -> None:
                 console.create("attachments", agent_id=agent["id"], plugin_id=plugin)
 
 
-def adopt(console, folder, monkeypatch, *words: str) -> str:
-    """Run the command; return what it printed as the program."""
+def adopt(console, folder, monkeypatch, *words: str) -> None:
+    """Run the command in a folder, which it writes the program to."""
     monkeypatch.chdir(folder)
     for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
         monkeypatch.delenv(name)
@@ -72,7 +72,6 @@ def adopt(console, folder, monkeypatch, *words: str) -> str:
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(LISTS))
     assert main(["adopt", *words]) == 0
-    return ""
 
 
 def synthesise(program: Path) -> dict:
