@@ -22,7 +22,7 @@ _NOT_A_VALUE = (ValueError, LookupError, AttributeError, OverflowError)
 
 
 def csv_rows(
-    path: str | PathLike[str], problems_of: Callable[[Sequence[str]], list[str]] = lambda _: []
+    path: str | PathLike[str], problems_of: Callable[[Sequence[str]], list[str]]
 ) -> list[Placed]:
     """Return the rows of a CSV file, whose first line names the columns.
 
@@ -38,7 +38,7 @@ def csv_rows(
         if twice is not None:
             raise BadRows(f"{path}:1: duplicate column {twice!r}")
         if not columns:
-            raise BadRows(f"{path}: it is empty: its first line names the columns")
+            raise BadRows(f"{path}:1: the first line is empty: it must name the columns")
         problems = problems_of(columns)
         if problems:
             raise BadRows("\n".join(f"{path}:1: {problem}" for problem in problems))

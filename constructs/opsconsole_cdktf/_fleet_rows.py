@@ -45,7 +45,7 @@ def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
 
 
 def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[str]:
-    """Return what is wrong with the columns of a table: told once, and not again for each row."""
+    """Return what is wrong with the columns of a table, once and not for each row."""
     one = header[0] if len(header) == 1 else ""
     if ";" in one or "\t" in one:
         return [f"{one!r} is one column: separate the columns by commas"]
@@ -57,12 +57,12 @@ def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[s
         if name != key and columns.get(name, name) not in (None, *fields)
     ]
     problems += [
-        f"columns names {name!r}, which is no column. {did_you_mean(name, header)}"
+        f"columns names {name!r}, which is not a column. {did_you_mean(name, header)}"
         for name in columns
         if name not in header
     ]
     if key not in header and key != "name":
-        problems.append(f"key is {key!r}, which is no column. {did_you_mean(key, header)}")
+        problems.append(f"key is {key!r}, which is not a column. {did_you_mean(key, header)}")
     return problems
 
 

@@ -90,7 +90,7 @@ class HostAssertion:
         return self
 
     def has_tags(self, *tags: str) -> HostAssertion:
-        """Assert that the host declares each of `tags`, others may be declared too."""
+        """Assert that the host declares each of `tags`; it may declare others too."""
         declared = self._values.get("tags") or []
         missing = [tag for tag in tags if tag not in declared]
         assert not missing, f"{self._address}: {missing} is not among its tags {declared}"

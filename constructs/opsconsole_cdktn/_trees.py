@@ -39,7 +39,7 @@ class Tree:
         carriers: The agents, in the order in which they were made.
         revision: Counts what is declared, so that a conclusion drawn from it can age.
         remarked: The warnings that were added, with the construct of each.
-        ordered: The stacks whose hosts depend on the specialties of their agents.
+        ordered: The stacks that have what settles the dependencies of their hosts, see `_ordering`.
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """

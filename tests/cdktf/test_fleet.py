@@ -129,7 +129,8 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
         (Fleet.from_csv, 'name\n"a\n', ":2: unexpected end of data"),
         (Fleet.from_csv, "name,tagz\na,1\nb,2\n", ":1: no such column or field: 'tagz'. Did you"),
         (Fleet.from_csv, "name;tags\na;b:1\n", ":1: 'name;tags' is one column: separate"),
-        (Fleet.from_csv, "", ": it is empty: its first line names the columns"),
+        (Fleet.from_csv, "", ":1: the first line is empty: it must name the columns"),
+        (Fleet.from_csv, "\nname\na\n", ":1: the first line is empty: it must name the columns"),
         (Fleet.from_yaml, "", ": it is empty: write [] for no rows"),
         (Fleet.from_csv, "name,tags,tags\na,b:1,c:1\n", ":1: duplicate column 'tags'"),
         (Fleet.from_yaml, "a: {}\nb: {}\na: {}\n", ":3: duplicate key 'a', first in line 1"),
@@ -178,8 +179,8 @@ def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
     unknown, unused, key = [line.partition(".csv:1: ")[2] for line in _problems(failure)]
     assert unknown.startswith("no such column or field: 'Rack'. There are: name, ")
     assert unknown.endswith(" columns={'Rack': …} gives it a field, or with None leaves it out.")
-    assert unused == "columns names 'Rck', which is no column. Did you mean \"Rack\"?"
-    assert key == "key is 'Hots', which is no column. Did you mean \"Host\"?"
+    assert unused == "columns names 'Rck', which is not a column. Did you mean \"Rack\"?"
+    assert key == "key is 'Hots', which is not a column. Did you mean \"Host\"?"
 
 
 def test_an_ansible_inventory(stack, tmp_path) -> None:

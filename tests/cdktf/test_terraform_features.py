@@ -254,7 +254,7 @@ def test_a_construct_costs_no_message_to_python_while_it_is_synthesised(
         sent.clear()
         assert len(_hosts(synth(stack))) == count
         needed[count] = len(sent)
-    assert needed[10] == needed[20]
+    assert needed[10] == needed[20] > 0
 
 
 def test_references_between_stacks() -> None:

@@ -73,7 +73,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "gzip_bomb": {"inflates_to": 1 << 30},
     "endless": {"endless": True},
 }
-"""Name to the members of `faults.Fault` that make it."""
+"""Name to the members of `Fault` that make it."""
 
 
 def _pattern(text: str) -> str:
@@ -109,7 +109,7 @@ class Fault(Body):
     """One thing that goes wrong.
 
     Attributes:
-        kind: A name of `fault_kinds.KINDS`, whose members hold where others are not given.
+        kind: A name of `KINDS`, whose members hold where others are not given.
         method: The method that it meets; `*` meets all.
         operation: The operation that it meets; None meets all.
         path: A regular expression, searched for in the path (still encoded, without the query).
