@@ -279,6 +279,20 @@ async def test_parameters_may_narrow_the_lists_that_they_are_for(server, connect
     assert (await console.search_specialties()).complete
 
 
+async def test_a_list_that_got_shorter_than_what_was_read_of_it_is_read_again(
+    server, connect, answer
+):
+    _, console = connect(cursor_parameter="after", cursor_field="next")
+    server.will(
+        answer(body=listed("a", "b", has_more=True, total_count=3, next=2)),
+        answer(body=listed("c", has_more=False, total_count=2)),
+        answer(body=listed("b", "c", has_more=False, total_count=2)),
+    )
+    found = await console.search_specialties()
+    assert [entry["id"] for entry in found.entries] == ["b", "c"]
+    assert found.complete
+
+
 @pytest.mark.parametrize("again", [1, 3])
 async def test_a_list_that_changes_while_it_is_read_is_read_again(server, connect, answer, again):
     _, console = connect(cursor_parameter="after", cursor_field="next")

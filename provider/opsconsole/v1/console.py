@@ -65,9 +65,7 @@ class Console:
 
     async def one(self, name: str, resource_id: str, body: Mapping[str, Any] | None = None) -> Body:
         """Read, change or delete one resource by the operation `name`; return its answer."""
-        return await self.call_one(
-            self._operation(name), (resource_id,), asked=resource_id, body=body
-        )
+        return await self._one(self._operation(name), resource_id, body)
 
     async def created(self, name: str, body: Mapping[str, Any]) -> Body:
         """Create one resource by the operation `name`; return it."""
@@ -248,7 +246,8 @@ class Console:
             asked.add(cursor)
             query[str(self._settings.cursor_parameter)] = cursor
         gap = _gap(found, len(entries))
-        if gap is None and len(totals - {None}) > 1:
+        if gap is not Gap.MORE and len(totals - {None}) > 1:
+            # Also where the last length contradicts the entries: some were removed after the read.
             gap = Gap.SHIFTED
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
