@@ -271,6 +271,20 @@ async def test_a_scope_that_this_key_may_not_write(
     assert refused.state == created.state
 
 
+async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    rows = steps_of("blacklisted_command", max_retries=1)
+    created = await rows.create(id="blk_format")
+    console.fault(kind="reset_after", operation="blacklist_update")
+    console.fault(kind="forbidden", operation="blacklist_update")
+
+    changed = await rows.change(created, id="blk_format", tenant_wide=True)
+
+    assert not changed.failed
+    assert changed.state["org_id"] is None
+
+
 @pytest.mark.parametrize(
     ("declared", "said"),
     [

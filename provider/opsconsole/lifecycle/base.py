@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -200,27 +200,29 @@ class BaseLifecycle(ABC):
 
     async def settle_update(
         self,
+        object_id: str,
         changes: Attributes,
         problem: ConsoleError,
-        reading: Coroutine[Any, Any, Mapping[str, Any]],
+        read: Callable[[str], Awaitable[Mapping[str, Any]]],
     ) -> Mapping[str, Any]:
         """Return what a read shows after an update whose answer was lost, if it shows the update.
 
         Args:
-            reading: Reads the object. It is not begun where the update certainly had no effect.
+            read: Reads the object of an id. It is not called where the update certainly had no
+                effect.
 
         Raises:
             ConsoleError: `problem`; the update had no effect, or nothing shows that it had.
         """
         if problem.safe_to_repeat:
-            reading.close()
             raise problem
         try:
-            answer = await reading
-            if changed_fields(shown(self.answered, answer), changes, list(changes)):
-                raise problem
+            answer = await read(object_id)
+            differing = changed_fields(shown(self.answered, answer), changes, list(changes))
         except ConsoleError:
             raise problem from None
+        if differing:
+            raise problem
         return answer
 
     def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:

@@ -6,7 +6,7 @@ Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
@@ -33,7 +33,7 @@ from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
-"""The documented codes of a 403 that speak of access, not of a license."""
+"""The documented codes of a 403 that are about access, not of a license."""
 
 _WRITTEN = ("pattern", "description", "org_id")
 
@@ -156,16 +156,15 @@ class BlacklistedCommandLifecycle(SingleCreation):
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         try:
-            answer = await self.session.console.update_blacklisted_command(row_id, changes)
-        except Forbidden as problem:
-            if problem.problem.code not in _OF_ACCESS:
-                raise
-            kept = request.prior
-            doing = self.name(row)
-            return Outcome(kept, request.private, (_scope_refused(problem, doing, row, planned),))
+            answer: Mapping[str, Any] = await self.session.console.update_blacklisted_command(
+                row_id, changes
+            )
         except ConsoleError as problem:
-            reading = self.session.console.get_blacklisted_command(row_id)
-            return self._settled(request, await self.settle_update(changes, problem, reading))
+            if problem.safe_to_repeat and _is_of_access(problem):
+                refused = _scope_refused(problem, self.name(row), row, planned)
+                return Outcome(request.prior, request.private, (refused,))
+            read = self.session.console.get_blacklisted_command
+            answer = await self.settle_update(row_id, changes, problem, read)
         return self._settled(request, answer)
 
     def _settled(
@@ -286,6 +285,10 @@ def _not_visible(row_id: str, problem: ApiError) -> Diagnostic:
         ("id",),
         problem.cause,
     )
+
+
+def _is_of_access(problem: ConsoleError) -> TypeGuard[Forbidden]:
+    return isinstance(problem, Forbidden) and problem.problem.code in _OF_ACCESS
 
 
 def _scope_refused(

@@ -118,7 +118,7 @@ class HostLifecycle(BaseLifecycle):
         return request.unchecked(reason, found, cause=problem.cause)
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
-        diagnostics = self.session.refuse_host_read(request.prior["id"], problem)
+        diagnostics = self.session.note_refused_read(request.prior["id"], problem)
         reason = "the console refuses an empty update, by which hosts are read"
         if not self.session.host_reading_refused:
             return self._unchecked(request, reason, problem)
@@ -177,8 +177,7 @@ class HostLifecycle(BaseLifecycle):
         except ConsoleError as problem:
             if not self.session.can_read_hosts:
                 raise
-            reading = self.session.read_host(prior["id"])
-            answer = await self.settle_update(changes, problem, reading)
+            answer = await self.settle_update(prior["id"], changes, problem, self.session.read_host)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
         written = PrivateState.decode(self.written(request, state, answer, REPLACING))
