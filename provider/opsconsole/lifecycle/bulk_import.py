@@ -4,7 +4,7 @@ The document: POST /api/v1/hosts/batch. Only its answer shows whether a console 
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
 `results[].index`, whether rows after a stop are listed and every status other than `created` are
 not shown, so verdicts are matched in a way that needs none of them; a row that cannot be matched
-is told apart, never guessed.
+has an unmatched verdict: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opsconsole.v1.console import ImportResult, RowResult
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an import said of one row; `matched` is false where nothing could be told."""
+    """What an import said of one row; `matched` is false where nothing is known of it."""
 
     matched: bool
     created: bool
@@ -76,7 +76,7 @@ def was_created(verdict: Verdict, said: str | None) -> bool:
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     """Return what the first row's index is, or None where the results leave it open.
 
-    Those that tell no index say nothing of it, and hide no others.
+    Results without an index are left out.
     """
     known = [entry.index for entry in results if entry.index is not None]
     if len(set(known)) != len(known) or not known:
@@ -93,12 +93,14 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
 
 IGNORED = "The console's answer to a dry run did not say dry_run: true"
 
-REHEARSED = ConsoleError(
-    "The console's answer to a real import says dry_run: true, so whether it imported anything is "
-    "not known.",
-    "It may be in a mode in which nothing is changed: ask its operator.",
-)
-"""Why the verdicts of a real import say nothing."""
+
+def rehearsed() -> ConsoleError:
+    """Return why the verdicts of a real import say nothing: it was answered as a dry run."""
+    return ConsoleError(
+        "The console's answer to a real import says dry_run: true, so whether it imported anything "
+        "is not known.",
+        "It may be in a mode in which nothing is changed: ask its operator.",
+    )
 
 
 class DryRunIgnored(NotSent):
@@ -106,7 +108,7 @@ class DryRunIgnored(NotSent):
 
 
 async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
-    """Send a dry run, and note whether it was honoured: `dry_run` of the result tells.
+    """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
     Args:
         send: Sends it.

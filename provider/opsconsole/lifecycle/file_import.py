@@ -1,6 +1,6 @@
 """Importing the rows of a file as they are, with the guard and the halving of every import.
 
-Each row's verdict is told as soon as an answer holds it. Nothing is kept in state.
+Each row's verdict is reported as soon as an answer holds it. Nothing is kept in state.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.bulk_import import (
-    REHEARSED,
     Verdict,
     blames_the_rows,
     guarded,
     halved,
+    rehearsed,
     verdicts,
     was_created,
 )
@@ -97,7 +97,7 @@ class FileImport:
     judged: int = 0
 
     async def run(self, rows: Rows) -> None:
-        """Import the rows; what happened to each is told, whatever happens to the others."""
+        """Import the rows; the verdict on each is reported, whatever happens to the others."""
         total = len(rows.names)
         done = 0
         try:
@@ -133,7 +133,7 @@ class FileImport:
             words = verdicts(judged, len(rows.names))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
-                raise REHEARSED
+                raise rehearsed()
             self._take(rows, start, done, await self._without_id(rows, words, done))
         except OpsconsoleError as problem:
             if words and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
@@ -177,7 +177,7 @@ class FileImport:
                 self.session, lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
-            return created  # without it nothing more is known than the import's answer told
+            return created  # nothing is known beyond the import's answer
         self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
         for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
             said = before.status if before.matched else None
@@ -188,14 +188,11 @@ class FileImport:
     async def _without_id(
         self, rows: Rows, words: Sequence[Verdict], result: ImportResult
     ) -> Mapping[int, Verdict]:
-        """Return the rows of which an import says that they were created, and not under which id.
-
-        A dry run may tell the id.
-        """
+        """Return rows that an import created without an id, with the ids that a dry run shows."""
         said = enumerate(verdicts(result, len(rows.names)))
-        untold = {place for place, item in said if item.created and item.id is None}
-        found = await self._created(rows, words) if untold else {}
-        return {place: item for place, item in found.items() if place in untold}
+        without = {place for place, item in said if item.created and item.id is None}
+        found = await self._created(rows, words) if without else {}
+        return {place: item for place, item in found.items() if place in without}
 
     def _take(
         self,
@@ -212,12 +209,12 @@ class FileImport:
         self._report(rows, start, [better.get(place, item) for place, item in enumerate(found)])
 
     def _report(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
-        verdicts = []
+        reported = []
         for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             failed = bool(item.error) or unknown
-            verdicts.append(
+            reported.append(
                 RowVerdict(
                     place,
                     name,
@@ -229,8 +226,8 @@ class FileImport:
                 )
             )
             self.failed = self.failed or failed
-        self.judged += len(verdicts)
-        self.report(verdicts)
+        self.judged += len(reported)
+        self.report(reported)
 
 
 @dataclass(frozen=True)
@@ -247,7 +244,7 @@ class JsonRows:
 
     @property
     def divisible(self) -> bool:
-        """Return the rows as they are."""
+        """Always: each row says by itself which field has which value."""
         return True
 
     def part(self, start: int, end: int) -> JsonRows:

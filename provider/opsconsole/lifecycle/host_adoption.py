@@ -58,7 +58,7 @@ async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tupl
     except BadRequest as problem:
         if session.console.has("host_get"):
             raise
-        return {}, session.refuse_host_read(host_id, problem)
+        return {}, session.note_refused_read(host_id, problem)
 
 
 def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:

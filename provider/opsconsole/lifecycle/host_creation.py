@@ -14,12 +14,12 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
-    REHEARSED,
     DryRunIgnored,
     Verdict,
     all_created,
     guarded,
     halved,
+    rehearsed,
     verdicts,
     was_created,
 )
@@ -128,7 +128,7 @@ class HostCreation:
                 await self._settle(rows, problem)
         else:
             if result.dry_run:
-                await self._settle(rows, REHEARSED)
+                await self._settle(rows, rehearsed())
             else:
                 await self._imported(rows, result)
 
@@ -327,8 +327,8 @@ class HostCreation:
     async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
 
-        The one error stands on a row that was not created, or on the next that would be sent: on
-        a created one it would taint the host.
+        The one error is on a row that was not created, or on the next that would be sent: on a
+        created one it would taint the host.
         """
         await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
 

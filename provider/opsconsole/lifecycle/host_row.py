@@ -42,7 +42,7 @@ class Row:
     fields: dict[str, Any]
     outcome: Outcome | None = None
     guard_word: str | None = None
-    """What the dry run called this row, which stood for "would be created"."""
+    """What the dry run called this row, which meant "would be created"."""
     number: int = field(default_factory=_numbers.__next__)
     """Tells it from every other row of the process."""
 
@@ -104,7 +104,7 @@ async def read_back(
         return bare
     except Exception as problem:
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = list(steps.session.refuse_host_read(host_id, problem))
+            found = list(steps.session.note_refused_read(host_id, problem))
             if not steps.session.host_reading_refused:
                 found = _not_read_back(steps, bare.state or {}, problem)
         else:

@@ -205,7 +205,7 @@ class Session:
             return True
         return self.settings.host_read != "none" and not self.host_reading_refused
 
-    def refuse_host_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
+    def note_refused_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
         """Note that the console refused an empty update of a host.
 
         One refusal may be that host's own. The second of another host, while no empty update was
