@@ -160,7 +160,7 @@ class AgentPluginLifecycle(SingleCreation):
     ) -> list[SettledCreate]:
         """Say by the agents' lists what was attached.
 
-        Attaching may be asked for again: what a list does not tell is not an obstacle.
+        Attaching twice does no harm, so a list that does not show the plugin may be incomplete.
         """
         requests = [
             ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)

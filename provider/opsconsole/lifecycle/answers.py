@@ -136,7 +136,7 @@ def merge(
     for attribute in attributes:
         name = attribute.name
         if name in memory.dropped and values.get(name) is None:
-            # It can be set at creation only, and it was told that the console did not keep it.
+            # It can be set at creation only; a warning said that the console did not keep it.
             pass
         elif name in values:
             state[name] = values[name]

@@ -1,6 +1,6 @@
 """Deletions whose answer does not settle them are settled by one read of the object.
 
-An answer that was lost may stand for a deletion that took place. A 404 may mean that the object is
+A deletion may have taken place though its answer was lost. A 404 may mean that the object is
 gone, or that this key may read it and not delete it.
 """
 
@@ -17,8 +17,8 @@ from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.values import Attributes
 
 IsThere = Callable[[], Awaitable[bool]]
-"""Reads the object once; raises ConsoleError where reading it does not tell, NotFound where it is
-gone."""
+"""Reads the object once; raises NotFound where it is gone, and another ConsoleError where the read
+fails."""
 
 
 def is_abandoned(values: Attributes) -> bool:
@@ -88,8 +88,9 @@ async def _read(is_there: IsThere) -> bool | None:
 def _perhaps_under_way(name: str, problem: ConsoleError) -> Diagnostic:
     return error(
         f"Nobody knows whether the {name} is being deleted",
-        "Its deletion was sent, the console's answer does not settle it, and a read right after it "
-        "still shows it. It stays in state. Plan again: that shows whether it is gone by then.",
+        "Its deletion was sent, the console's answer does not say whether it was deleted, and a "
+        "read right after still shows it. It stays in state. Plan again later: the plan shows "
+        "whether it is gone.",
         cause=problem.cause,
     )
 

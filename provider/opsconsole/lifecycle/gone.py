@@ -56,7 +56,7 @@ def missing(
     said = f"{how} It is removed from state{_with_it(definition)}."
     if "create" in definition.operations:
         said += (
-            " If it is only hidden from this key, the next apply creates it once more: "
+            " If it is only hidden from this key, the next apply creates it again: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
     return Outcome(None, diagnostics=(warning(summary, said),), seen=Seen.GONE)
@@ -90,7 +90,7 @@ def must_stay(
 def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:
     """Return the plan of what cannot be adopted: an error, unless this run found it gone.
 
-    Its creation fails all the same. Values that are not declared are taken from what state held,
+    Creating it still fails. Values that are not declared are taken from what state held,
     so that what refers to them is not replaced.
 
     Args:

@@ -140,7 +140,7 @@ class HostComparison:
         return {
             item.place: self._outcome(item)
             for item, verdict in zip(chunk, judged, strict=True)
-            # Another host may have the values of this one by now: the id tells.
+            # Another host may have the values of this one by now, so the id is compared too.
             if verdict.status == self._settings.host_read_same
             and verdict.id == item.request.prior["id"]
             and not verdict.error

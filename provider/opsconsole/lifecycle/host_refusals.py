@@ -62,7 +62,7 @@ def would_adopt(name: str, host_id: str) -> Diagnostic:
 
 
 def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
-    """Return the outcome of a rehearsed row that the console created all the same."""
+    """Return the outcome of a row that the console created in a dry run."""
     state = outcome.state or {}
     if state.get("id") is None:
         return outcome

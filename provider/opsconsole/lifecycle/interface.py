@@ -1,7 +1,7 @@
 """What passes between an engine and the lifecycle: requests, outcomes and the interface itself.
 
 Both engines use exactly this. What only reads is asked for many at once, and answered in order.
-What writes is asked for one at a time, and told as soon as it is known; only what the console
+What writes is asked for one at a time, and reported as soon as it is known; only what the console
 takes in bulk, an import of hosts, is asked for many at once.
 """
 
@@ -220,7 +220,7 @@ class Outcome:
     Attributes:
         state: The value to keep in state; None: nothing is kept.
         private: The bytes to keep beside it.
-        diagnostics: What the user is told. With an error and a state, a create is tainted.
+        diagnostics: What the user reads. With an error and a state, a create is tainted.
         seen: For a read: what was seen.
         reason: Why it is UNCHECKED, in one sentence; without the words of `cause`.
         cause: The error that made it UNCHECKED, where there is one.
@@ -279,7 +279,7 @@ class Report(Protocol):
         """Take in outcomes; on return they are durable, where the engine keeps a journal.
 
         Args:
-            last: False: these exist by now, and a later report tells more of each.
+            last: False: these exist by now, and a later report says more of each.
         """
 
 

@@ -1,4 +1,4 @@
-"""What a declaration can be told wrong by itself, before anything is asked of the console.
+"""Errors that a declaration shows by itself, before anything is asked of the console.
 
 Only bounds that the document attributes to a field are errors; the rest is the console's to judge,
 and what is probably a slip is a warning. Pure; unknown values pass.

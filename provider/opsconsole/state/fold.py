@@ -1,12 +1,12 @@
 """Taking a journal into state: which state it starts from, and what of it still applies. Pure.
 
-Three cases, told apart by the digests that the journal noted:
+Three cases, distinguished by the digests that the journal noted:
 
 * the state is one that the run began from or wrote: every change is applied again, which is
   harmless because a change carries the whole object;
 * the run died while it wrote the state: the backup, which is what the run began from, takes its
   place, and every change is applied;
-* another engine wrote the state since (it was told not to): objects are compared by their id, and
+* another engine wrote the state since (it was asked not to): objects are compared by their id, and
   what both sides touched in different ways is an error rather than a guess.
 """
 

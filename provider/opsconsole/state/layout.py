@@ -98,7 +98,7 @@ def join_items(items: Sequence[str], indent: int) -> str:
 
 
 def split_fields(text: str, indent: int) -> dict[str, str]:
-    """Cut an object that stands on a line indented by `indent` into names and laid-out values.
+    """Cut an object whose line is indented by `indent` into names and laid-out values.
 
     The values are not decoded: every one of them must be, before the cut can be relied on.
 

@@ -184,7 +184,7 @@ class LocalBackend(NoCompanions):
             os.posix_fallocate(self._descriptor, before, size - before)
 
     def _undo(self, before: Sequence[bytes]) -> str:
-        """Write what stood in the file before; return a sentence that says how that went."""
+        """Write what was in the file before; return a sentence that says how that went."""
         try:
             _rewrite(self._descriptor, before)
         except OSError:

@@ -46,9 +46,9 @@ _CUT = "\0"
 
 
 class State:
-    """One snapshot. `changed` tells whether content differs since `serial` was last raised.
+    """One snapshot. `changed` says whether content differs since `serial` was last raised.
 
-    `on_change`, where set, is told of every change in the order they are made.
+    `on_change`, where set, is called with every change, in the order they are made.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -186,7 +186,7 @@ class State:
         self.apply(Change("output", name, text))
 
     def apply(self, change: Change) -> None:
-        """Make a change that another state was told of; twice is as good as once."""
+        """Make a change that was made in another state; making it twice does no harm."""
         if change.kind == "instance":
             address = Address.parse(change.address)
             self._set(address, change.deposed, change.provider, change.image)

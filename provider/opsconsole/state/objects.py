@@ -75,7 +75,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a state, by the text that stands after it.
+    """One change of a state, by the text that it leaves.
 
     Attributes:
         kind: `instance`, or `output`.

@@ -1,8 +1,8 @@
 """The records of a journal and the form of its lines. No file is opened here.
 
 A line is `CRC LENGTH DURABLE JSON`: the checksum and length of what follows, and how many bytes of
-the journal were durable when it was written. So a damaged line is told from one that a crash tore:
-nothing that was written after a torn line can know it as durable.
+the journal were durable when it was written. This tells a damaged line from a torn
+one: nothing that was written after a torn line can know it as durable.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _decode_line(line: bytes) -> tuple[int, str] | None:
 def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
     """Read a journal; return its records and how many bytes they take up.
 
-    A torn end is left out: nobody was told that it is durable.
+    A torn end is left out: it was never reported as durable.
 
     Raises:
         UserError: It is damaged in its middle, or of a version that is not known.
@@ -220,7 +220,7 @@ def changes_of(records: Iterable[Record]) -> list[Change]:
 
 
 def open_intents(records: Sequence[Record]) -> list[Intent]:
-    """Return the intents whose outcome no record tells, in the order they were written."""
+    """Return the intents whose outcome no record says, in the order they were written."""
     waiting: dict[str, Intent] = {}
     for record in records:
         if isinstance(record, Intent):

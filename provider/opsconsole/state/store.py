@@ -56,7 +56,7 @@ class ObjectStore:
                 yield Address(type_name, name, key, module, mode), deposed
 
     def set(self, address: Address, deposed: str, provider: str, text: str | None) -> bool:
-        """Set or, with None, remove an object; tell whether that changed anything."""
+        """Set or, with None, remove an object; return whether that changed anything."""
         key = _key(address)
         resource = self._resources.get(key)
         if text is None:

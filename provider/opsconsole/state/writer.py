@@ -43,7 +43,7 @@ class StateSession:
 
     Attributes:
         state: The state to read and to change; every change is noticed here.
-        unresolved: Calls of earlier runs whose outcome nobody has told yet.
+        unresolved: Calls of earlier runs whose outcome is still not known.
         folded: How many changes of a run that crashed were taken in when this one was opened.
     """
 
@@ -189,7 +189,7 @@ class StateSession:
         return due and not self._writing.locked()
 
     async def checkpoint_if_due(self) -> bool:
-        """Write state if its turn has come (`Cadence`); tell whether it was written.
+        """Write state if its turn has come (`Cadence`); return whether it was written.
 
         Raises:
             UserError: It cannot be written; everything is in the journal.
@@ -221,7 +221,7 @@ class StateSession:
             raise
 
     def resolve(self, intents: Iterable[str]) -> None:
-        """Remove calls from the list of unknown outcomes: the user, or the console, told them.
+        """Remove calls from the list of unknown outcomes: theirs are known now.
 
         Raises:
             UserError: The list cannot be written.

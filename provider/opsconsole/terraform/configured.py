@@ -69,7 +69,7 @@ class Configured:
     async def configure(self, config: Attributes) -> list[Diagnostic]:
         """Take the provider's settings; those that are not known yet put it off.
 
-        Returns what else the user is told.
+        Returns what else to report to the user.
 
         Raises:
             OpsconsoleError: A setting is missing or wrong.
@@ -265,7 +265,7 @@ def rendered(
 
 
 def _left_behind(directory: pathlib.Path) -> list[Diagnostic]:
-    """Return what stands against planning in `directory`, where Terraform runs.
+    """Return why nothing may be planned in `directory`, where Terraform runs.
 
     A journal holds changes that the console has and the state lacks: planning on that state would
     make them again. A call of unknown outcome may have created something that no state knows.

@@ -27,7 +27,7 @@ _WORDY: Final = ("hpack", "h2", "asyncio", "httpcore", "aiohttp")
 def wanted_level(environment: Mapping[str, str]) -> int | None:
     """Return the level that Terraform's variables ask for; None: no log at all.
 
-    TF_LOG_PROVIDER speaks of providers alone and wins over TF_LOG; as in Terraform, a word that
+    TF_LOG_PROVIDER is about providers alone and outranks TF_LOG; as in Terraform, a word that
     is not a level asks for everything.
     """
     word = environment.get("TF_LOG_PROVIDER") or environment.get("TF_LOG") or "OFF"

@@ -1,4 +1,4 @@
-"""The calls that speak of the provider as a whole: what it offers, its settings, its data, its end.
+"""The calls about the provider as a whole: what it offers, its settings, its data, its end.
 
 One function a call: decode, one call into the layers below, encode.
 """

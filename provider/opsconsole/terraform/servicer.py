@@ -1,7 +1,7 @@
-"""The provider's service: the calls that speak of one resource, and what becomes of an exception.
+"""The provider's service: the calls about one resource, and what becomes of an exception.
 
 One function a call: decode, one call into the lifecycle, encode. What is planned or done is
-decided there and nowhere here. The calls that speak of the whole provider are in `provider_calls`.
+decided there, not here. The calls about the whole provider are in `provider_calls`.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ async def _ended(parent: int) -> None:
     if os.getppid() != parent:
         return
     if not hasattr(os, "pidfd_open"):
-        while os.getppid() == parent:  # noqa: ASYNC110  # no event tells of it on this system
+        while os.getppid() == parent:  # noqa: ASYNC110  # this system has no event for it
             await asyncio.sleep(_POLL)
         return
     handle = os.pidfd_open(parent)

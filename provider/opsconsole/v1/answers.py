@@ -125,8 +125,8 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 }
 
 _TELLING_STATUSES = frozenset({401, 408, 413, 429})
-"""What these mean does not hang on the body: a gateway that answers for the console may send them.
-A 404 without the documented body, by contrast, is no word of the console on a row."""
+"""What these mean does not depend on the body: a gateway may send them for the console.
+A 404 without the documented body is different: it says nothing about a row."""
 
 _REMEDIES: Mapping[int, str] = {
     401: "Check the API key: it may be absent, mistyped, revoked or expired. Keys are minted in "

@@ -72,7 +72,7 @@ def checked_base_url(text: str | None, *, allow_http: bool) -> str:
 
 
 def _host_of(text: str) -> str:
-    """Return the host of an address without a scheme; empty where it cannot be told."""
+    """Return the host of an address without a scheme; empty where it has none that can be read."""
     try:
         return urlsplit(f"//{text}").hostname or ""
     except ValueError:

@@ -11,7 +11,7 @@ from opsconsole.v1.operations import can_be_id
 
 
 class Gap(Enum):
-    """Why a list proves presence only: an entry that it does not show may exist all the same."""
+    """Why a list proves presence only: an entry that it does not show may still exist."""
 
     MORE = "has_more is true, and how to ask for the next page is not known"
     UNSAID = "it has no has_more, and no total_count that is the number of its entries"
@@ -65,7 +65,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The verdict on one row of an import; None: not told, not as documented, or no usable id."""
+    """The verdict on one row of an import; None: missing, not as documented, or no usable id."""
 
     index: int | None
     status: str | None
@@ -80,7 +80,7 @@ class ImportResult:
     Attributes:
         dry_run: What the answer says; only `True` means that nothing was imported.
         stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, as far as told.
+        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
         results: The verdicts in the order of the answer. The base of their `index`, and whether
             rows after a stop are listed, are not shown.
     """
@@ -148,7 +148,7 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
 def import_result(answer: Mapping[str, Any]) -> ImportResult:
     """Return what a bulk import answered.
 
-    Single fields of another type count as not told: a verdict that cannot be read must not hide
+    Single fields of another type count as missing: a verdict that cannot be read must not hide
     its neighbours.
 
     Raises:

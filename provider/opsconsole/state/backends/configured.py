@@ -2,7 +2,7 @@
 noted, and from `-backend-config`.
 
 A block may leave settings to `init` (`-backend-config`), which notes all of them in
-`.terraform/terraform.tfstate`. A note that speaks of another place than the block does means that
+`.terraform/terraform.tfstate`. A note of another place than the block's means that
 the state has not been moved yet: then nothing may be planned, as it would create everything again.
 """
 

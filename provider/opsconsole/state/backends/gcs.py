@@ -190,7 +190,7 @@ class GcsStorage:
         return data, int(blob.generation)
 
     def _has_bucket(self) -> bool:
-        """Ask once whether there is the bucket: an object that is missing does not tell."""
+        """Ask once whether the bucket exists: a missing object does not show that."""
         if not self._bucket_seen:
             with contextlib.suppress(exceptions.Forbidden):
                 try:

@@ -111,7 +111,7 @@ class HttpStorage:
         """Ask for the lock again under the same ID: whoever holds it is refused.
 
         A server that grants it to the holder again grants it here as well. One that had released it
-        grants it too; the two are told apart by what is asked at the start (`_regrants`).
+        grants it too; a request at the start distinguishes the two (`_regrants`).
         """
         if self._lost is not None:
             raise self._lost
@@ -129,7 +129,7 @@ class HttpStorage:
             raise self._losing("someone released it")
 
     def _regrants(self) -> bool:
-        """Return whether the server grants a lock to its holder again: then it cannot tell more."""
+        """Return whether the server grants a lock to its holder again."""
         assert self._info is not None
         return self._request(*self._lock, self._info.to_json()).is_success
 
@@ -143,7 +143,7 @@ class HttpStorage:
             raise self._refused("unlock", answer)
 
     def holder(self) -> LockInfo | None:
-        """Return who holds the lock. The server tells only who asks for it: it is taken briefly."""
+        """Return who holds the lock. Only a request for it shows that, so it is taken briefly."""
         probe = LockInfo.own("force-unlock", self.name)
         try:
             self.lock(probe)

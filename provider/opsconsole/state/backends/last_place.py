@@ -67,7 +67,7 @@ class LastPlace:
         self._noted = True
         places = {**self._places(), self._workspace: self._now}
         content = json.dumps({"version": _VERSION, "places": places}, indent=2).encode()
-        # The state is written; that it was noted where is no reason to fail.
+        # The state is written. A run does not fail because its place cannot be noted.
         with contextlib.suppress(UserError, OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             replace_durably(self._file, content)

@@ -168,8 +168,8 @@ class StorageBackend:
             self.storage.unlock()
         except UserError as error:
             error.remedy += (
-                " If the lock stays, the next run names its ID: `opsconsole force-unlock ID` "
-                "releases it."
+                " If the state stays locked, the next run shows the ID of the lock: release it "
+                "with `opsconsole force-unlock ID`."
             )
             raise
         finally:
@@ -186,8 +186,8 @@ class StorageBackend:
         except UserError as error:
             if str(self.journal) not in error.remedy:
                 error.remedy += (
-                    " What this run did, if anything, is in its journal: keep it, and run again in "
-                    f"this directory. It is {self.journal}."
+                    f" What this run did is in its journal, {self.journal}: keep that file, and "
+                    "run again in this directory."
                 )
             raise
 
