@@ -47,7 +47,7 @@ def matches(stamp: Path, wanted: str) -> bool:
 
 
 def say(text: str) -> None:
-    """Print one line at once, so that it stands before what a child process prints."""
+    """Print one line at once, so that it comes before what a child process prints."""
     print(f"setup: {text}", flush=True)
 
 
@@ -88,7 +88,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def python_in_venv() -> Path:
-    """Where the virtual environment's interpreter stands."""
+    """Return the path of the virtual environment's interpreter."""
     return VENV / "bin" / "python"
 
 
@@ -161,7 +161,7 @@ def install_python(shared: Path) -> None:
 
 
 class Cdktf:
-    """The installation of the cdktf command from package-lock.json, beside that of packages.
+    """Installs the cdktf command from package-lock.json, while pip installs the Python packages.
 
     Args:
         npm: The program; None: there is nothing to install.
@@ -175,7 +175,7 @@ class Cdktf:
         say("installing the cdktf command with npm")
         options = ("--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
         command = (npm, "ci", *options, "--no-update-notifier", *NPM_TRIES, "--loglevel=error")
-        # Its words would stand among those of pip, so they are kept until it has ended.
+        # Its output would mix with that of pip, so it is kept until npm has ended.
         try:
             self._process = subprocess.Popen(
                 command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -187,25 +187,25 @@ class Cdktf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End npm, where setup ends before it does."""
+        """End npm if it still runs."""
         if self._process is not None:
             if self._process.poll() is None:
                 self._process.terminate()
             self._process.wait()
 
     def finished(self) -> bool:
-        """Wait for npm; tell whether it has installed the command.
+        """Wait for npm; return whether it has installed the command.
 
         Raises:
             SetupFailed: It failed, and CI=true asks for everything.
         """
         if self._process is None:
             return False
-        told = self._process.communicate()[0].decode(errors="replace").strip()
+        output = self._process.communicate()[0].decode(errors="replace").strip()
         if self._process.returncode == 0:
             say(f"cdktf is ready ({time.monotonic() - self.started:.0f} s)")
             return True
-        self._left_out(f"`npm ci` exited with {self._process.returncode}:\n{told}")
+        self._left_out(f"`npm ci` exited with {self._process.returncode}:\n{output}")
         return False
 
     @staticmethod

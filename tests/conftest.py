@@ -98,7 +98,7 @@ FAULT_SEED = "OPSCONSOLE_FAULT_SEED"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose which tenth of the fault matrix runs, before workers are started: they must agree."""
+    """Choose the seed of what is sampled, before workers are started: they must agree."""
     os.environ.setdefault(FAULT_SEED, str(secrets.randbelow(100_000)))
     if hasattr(config, "workerinput"):
         # Workers are measured. What they start is not: tracing doubles the CPU time of a process.

@@ -19,7 +19,7 @@ class BadRows(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A row, and where it stands: `hosts.csv:17`."""
+    """A row, and where it is: `hosts.csv:17`."""
 
     place: str
     values: HostRow | Mapping[str, Any]

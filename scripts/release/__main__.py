@@ -32,7 +32,7 @@ def build_packages(dist: Path) -> Path:
 
 def build_provider(dist: Path, work: Path, wheel: Path) -> Path:
     """Build the archive for this platform with its bill; return the folder that is inside."""
-    # The tool that freezes is no part of what is frozen.
+    # The tool that freezes is not part of what is frozen.
     plain = make_environment(work / "provider", wheel, "terraform")
     python = make_environment(work / "freezing", wheel, "terraform", ("pyinstaller",))
     frozen = freeze(python, work)

@@ -160,7 +160,7 @@ def test_hosts_of_an_inventory_are_found_by_a_dry_run(adopt, tmp_path, opsconsol
 
 
 @pytest.mark.opsconsole_profile("heedless")
-def test_a_console_that_heeds_no_dry_run_gets_one_row_at_most(
+def test_a_console_that_honours_no_dry_run_gets_one_row_at_most(
     adopt, tmp_path, opsconsole_emulator
 ) -> None:
     (tmp_path / "hosts.csv").write_text("name\nweb\ndb\nmail\n")

@@ -78,7 +78,7 @@ def test_the_table_names_the_calls_and_the_settings(run: Run) -> None:
     assert "By which field an import row matches" in out
     assert 'host_read = "dry_run"' in " ".join(out.split())
     assert "404 NOT_FOUND, request id req_" in out
-    assert "an import heeds order and repetition and spaces around\n" in out
+    assert "an import honours order and repetition and spaces around\n" in out
     assert "learned by" in out
 
 

@@ -81,9 +81,9 @@ def truth(profile: Profile) -> dict[str, Any]:
         "matching": asked,
         "import_size": min(500, profile.max_rows or 500),
         "tags": {
-            "order": "heeded",
-            "repetition": "heeded",
-            "spaces around": "ignored" if profile.trims else "heeded",
+            "order": "honoured",
+            "repetition": "honoured",
+            "spaces around": "ignored" if profile.trims else "honoured",
         }
         | ({"reads": ["unsorted"]} if profile.order == "reversed" else {}),
         "rate_limit": ["retry-after"] if profile.retry_after is not None else [],
@@ -187,25 +187,25 @@ async def test_a_console_that_ignores_dry_run_gets_one_empty_import_and_no_more(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-@pytest.mark.parametrize("heeded", [0, 1, 5])
+@pytest.mark.parametrize("honoured", [0, 1, 5])
 async def test_a_dry_run_whose_outcome_is_not_known_says_nothing_of_dry_run(
-    fault: dict[str, Any], outcome: str, heeded: int
+    fault: dict[str, Any], outcome: str, honoured: int
 ) -> None:
     with serve("default") as console:
-        console.fault(operation="host_import", skip=heeded, **fault)
+        console.fault(operation="host_import", skip=honoured, **fault)
         found = await probed(console)
         imports = [item for item in console.requests() if item["operation"] == "host_import"]
-        assert len(imports) == heeded + 1
+        assert len(imports) == honoured + 1
     by_name = {finding.question: finding for finding in found.findings}
-    assert by_name["dry_run"].value is (True if heeded else None)
-    assert by_name["dry_run"].learned == bool(heeded)
-    for name in ("import_size", "comparing") if heeded else ("dry_run", "import_size"):
+    assert by_name["dry_run"].value is (True if honoured else None)
+    assert by_name["dry_run"].learned == bool(honoured)
+    for name in ("import_size", "comparing") if honoured else ("dry_run", "import_size"):
         assert not by_name[name].learned
         assert outcome in by_name[name].why
     assert found.settings == {"host_read": "empty_update"}
 
 
-async def test_a_dry_run_that_is_not_heeded_at_last_takes_back_what_relies_on_dry_runs() -> None:
+async def test_a_dry_run_that_is_not_honoured_at_last_takes_back_what_relies_on_dry_runs() -> None:
     real = {"object": "import_result", "dry_run": False, "counts": {}, "results": []}
     with serve("default") as console:
         # The import of the most rows comes last, after all that is compared.

@@ -96,7 +96,7 @@ def _watch(points: Points, name: str) -> None:
 
 
 def watch_requests(points: Points) -> None:
-    """Make every request two points: nothing was sent, and its answer is not yet heeded."""
+    """Make every request two points: nothing was sent, and its answer is not yet used."""
     real = Transport.send
 
     async def send(self: Transport, method: str, url: str, *rest: Any) -> Reply:

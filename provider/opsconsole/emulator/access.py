@@ -14,7 +14,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A key's reach. None stands for every org."""
+    """What a key may see and change. None means every org."""
 
     key_id: str
     org_id: str

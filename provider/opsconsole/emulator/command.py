@@ -124,7 +124,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 def _start_in_background(args: argparse.Namespace) -> int:
     """Start the same command again in a session of its own; return once it listens."""
-    import starlette  # noqa: F401  # missing packages are told here, not in the other process
+    import starlette  # noqa: F401  # a missing package is reported here, not in the other process
 
     given = {
         "--port": args.port,

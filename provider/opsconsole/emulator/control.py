@@ -108,11 +108,11 @@ class Control:
         return endpoint
 
     def requests(self, request: Request, _body: Any) -> Any:
-        """GET: counts, and the last entries (`?limit=`, 1000 unless told)."""
+        """GET: counts, and the last entries (`?limit=`, 1000 by default)."""
         return self._traffic.summary(max(0, int(request.query_params.get("limit", "1000"))))
 
     def reset(self, _request: Request, body: Any) -> Any:
-        """POST: `{"what": ["log", "faults", "data", "switches"]}`; log and faults unless told."""
+        """POST: `{"what": ["log", "faults", "data", "switches"]}`; log and faults by default."""
         what = read("reset", ResetBody.model_validate, body).what
         if "log" in what:
             self._traffic.reset()
@@ -198,7 +198,7 @@ def _answer(body: Any, status: int = 200) -> Response:
 
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise BadBody("an object is wanted")
+        raise BadBody("expected an object")
     return value
 
 

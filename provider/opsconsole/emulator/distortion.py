@@ -33,7 +33,7 @@ _ABOUT = {
 """Operation to the kind of the one object that its answer is."""
 
 _TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
-"""What tells an object from another."""
+"""Fields that identify an object."""
 
 _TABLES = {
     "host": "hosts",

@@ -80,7 +80,7 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as failure:
-        raise ValueError(f"no regular expression ({failure})") from failure
+        raise ValueError(f"not a regular expression ({failure})") from failure
     return text
 
 

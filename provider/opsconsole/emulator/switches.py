@@ -41,7 +41,7 @@ def _exact(kind: Any) -> Any:
 
 def _no_boolean(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("no boolean is wanted")
+        raise ValueError("a boolean is not allowed here")
     return value
 
 

@@ -20,7 +20,7 @@ SPELLINGS: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
     "repetition": lambda tags: [*tags, tags[0]],
     "spaces around": lambda tags: [f" {tags[0]} ", *tags[1:]],
 }
-"""The same tags in other ways, by what a console heeds or ignores of them."""
+"""The same tags in other ways, by what a console honours or ignores of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +210,11 @@ class Comparison:
                 continue
             verdict = judged.verdict
             if verdict == self._same or self._tells("tags", verdict):
-                found[name] = "ignored" if verdict == self._same else "heeded"
+                found[name] = "ignored" if verdict == self._same else "honoured"
                 numbers.append(judged.number)
         words = [
             f"an import {verb} {' and '.join(names)}"
-            for verb, word in (("heeds", "heeded"), ("ignores", "ignored"))
+            for verb, word in (("honours", "honoured"), ("ignores", "ignored"))
             if (names := [name for name, was in found.items() if was == word])
         ]
         if shown := _shown_as(self._read.tags):
@@ -222,7 +222,7 @@ class Comparison:
             words.append(f"a read shows tags {' and '.join(shown)}")
             numbers.insert(0, self._read.number)
         if not found:
-            why = "A host with two tags is needed, and verdicts that tell of them."
+            why = "A host with two tags is needed, and verdicts that show a change of tags."
             return Finding("tags", why=why)
         return Finding("tags", ", ".join(words), calls=tuple(numbers), value=found)
 

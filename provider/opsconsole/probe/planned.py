@@ -25,7 +25,7 @@ from opsconsole.probe.rows import COMPARABLE, KEYS, most_values
 from opsconsole.v1.operations import IMPORT_HOSTS, LIST_PLUGINS, SEARCH_SPECIALTIES
 
 UNKNOWN: Final = "…"
-"""Stands in a query for what only an answer tells."""
+"""In a query, the place of a value that only an answer shows."""
 
 
 @dataclass(frozen=True, slots=True)
