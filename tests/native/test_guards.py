@@ -251,3 +251,30 @@ def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(na
     [agent] = [row for row in native.console.rows("agents") if row["status"] != "archived"]
     [instance] = [i for r in native.state["resources"] if r["name"] == "a" for i in r["instances"]]
     assert instance["attributes"]["id"] == agent["id"] != old
+
+
+def test_an_agent_moves_in_time_though_other_updates_wait_in_a_circle(
+    native_on: Callable[[str], Any],
+) -> None:
+    """`other` leaves `inner` for `web["a"]`, and the agent `web["b"]` for `inner`."""
+    native = native_on("extended")
+    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}", "external_id": "one"}
+    inner = {"name": "inner", "external_id": "one"}
+    other = {"name": "other", "jump_host_ids": ["${opsconsole_host.inner.id}"]}
+    resources["opsconsole_host"] = {"web": web, "inner": inner, "other": other}
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    web |= {"for_each": '${toset(["a"])}', "external_id": "two"}
+    inner["external_id"] = "two"
+    other["jump_host_ids"] = ['${opsconsole_host.web["a"].id}']
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.inner.id}"
+    native.write(resources)
+    native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
+
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    assert writes[-2:] == ["agent_update", "host_delete"]
+    assert native.actions() == {}

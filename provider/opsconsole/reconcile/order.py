@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
@@ -78,8 +79,7 @@ def order(changes: Iterable[Change]) -> Order:
     try:
         sequence = list(TopologicalSorter(graph).static_order())
     except CycleError:
-        # Optional: dropping a reference before a deletion.
-        graph = firm.graph
+        graph = _union(firm.graph, _outside_of_circles(soft.graph, graph))
         sequence = list(TopologicalSorter(graph).static_order())
     return _renumbered(steps, graph, sequence)
 
@@ -215,7 +215,7 @@ def _dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
 
 
 def _comes_first(deletion: Change, update: Change) -> bool:
-    """Tell whether a deletion comes before the creation that an update waits for."""
+    """Return whether a deletion comes before the creation that an update waits for."""
     replaced = deletion.action is Action.REPLACE and not deletion.create_first
     return replaced and config_address(deletion.address) in update.depends_on
 
@@ -224,6 +224,33 @@ def _union(
     first: Mapping[Node, set[Node]], second: Mapping[Node, set[Node]]
 ) -> dict[Node, set[Node]]:
     return {node: first.get(node, set()) | second.get(node, set()) for node in {**first, **second}}
+
+
+def _outside_of_circles(
+    soft: Mapping[Node, set[Node]], graph: Mapping[Node, set[Node]]
+) -> dict[Node, set[Node]]:
+    """Return the soft edges of a graph, except those that may be part of a circle.
+
+    The others are needed: an agent that moves after the deletion of its old host is archived.
+    """
+    followers: dict[Node, set[Node]] = {node: set() for node in graph}
+    for node, waits in graph.items():
+        for waited in waits:
+            followers.setdefault(waited, set()).add(node)
+    circling = _never_ready(graph) & _never_ready(followers)
+    return {node: waits - circling if node in circling else waits for node, waits in soft.items()}
+
+
+def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
+    """Return the nodes that are in a circle, or wait for one."""
+    sorter = TopologicalSorter(graph)
+    with suppress(CycleError):  # It still gives the nodes that do not wait for a circle.
+        sorter.prepare()
+    found = set(graph)
+    while ready := sorter.get_ready():
+        found.difference_update(ready)
+        sorter.done(*ready)
+    return found
 
 
 def _renumbered(
