@@ -47,7 +47,7 @@ def inventory_rows(path: str | PathLike[str], columns: Columns) -> list[Placed]:
         "when it runs a play. Write the value."
         for name in sorted(groups)
         for variable, value in variables.get(name, {}).items()
-        if fields.get(variable) is not None and isinstance(value, str) and "{{" in value
+        if fields.get(variable) is not None and "{{" in str(value)
     ]
     if templates:
         raise BadRows("\n".join(templates))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import cdktf
 import pytest
@@ -219,9 +220,13 @@ def test_an_ansible_inventory_with_faults(stack, tmp_path) -> None:
         Fleet.from_ansible(stack, "other", _write(tmp_path / "bad.yml", "[web\n: - x"))
     with pytest.raises(BadRows, match="there is no such file"):
         Fleet.from_ansible(stack, "none", tmp_path / "nowhere.ini")
-    path = _write(tmp_path / "t.ini", 'web ansible_host="{{ inventory_hostname }}.example"\n')
-    with pytest.raises(BadRows, match=r"t.ini:1: web: ansible_host: '.*' is a template"):
-        Fleet.from_ansible(stack, "templates", path)
+    text = """web ansible_host="{{ inventory_hostname }}.example" marks='["a:{{ b }}"]'\n"""
+    path = _write(tmp_path / "t.ini", text)
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_ansible(stack, "templates", path, columns={"marks": "tags"})
+    host, marks = sorted(_problems(failure))
+    assert re.search(r"t.ini:1: web: ansible_host: '.*' is a template", host)
+    assert re.search(r"t.ini:1: web: marks: \['.*'\] is a template", marks)
 
 
 def test_two_columns_for_one_field(stack, tmp_path) -> None:
