@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,9 +50,12 @@ def temporary_files() -> Iterator[None]:
         # Other users get through to what a test lets them read, as in /tmp.
         Path(folder).chmod(0o711)
         os.environ["TMPDIR"] = folder
+        # The folder takes memory until it is removed, so SIGTERM must not end this at once.
+        before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
             yield
         finally:
+            signal.signal(signal.SIGTERM, before)
             del os.environ["TMPDIR"]
 
 
