@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import sequence
+
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -52,3 +54,7 @@ def test_what_a_target_runs_is_there(target: str) -> None:
     shown = run("make", "--dry-run", target).stdout
     ((module, script),) = re.findall(r"^\S+/python (?:-m (\w+)|(\S+))$", shown, re.MULTILINE)
     assert (ROOT / (script or f"{module}/__main__.py")).is_file()
+
+
+def test_the_files_that_are_begun_first_are_there() -> None:
+    assert [name for name in sequence.LONGEST if not (sequence.TESTS / name).exists()] == []

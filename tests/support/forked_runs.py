@@ -47,6 +47,8 @@ def one_run(words, folder, environment, seconds):
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
     except BaseException:
         import traceback
         traceback.print_exc()

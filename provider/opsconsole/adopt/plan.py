@@ -173,6 +173,7 @@ def _refused(found: Found) -> dict[str, str]:
     """
     shown = {name: value for name, value in found.values.items() if name not in found.unread}
     problems = validate(RESOURCES[found.type_name], shown)
+    # In reverse, so that the first problem of an attribute is the one that stays.
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
         for item in reversed(problems)

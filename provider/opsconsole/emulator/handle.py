@@ -53,7 +53,7 @@ class Emulator:
         return answer
 
     def request_counts(self) -> dict[str, int]:
-        """Return how many requests each operation had; `unknown`: of no operation."""
+        """Return how many requests each operation had; `unknown`: those of none."""
         counts: dict[str, int] = self.traffic()["counts"]
         return counts
 
