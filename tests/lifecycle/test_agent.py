@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,11 +18,13 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Removal,
     Seen,
+    UpdateRequest,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
+from patience import until
 
 AGENT = "opsconsole_agent"
 PLUGIN = "opsconsole_agent_plugin"
@@ -307,3 +311,31 @@ async def test_an_imported_agent_needs_one_apply_without_a_call(
     assert console.traffic()["total"] == 0
     settled = await agents.read(applied)
     assert (await agents.plan(settled, agents.config(**declared))).planned == settled.state
+
+
+async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
+    steps_of: Callable[..., Any],
+    one_run: Callable[..., Lifecycle],
+    console: Emulator,
+    declared: Any,
+) -> None:
+    agents = steps_of("agent")
+    created = await agents.create(**declared, plugin_ids=[])
+    config = agents.config(**declared, plugin_ids=["plg_disk", "plg_logs"])
+    plan = await agents.plan(created, config)
+    request = UpdateRequest(created.state, config, plan.planned, plan.private)
+    run = one_run()
+    console.fault(operation="plugin_attach", answer_delay=1.0)
+
+    changing = asyncio.create_task(run.resources[AGENT].update(request))
+    await asyncio.to_thread(until, lambda: not console.waiting_faults())
+    run.stop()
+    in_part = await changing
+    # What was never seen of an agent is no call where no operation updates agents.
+    unseen = replace(request, prior=created.state | {"main_engine": None})
+    not_begun = await run.resources[AGENT].update(unseen)
+
+    assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
+    assert in_part.state["plugin_ids"] == ["plg_disk"]
+    assert in_part.begun
+    assert (not_begun.state, not_begun.begun) == (unseen.prior, False)

@@ -275,16 +275,19 @@ class AgentLifecycle(SingleCreation):
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
         if changes or planned["plugin_ids"] != prior["plugin_ids"]:
             await self.session.before_write("update", [request])
-        if changes and self.session.console.has("agent_update"):
+        sent = bool(changes) and self.session.console.has("agent_update")
+        if sent:
             answer = await self.session.console.one("agent_update", prior["id"], changes)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
-            if stopped or has_error(found):
+            if stopped and (sent or done):
+                found = (*found, _in_part(self.name(prior)))
+            elif stopped and not has_error(found):
+                return Outcome(prior, request.private, found, begun=False)
+            if has_error(found):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
-                if stopped and (changes or done):
-                    return Outcome(state, request.private, (*found, _in_part(self.name(prior))))
-                return Outcome(state, request.private, found, begun=not stopped)
+                return Outcome(state, request.private, found)
         if answer is None:
             state = settle(self.definition, planned, prior)
             return Outcome(state, request.private, found)
