@@ -85,11 +85,12 @@ def test_one_message_with_a_remedy_and_the_journal_intact(
         assert "opsconsole_host.kept" in session.state
 
 
-@on("gcs")
+@on("gcs", among=["gcs"])
 def test_only_the_lock_of_this_run_is_deleted(kind: str, make_place: Make) -> None:
-    """The server of the tests deletes whatever the condition: the request shows it."""
-    if kind != "gcs":
-        pytest.skip("the others refuse by themselves, which test_storage shows")
+    """The server of the tests deletes whatever the condition: the request shows it.
+
+    Those of the other kinds refuse by themselves, which `test_storage` shows.
+    """
     place = make_place(kind)
     at = urlsplit(place.block["storage_custom_endpoint"])
     with recording(f"{at.scheme}://{at.netloc}") as (address, requests):

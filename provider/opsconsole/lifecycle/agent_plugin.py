@@ -298,7 +298,7 @@ _STAYS = "in_plugin_ids"
 def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
     return warning(
         f"The plugin {plugin_id} stays attached to the agent {agent_id}",
-        "The agent's plugin_ids hold it, so only this resource leaves management.",
+        "The agent's plugin_ids name it. This resource leaves management, nothing is detached.",
     )
 
 

@@ -107,9 +107,10 @@ class AgentRules:
         return [
             warning(
                 f"The {name} moves to a host whose id is not known yet",
-                f"If its host {host} is replaced in this run, it is archived with that host before "
-                "it can move, and the apply ends with an error; the next plan creates it again. "
-                "With create_before_destroy in the lifecycle of the host it moves first.",
+                f"If its host {host} is replaced in this run, the agent is archived with that host "
+                "before it can move, and the apply ends with an error. The next plan then creates "
+                "the agent again. With create_before_destroy in the lifecycle of the host, the "
+                "agent moves first.",
                 ("host_id",),
             )
         ]

@@ -1,5 +1,6 @@
-"""What is said of an object in state that the console does not show any more, and what is planned;
-and of a list that may not be whole: it proves presence, never absence.
+"""Objects in state that the console does not show any more: what is said of them, and planned.
+
+A list that may not be whole proves presence, never absence: what it lacks is unchecked.
 
 What can only be adopted may be found gone by the very run that plans it. Terraform makes a plan
 like any other before it destroys, and asks there for the creation of what its refresh has just

@@ -83,7 +83,7 @@ async def read_back(
     the console stored otherwise is a warning; the next refresh shows the difference.
 
     Args:
-        exactly: Another row has almost this name, so that another form of it is another host's.
+        exactly: Whether the name must be equal, because that of another row is almost the same.
 
     Raises:
         OtherHost: The host is not the one of this row.
@@ -174,7 +174,7 @@ async def match_by_name(
 
 
 def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
-    """Return the host of each row whose name one of them has, of rows that got others' ids.
+    """Return the host of each row, as far as its name shows it, for rows that got others' ids.
 
     Names that differ in case alone may be two hosts', so equal names are tied first. A console may
     also store names otherwise: a host that is left is the one of its row if nothing contradicts it.

@@ -1,7 +1,7 @@
 """From an HTTP answer to a JSON object or to the error that it means (the document: Errors).
 
-What a console may send is not bounded by the document, and what Python makes of a text may be
-thirty times larger than the text: depth, numbers and memory have bounds here.
+The document does not bound what a console may send, and what Python makes of a text may be thirty
+times larger than the text. So depth, numbers and memory have bounds here.
 Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
 """
 

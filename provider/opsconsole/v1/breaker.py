@@ -50,7 +50,7 @@ class CircuitBreaker:
             Unauthorized: the credentials were refused before; `explained` is true.
             TooManyRequests: the console refuses every call, and will go on for too long.
             NotSent: the console has just let calls run out of time; ten thousand more would take
-                hours and learn nothing else.
+                hours and show nothing new.
         """
         if self._refusal is not None:
             refused = Unauthorized(self._refusal, str(operation))

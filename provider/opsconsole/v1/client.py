@@ -183,7 +183,7 @@ class Client:
             if doubt is not None:
                 if isinstance(failed, Stopped):
                     raise doubt
-                # What an earlier try may have done is not undone by a refusal of the last.
+                # A refusal of this try does not undo what an earlier try may have done.
                 failed.safe_to_repeat = False
             if not failed.safe_to_repeat:
                 doubt = failed
