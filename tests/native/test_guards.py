@@ -278,3 +278,31 @@ def test_an_agent_moves_in_time_though_other_updates_wait_in_a_circle(
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes[-2:] == ["agent_update", "host_delete"]
     assert native.actions() == {}
+
+
+@pytest.mark.parametrize("first", ["destroyed", "created"])
+def test_a_host_stays_while_its_agent_could_not_move(
+    native_on: Callable[[str], Any], first: str
+) -> None:
+    native = native_on("extended")
+    resources = _agent(host_id="${opsconsole_host.old.id}")
+    old = {"name": "old", "lifecycle": {"create_before_destroy": first == "created"}}
+    resources["opsconsole_host"] = {"old": old, "new": {"name": "new"}}
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    if first == "created":
+        old |= {"external_id": "two", "name": "old-2"}
+    else:
+        del resources["opsconsole_host"]["old"]
+        resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.write(resources)
+    native.console.fault(operation="agent_update", status=422, times=None)
+
+    native.run("apply", "-auto-approve", "-force", expect=1)
+
+    assert [row["status"] for row in native.console.rows("agents")] != ["archived"]
+    assert native.console.request_counts().get("host_delete", 0) == 0
+    native.console.clear_faults()
+    native.run("apply", "-auto-approve", "-force")
+    assert native.actions() == {}
+    assert [row["status"] for row in native.console.rows("agents")] != ["archived"]

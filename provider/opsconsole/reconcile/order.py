@@ -134,9 +134,7 @@ class _Edges:
             self.graph.setdefault(gate, set()).add(number)
             if not step.is_up:
                 self._deleting.add(gate[0])
-                if step.change.before is not None:
-                    named = (RESOURCES[step.change.type_name].name, step.change.before["id"])
-                    self._deletions[named] = number, step.change
+                self._deletions[_object_of(step.change)] = number, step.change
                 if leaves_owner(step.change):
                     self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
 
@@ -196,6 +194,11 @@ class _Edges:
     def _wait(self, number: int, gate: Node) -> None:
         if gate in self.graph:
             self.graph[number].add(gate)
+
+
+def _object_of(change: Change) -> tuple[str, str]:
+    """Return resource and id of what a deletion deletes."""
+    return RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
 
 
 def _dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
@@ -326,6 +329,7 @@ class Failures:
         self._instances: dict[str, str] = {}
         self._resources: dict[str, str] = {}
         self._held: dict[str, str] = {}
+        self._referred: dict[tuple[str, str], str] = {}
 
     def __contains__(self, address: str) -> bool:
         """Say whether an instance failed or was skipped."""
@@ -338,6 +342,8 @@ class Failures:
         self._instances.setdefault(address, cause)
         if step.is_up:
             self._resources.setdefault(config_address(address), cause)
+            for dropped in _dropped_ids(step.change) if step.kind is StepKind.UPDATE else ():
+                self._referred.setdefault(dropped, cause)
             return
         for dependency in (*step.change.depends_on, *step.change.released):
             self._held.setdefault(dependency, cause)
@@ -346,7 +352,8 @@ class Failures:
         """Return the address of what keeps `step` from being taken, or nothing.
 
         Where a resource has several instances, one that failed stops only those that need a value
-        of it: their declaration still holds an unknown.
+        of it: their declaration still holds an unknown. What an update was to let go of stays while
+        it fails: a host would take its agent along.
         """
         change = step.change
         if change.address in self._instances:
@@ -354,7 +361,8 @@ class Failures:
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
-            return self._held.get(config_address(change.address), "")
+            still_named = self._referred.get(_object_of(change), "")
+            return still_named or self._held.get(config_address(change.address), "")
         for dependency in change.depends_on:
             cause = self._resources.get(dependency)
             alone = dependency in self._instances
