@@ -18,7 +18,7 @@ from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.applier import Applier
 from opsconsole.reconcile.changes import Action, Plan, PlanOptions
-from opsconsole.reconcile.order import Step as StepKind
+from opsconsole.reconcile.order import Step
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.writer import StateSession
@@ -30,13 +30,13 @@ class Silent:
     def begun(self, steps: int) -> None:
         pass
 
-    def started(self, step: StepKind) -> None:
+    def started(self, step: Step) -> None:
         pass
 
-    def finished(self, step: StepKind, outcome: Outcome, seconds: float) -> None:
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
         pass
 
-    def skipped(self, step: StepKind, because: str) -> None:
+    def skipped(self, step: Step, because: str) -> None:
         pass
 
 

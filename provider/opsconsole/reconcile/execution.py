@@ -16,7 +16,8 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.order import Failures, Order, Schedule, Step, StepKind
+from opsconsole.reconcile.order import Order, Step, StepKind
+from opsconsole.reconcile.schedule import Failures, Schedule
 
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""

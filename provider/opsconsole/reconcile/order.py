@@ -1,6 +1,5 @@
-"""The order of apply: which step waits for which, and which may be taken as others end or fail.
+"""The order of apply: which step waits for which. Pure.
 
-Pure: runs nothing.
 Creation follows dependencies, deletion runs against them, an update that drops a reference comes
 before the deletion of what it referred to, and what a host's deletion takes along follows it.
 Instances of one resource are waited for together, so that fifty thousand agents on fifty thousand
@@ -9,8 +8,7 @@ hosts make a hundred thousand edges and not their product.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,7 +19,6 @@ from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
 from opsconsole.state import Address
-from opsconsole.values import Attributes, holds_unknown
 
 
 class StepKind(Enum):
@@ -134,7 +131,7 @@ class _Edges:
             self.graph.setdefault(gate, set()).add(number)
             if not step.is_up:
                 self._deleting.add(gate[0])
-                self._deletions[_object_of(step.change)] = number, step.change
+                self._deletions[object_of(step.change)] = number, step.change
                 if leaves_owner(step.change):
                     self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
 
@@ -186,7 +183,7 @@ class _Edges:
             if dependency in self._deleting:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
-        for dropped in _dropped_ids(change):
+        for dropped in dropped_ids(change):
             deletion = self._deletions.get(dropped)
             if deletion is not None and not _comes_first(deletion[1], change):
                 self.graph[deletion[0]].add(number)
@@ -196,12 +193,12 @@ class _Edges:
             self.graph[number].add(gate)
 
 
-def _object_of(change: Change) -> tuple[str, str]:
+def object_of(change: Change) -> tuple[str, str]:
     """Return resource and id of what a deletion deletes."""
     return RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
 
 
-def _dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
+def dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
     """Yield resource and id of each object that an update lets its instance no longer refer to.
 
     State may not say that it depends on them: after an import, or by an id that is spelled out.
@@ -269,103 +266,3 @@ def _renumbered(
         [steps[number] for number in numbers],
         {renamed(node): {renamed(item) for item in waits} for node, waits in graph.items()},
     )
-
-
-class Schedule:
-    """The steps of an order that are ready, as others finish."""
-
-    def __init__(self, order: Order) -> None:
-        self.steps = order.steps
-        self._waits = {node: len(waits) for node, waits in order.graph.items()}
-        self._followers: dict[Node, list[Node]] = {}
-        for node, waits in order.graph.items():
-            for waited in waits:
-                self._followers.setdefault(waited, []).append(node)
-                self._waits.setdefault(waited, 0)
-        self._ready: deque[int] = deque()
-        self._open = set(range(len(self.steps)))
-        for node in [node for node, count in self._waits.items() if count == 0]:
-            self._reach(node)
-
-    def take_ready(self) -> Iterator[int]:
-        """Yield the numbers of steps that have become ready, once each."""
-        while self._ready:
-            yield self._ready.popleft()
-
-    def finish(self, number: int) -> None:
-        """Note that a step is over, whatever came of it; its followers may become ready."""
-        self._open.discard(number)
-        self._release(number)
-
-    def unfinished(self) -> list[Step]:
-        """Return the steps that are not over, in order."""
-        return [self.steps[number] for number in sorted(self._open)]
-
-    def step(self, number: int) -> Step:
-        """Return a step by its number."""
-        return self.steps[number]
-
-    def _release(self, node: Node) -> None:
-        for follower in self._followers.get(node, ()):
-            self._waits[follower] -= 1
-            if self._waits[follower] == 0:
-                self._reach(follower)
-
-    def _reach(self, node: Node) -> None:
-        if isinstance(node, int):
-            self._ready.append(node)
-        else:
-            self._release(node)
-
-
-ConfigOf = Callable[[Step], Attributes]
-"""Evaluates a step's declaration with what is known now; UNKNOWN where something failed."""
-
-
-class Failures:
-    """The instances that failed or were skipped, each with the address that began it."""
-
-    def __init__(self) -> None:
-        self._instances: dict[str, str] = {}
-        self._resources: dict[str, str] = {}
-        self._held: dict[str, str] = {}
-        self._referred: dict[tuple[str, str], str] = {}
-
-    def __contains__(self, address: str) -> bool:
-        """Say whether an instance failed or was skipped."""
-        return address in self._instances
-
-    def add(self, step: Step, cause: str = "") -> None:
-        """Note that a step failed, or was skipped because of `cause`."""
-        address = step.change.address
-        cause = cause or address
-        self._instances.setdefault(address, cause)
-        if step.is_up:
-            self._resources.setdefault(config_address(address), cause)
-            for dropped in _dropped_ids(step.change) if step.kind is StepKind.UPDATE else ():
-                self._referred.setdefault(dropped, cause)
-            return
-        for dependency in (*step.change.depends_on, *step.change.released):
-            self._held.setdefault(dependency, cause)
-
-    def blocker(self, step: Step, config_of: ConfigOf) -> str:
-        """Return the address of what keeps `step` from being taken, or nothing.
-
-        Where a resource has several instances, one that failed stops only those that need a value
-        of it: their declaration still holds an unknown. What an update was to let go of stays while
-        it fails: a host would take its agent along.
-        """
-        change = step.change
-        if change.address in self._instances:
-            return self._instances[change.address]
-        if not step.is_up:
-            if change.cascade:
-                return self._instances.get(change.cascade, "")
-            still_named = self._referred.get(_object_of(change), "")
-            return still_named or self._held.get(config_address(change.address), "")
-        for dependency in change.depends_on:
-            cause = self._resources.get(dependency)
-            alone = dependency in self._instances
-            if cause and (alone or holds_unknown(config_of(step))):
-                return cause
-        return ""
