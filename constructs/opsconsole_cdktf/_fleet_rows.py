@@ -51,10 +51,9 @@ def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[s
         return [f"{one!r} is one column: separate the columns by commas"]
     fields = list(HostRow.model_fields)
     problems = [
-        f"no such column or field: {name!r}. {did_you_mean(name, fields)} columns={{{name!r}: …}} "
-        "gives it a field, or with None leaves it out."
+        _unknown_column(name, field, fields)
         for name in header
-        if name != key and columns.get(name, name) not in (None, *fields)
+        if name != key and (field := columns.get(name, name)) is not None and field not in fields
     ]
     problems += [
         f"columns names {name!r}, which is not a column. {did_you_mean(name, header)}"
@@ -64,6 +63,18 @@ def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[s
     if key not in header and key != "name":
         problems.append(f"key is {key!r}, which is not a column. {did_you_mean(key, header)}")
     return problems
+
+
+def _unknown_column(name: str, field: str, fields: Sequence[str]) -> str:
+    if field != name:
+        hint = did_you_mean(field, fields)
+        return f"columns gives {name!r} the field {field!r}, which does not exist. {hint}"
+    if not name:
+        return "a column has no name: name it, or leave it out by columns={'': None}"
+    return (
+        f"no such column or field: {name!r}. {did_you_mean(name, fields)} columns={{{name!r}: …}} "
+        "gives it a field, or with None leaves it out."
+    )
 
 
 def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict[str, HostRow]:

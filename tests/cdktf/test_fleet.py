@@ -184,6 +184,16 @@ def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
     assert key == "key is 'Hots', which is not a column. Did you mean \"Host\"?"
 
 
+def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tmp_path) -> None:
+    path = _write(tmp_path / "hosts.csv", "Host,\na,\n")
+    with pytest.raises(BadRows) as failure:
+        Fleet.from_csv(stack, "fleet", path, columns={"Host": "nme"})
+    unknown, nameless = [line.partition(".csv:1: ")[2] for line in _problems(failure)]
+    assert unknown.startswith("columns gives 'Host' the field 'nme', which does not exist. Did you")
+    assert nameless.startswith("a column has no name: ")
+    Fleet.from_csv(stack, "fleet", path, columns={"Host": "name", "": None})
+
+
 def test_an_ansible_inventory(stack, tmp_path) -> None:
     text = """
 [web]
