@@ -1,4 +1,4 @@
-"""Standard streams that may be closed, or fail while a command runs: nothing is lost by it.
+"""Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
 A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk that a log lies on is full.
 What cannot be written is dropped; the command is told, so that it ends its work in good order.
@@ -20,7 +20,7 @@ class Output(io.FileIO):
     """A file descriptor that drops what cannot be written, and remembers why.
 
     Attributes:
-        problem: Why the first write that failed did.
+        problem: The error of the first write that failed.
         on_failure: Is called at that moment, if it is set.
         ends_work: Whether a command is to stop then.
     """
@@ -81,7 +81,7 @@ def take_streams() -> None:
 def open_descriptors() -> None:
     """Open what is closed of stdin, stdout and stderr on nothing.
 
-    The next file that is opened would else get its number, and be written to as stdout.
+    Otherwise the next file that is opened gets its number, and is written to as stdout.
     """
     for descriptor in (0, 1, 2):
         try:
@@ -124,7 +124,7 @@ def text_stream(raw: Output, like: Any = None) -> io.TextIOWrapper:
     """Return a text stream on an output, as unbuffered as another one.
 
     It writes UTF-8 whatever the locale says, as Terraform does: JSON must be UTF-8, and a character
-    that an encoding lacks would break a run off.
+    that an encoding lacks would end a run.
     """
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
     return io.TextIOWrapper(

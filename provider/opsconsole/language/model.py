@@ -1,5 +1,5 @@
-"""A program as it was read: blocks and what each says, not yet evaluated, and which definitions the
-language is told of; it knows no type by itself.
+"""A program as it was read: its blocks, not yet evaluated; and the definitions of types, which a
+caller gives, as the language knows none.
 
 Values inside are JSON's, strings still templates. Reading is in `reading`, evaluating in
 `evaluator`.

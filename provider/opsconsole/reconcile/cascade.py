@@ -96,7 +96,7 @@ def explained(
 def taken_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
 ) -> list[tuple[str, Diagnostic]]:
-    """Refuse at plan time to delete an owner of what the plan leaves as it is."""
+    """Return an error, with its address, for each owner whose deletion archives what is kept."""
     by_address = {change.address: change for change in changes}
     staying: dict[str, list[str]] = {}
     for item in known if cascade.going else ():

@@ -106,7 +106,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What refreshing found otherwise than state held; `after` None: it is gone."""
+    """A difference between console and state that refreshing found; `after` None: it is gone."""
 
     address: str
     type_name: str
@@ -117,7 +117,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What planning found of an instance otherwise than state holds, to be kept when applying.
+    """What planning found of an instance that differs from state, to be kept when applying.
 
     Attributes:
         value: Its value; None: it is gone.
@@ -192,7 +192,7 @@ class Plan:
         lineage, serial: The state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
         calls: Requests that making it cost, by operation.
-        refreshed: What reading said otherwise than state holds, private bytes included.
+        refreshed: What reading found that differs from state, private bytes included.
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance that has another one than in state.

@@ -1,7 +1,7 @@
 """One instance as a program declares it and as state knows it: what the planner decides upon.
 
 Objects that a replacement put aside and did not delete are named here as well: state keeps them
-under their instance and a key, and a plan deletes them beside whatever it does to the instance.
+under their instance and a key, and a plan deletes them, and changes the instance independently.
 """
 
 from __future__ import annotations

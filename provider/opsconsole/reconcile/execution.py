@@ -22,8 +22,8 @@ from opsconsole.reconcile.schedule import Failures, Schedule
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
 
-Kind = tuple[str, str, StepKind]
-"""What goes into one request together: provider, type and kind."""
+BatchKey = tuple[str, str, StepKind]
+"""What steps of one request have in common: provider, type and kind."""
 
 
 class Listener(Protocol):
@@ -88,7 +88,7 @@ class Execution:
         self._worker = worker
         self._listener = listener
         self._limit = limit
-        self._waiting: dict[Kind, deque[int]] = {}
+        self._waiting: dict[BatchKey, deque[int]] = {}
         self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._imports = 0

@@ -34,7 +34,7 @@ class StepKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request-sized part of one change."""
+    """One part of a change, carried out by one call or none."""
 
     change: Change
     kind: StepKind

@@ -226,7 +226,7 @@ class Planner:
         return prior
 
     def _explained(self, walk: Walk) -> list[Change]:
-        """Return the changes of a walk with what deletions take along, or run into, told."""
+        """Return the changes of a walk with notes on deletions; report refused deletions."""
         cascade = walk.cascade()
         changes = explained(list(walk.changes.values()), cascade, walk.known)
         self._diagnostics += taken_along(changes, cascade, walk.known.values())

@@ -146,7 +146,7 @@ async def refresh(
         lifecycles: A lifecycle by the provider's address as state writes it.
     """
     found = {item.address: item for item in known}
-    # What is read together in one wave is read in the light of the earlier ones.
+    # Owners are read in earlier waves: with one that is gone, what it owns is gone.
     waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
     for item in known:

@@ -81,7 +81,7 @@ class Failures:
         self._referred: dict[tuple[str, str], str] = {}
 
     def __contains__(self, address: str) -> bool:
-        """Say whether an instance failed or was skipped."""
+        """Return whether an instance failed or was skipped."""
         return address in self._instances
 
     def add(self, step: Step, cause: str = "") -> None:

@@ -39,7 +39,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
 
 
 async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
-    """Read again what a plan touches; return what the console holds otherwise than the plan saw.
+    """Read again what a plan touches; return what differs from what the plan saw.
 
     Values that the console may change on any write count for nothing. What goes with its host is
     not read: the host is.

@@ -182,10 +182,10 @@ class Walk:
             self.take(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
-        """Tell whether its owner is deleted before what is declared of an instance can be done.
+        """Return whether the owner of an instance may be deleted before its update can begin.
 
-        So it may be where the declaration needs anything that is deleted first and then created
-        again: that deletion may wait for the owner's, itself or by what else moves.
+        It may be where the declaration depends on an object that is deleted first and then created
+        again: the deletion of that object may wait for the deletion of the owner.
         """
         owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
         change = self.changes.get(owner)

@@ -73,13 +73,13 @@ def log(text: str, at: datetime) -> Message:
 
 
 def init_output(text: str, code: str, at: datetime) -> Message:
-    """Tell a sentence of `init`; `code` is Terraform's name for it, or empty."""
+    """Return the message of a sentence of `init`; `code` is Terraform's name for it, or empty."""
     named = {"message_code": code} if code else {}
     return _message("init_output", printable(text.strip()), at, **named)
 
 
 def diagnostic(item: Diagnostic, at: datetime) -> Message:
-    """Tell a diagnostic; what the console answered has a member of its own, `cause`."""
+    """Return the message of a diagnostic; `cause` holds what the console answered."""
     word = "Error" if item.severity is Severity.ERROR else "Warning"
     level = "error" if item.severity is Severity.ERROR else "warn"
     body = diagnostic_json(item)
@@ -87,7 +87,7 @@ def diagnostic(item: Diagnostic, at: datetime) -> Message:
 
 
 def resource_drift(drift: Drift, at: datetime) -> Message:
-    """Tell what refreshing found otherwise than state held."""
+    """Return the message of a difference that refreshing found."""
     word = "delete" if drift.after is None else "update"
     change = {"resource": resource(drift.address, drift.type_name), "action": word}
     return _message(
@@ -96,7 +96,7 @@ def resource_drift(drift: Drift, at: datetime) -> Message:
 
 
 def planned_change(change: Change, at: datetime) -> Message:
-    """Tell what is planned for one resource instance."""
+    """Return the message of what is planned for one resource instance."""
     word = _WORDS[change.action]
     body: dict[str, Any] = {"resource": resource(change.address, change.type_name)}
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
@@ -112,7 +112,7 @@ def planned_change(change: Change, at: datetime) -> Message:
 
 
 def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
-    """Tell the counts; `operation` is `plan`, `apply` or `destroy`."""
+    """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
     if operation == "plan":
         imported = f"{counts.imported} to import, " if counts.imported else ""
         text = (
@@ -132,7 +132,7 @@ def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
 
 
 def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
-    """Tell how outputs would change; no values."""
+    """Return the message of how outputs would change; no values."""
     found = {
         output.name: {"sensitive": output.sensitive, "action": _WORDS[output.action]}
         for output in outputs
@@ -141,7 +141,11 @@ def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
 
 
 def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
-    """Tell outputs after an apply: name to value and whether it is sensitive, then unshown."""
+    """Return the message of the outputs after an apply; sensitive values are left out.
+
+    Args:
+        values: The value of each output by its name, and whether it is sensitive.
+    """
     found: dict[str, Any] = {}
     for name, (value, sensitive) in values.items():
         found[name] = {"sensitive": sensitive, "type": type_of(value)}
@@ -151,19 +155,19 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
 
 
 def refresh_start(address: str, id: str, at: datetime) -> Message:
-    """Tell that a resource is being read."""
+    """Return the message that a resource is being read."""
     hook = {"resource": resource(address)} | _id(id)
     return _message("refresh_start", f"{address}: Refreshing state...{_shown(id)}", at, hook=hook)
 
 
 def refresh_complete(address: str, id: str, at: datetime) -> Message:
-    """Tell that a resource was read."""
+    """Return the message that a resource was read."""
     hook = {"resource": resource(address)} | _id(id)
     return _message("refresh_complete", f"{address}: Refresh complete{_shown(id)}", at, hook=hook)
 
 
 def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
-    """Tell that a change begins; `id` is the console's id of what is there already.
+    """Return the message that a change begins; `id` is the console's id of what is there already.
 
     A replacement is shown as its delete and its create, as Terraform does.
     """
@@ -172,7 +176,7 @@ def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Mes
 
 
 def apply_progress(address: str, action: Action, seconds: float, at: datetime) -> Message:
-    """Tell that a change is still going on after `seconds`."""
+    """Return the message that a change is still going on after `seconds`."""
     hook = {
         "resource": resource(address),
         "action": _WORDS[action],
@@ -186,7 +190,7 @@ def apply_progress(address: str, action: Action, seconds: float, at: datetime) -
 def apply_complete(
     address: str, action: Action, seconds: float, at: datetime, id: str = ""
 ) -> Message:
-    """Tell that a change is done; `id` is the console's id of what is there now."""
+    """Return the message that a change is done; `id` is the console's id of what is there now."""
     hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
     hook["elapsed_seconds"] = round(seconds)
     text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_shown(id)}"
@@ -194,7 +198,7 @@ def apply_complete(
 
 
 def apply_errored(address: str, action: Action, seconds: float, at: datetime) -> Message:
-    """Tell that a change failed; why follows as a diagnostic."""
+    """Return the message that a change failed; why follows as a diagnostic."""
     hook = {
         "resource": resource(address),
         "action": _WORDS[action],
