@@ -7,6 +7,7 @@ loaded, so that the file that people read is the one that runs.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
@@ -77,8 +78,8 @@ _CLASSES: Final = {
 }
 
 
-def _packed() -> bytes:
-    """Return the package as npm packs one."""
+def packed() -> bytes:
+    """Return the package as npm packs one: the same bytes each time."""
     named = {"name": NPM_PACKAGE, "version": _VERSION}
     provider = {"name": PROVIDER_NAME, "source": PROVIDER_SOURCE, "version": PROVIDER_VERSION}
     frameworks = ("cdktf", "constructs")
@@ -99,13 +100,14 @@ def _packed() -> bytes:
         "elements.js": resources.files(__package__).joinpath("_elements.js").read_text("utf-8"),
     }
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+    with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, text in files.items():
             content = text.encode()
             entry = tarfile.TarInfo(f"package/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
+    # Without the time: jsii knows a package again by its bytes, and keeps what it has unpacked.
+    return gzip.compress(packed.getvalue(), mtime=0)
 
 
 @cache
@@ -113,5 +115,5 @@ def load() -> None:
     """Have jsii load the package; once, when the first element is made."""
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         package = Path(folder, "elements.tgz")
-        package.write_bytes(_packed())
+        package.write_bytes(packed())
         jsii.load(NPM_PACKAGE, _VERSION, str(package))

@@ -73,7 +73,7 @@ class Resource extends TerraformResource {
   }
 
   synthesizeAttributes() {
-    // The place stands beside the framework's metadata: nobody may add to that.
+    // The place is beside the framework's metadata, to which nothing can be added.
     const noted = this.place === undefined ? {} : { "//": { stackTrace: [this.place] } };
     return { ...this.attributes, ...noted };
   }

@@ -17,7 +17,7 @@ from opsconsole.generate.attributes import camel, described
 from opsconsole.generate.constructs import construct_files
 from opsconsole.generate.forks import CDKTF, CDKTN
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole_cdktf._elements import PROVIDER_VERSION
+from opsconsole_cdktf._elements import PROVIDER_VERSION, packed
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,3 +129,8 @@ def test_the_names_are_those_that_configurations_use() -> None:
     for definition in RESOURCES.values():
         module = importlib.import_module(f"opsconsole_cdktf.{definition.name}")
         assert definition.type_name == getattr(module, camel(definition.name)).TF_RESOURCE_TYPE
+
+
+def test_the_package_for_node_is_the_same_at_any_time() -> None:
+    header = packed()[4:8]  # of gzip: the time
+    assert header == bytes(4)
