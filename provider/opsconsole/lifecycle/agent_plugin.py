@@ -292,7 +292,10 @@ class _Attaching:
 
 
 _STAYS = "in_plugin_ids"
-"""Set only between plan and apply: the plugin is not detached, as its agent declares it."""
+"""Set only between plan and apply: the plugin is not detached, as its agent declares it.
+
+Terraform plans a removal before the agent, which waits for its host: what the agent declares is not
+known then."""
 
 
 def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
