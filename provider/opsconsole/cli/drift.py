@@ -11,9 +11,10 @@ from typing import Any
 from opsconsole.cli.arguments import add_shard, add_variables, flag, option, per_cent, seconds
 from opsconsole.cli.command_line import INTERRUPTED, add_command
 from opsconsole.cli.drift_check import accept, check_acceptance, checked
-from opsconsole.cli.drift_output import Target, check_targets, has_colour, target, write_all
+from opsconsole.cli.drift_output import Target, check_targets, target, write_all
 from opsconsole.cli.drift_stacks import anchor
 from opsconsole.cli.interrupts import make_runner, run_stoppable
+from opsconsole.cli.terminal import coloured
 from opsconsole.drift.baseline import FILE_NAME
 from opsconsole.drift.unmanaged import COUNTED, unmanaged_kinds
 from opsconsole.errors import UserError
@@ -198,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
         report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
     if args.accept is not None:
         report = accept(args, report)
-    write_all(report, targets, colour=has_colour(args), anchor=anchor(args))
+    write_all(report, targets, colour=coloured(args), anchor=anchor(args))
     return judge(report).outcome.value
 
 
@@ -211,7 +212,7 @@ def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Ta
     if not files:
         raise UserError("`drift merge` names no report.", "Write opsconsole drift merge REPORT…")
     report = merged([read_report(file) for file in files])
-    write_all(report, targets or [Target("terminal")], colour=has_colour(args), anchor="")
+    write_all(report, targets or [Target("terminal")], colour=coloured(args), anchor="")
     return judge(report).outcome.value
 
 

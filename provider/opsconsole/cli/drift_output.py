@@ -118,11 +118,6 @@ def rendered(
     return FORMATS[name](report)
 
 
-def has_colour(args: argparse.Namespace) -> bool:
-    """Return whether stdout takes colours (NO_COLOR: no-color.org)."""
-    return not args.no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
-
-
 def _write(file: Path, text: str) -> None:
     """Put a file in place whole: a collector may read it at any moment."""
     if file.exists() and not file.is_file():
