@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -167,6 +168,20 @@ def test_help_imports_no_command() -> None:
     heavy |= {"httpx", "aiohttp", "asyncio", "shtab"}
     assert "opsconsole.cli.main" in modules
     assert not heavy.intersection(modules)
+
+
+def test_an_apply_loads_only_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "cdk.tf.json").write_text('{"output": {"name": {"value": "web"}}}')
+    script = (
+        f"import os, sys; from opsconsole.cli.main import main; os.chdir({str(tmp_path)!r}); "
+        "code = main(['apply', '--auto-approve']); "
+        "print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
+    )
+    done = python("-c", script)
+    modules = done.stderr.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert "opsconsole.reconcile.applier" in modules
+    assert not {"rich", "opsconsole.language.functions", "pydantic"}.intersection(modules)
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

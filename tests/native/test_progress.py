@@ -10,7 +10,7 @@ import pytest
 
 from opsconsole.cli import progress_lines
 from opsconsole.cli.events import Events
-from opsconsole.cli.progress import RecentRate
+from opsconsole.cli.progress_bar import RecentRate
 from opsconsole.cli.progress_lines import FEW, Lines
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome

@@ -16,7 +16,6 @@ from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
 from opsconsole.language.explaining import evaluated, guarded
-from opsconsole.language.functions import FunctionContext
 from opsconsole.language.instances import (
     Instance,
     counted_instances,
@@ -36,7 +35,7 @@ from opsconsole.language.null_types import (
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
 from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
-from opsconsole.language.syntax import Reference
+from opsconsole.language.syntax import FunctionContext, Reference
 from opsconsole.language.targets import (
     ImportTarget,
     Trigger,

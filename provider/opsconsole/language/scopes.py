@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from opsconsole.language.access import attribute, element
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions import FunctionContext, call
 from opsconsole.language.instances import Instance
-from opsconsole.language.syntax import Reference, Scope, Step
+from opsconsole.language.syntax import FunctionContext, Reference, Scope, Step
 
 
 class Names(Protocol):
@@ -114,6 +113,16 @@ class TemplateScope:
         if name in ("templatefile", "templatestring"):
             raise EvaluationError(f"a template cannot call {name}")
         return call(name, arguments, self._context)
+
+
+def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
+    """Return the result of the function `name`.
+
+    The functions are loaded with the first call: most programs that are synthesised have none.
+    """
+    from opsconsole.language import functions
+
+    return functions.call(name, arguments, context)
 
 
 def follow(value: Any, steps: Sequence[Step]) -> Any:

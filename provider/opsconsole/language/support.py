@@ -12,12 +12,11 @@ from typing import Final
 from opsconsole.language.documents import COMMENT
 from opsconsole.language.explaining import explanation, nested_too_deeply
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.functions.registry import TERRAFORM_ONLY
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Node, Reference
-from opsconsole.language.unsupported import OnlyTerraform, refused
+from opsconsole.language.unsupported import TERRAFORM_FUNCTIONS, OnlyTerraform, refused
 
 _CORE: Final = "core::"
 
@@ -84,7 +83,7 @@ def _check(node: Node) -> None:
         current = waiting.pop()
         if isinstance(current, Call):
             name = current.name.removeprefix(_CORE)
-            if name in TERRAFORM_ONLY or "::" in name:
+            if name in TERRAFORM_FUNCTIONS or "::" in name:
                 raise UnsupportedExpression(f"the function {name}")
         elif isinstance(current, Reference) and current.steps[0] == "module":
             raise UnsupportedExpression("modules")

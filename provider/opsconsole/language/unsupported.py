@@ -1,11 +1,33 @@
-"""The one error for what Terraform can run and this engine cannot."""
+"""What Terraform can run and this engine cannot, and the one error for it."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language.model import Origin
 
 REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
+
+TERRAFORM_FUNCTIONS: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has and this evaluator has not."""
 
 
 class OnlyTerraform(UserError):

@@ -20,13 +20,10 @@ from opsconsole.language.functions import (
     strings,
     times,
 )
-from opsconsole.language.functions.registry import (
-    FUNCTIONS,
-    FunctionContext,
-    call_registered,
-)
+from opsconsole.language.functions.registry import FUNCTIONS, call_registered
+from opsconsole.language.syntax import FunctionContext
 
-__all__ = ["FUNCTIONS", "MARKING", "FunctionContext", "call"]
+__all__ = ["FUNCTIONS", "MARKING", "call"]
 
 MARKING = frozenset(("sensitive", "nonsensitive", "issensitive"))
 """Functions that see marks; they are not in the table of the others."""

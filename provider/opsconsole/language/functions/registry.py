@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import Enum
-from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import NO_MARKS, Marks, mark, union, unmark, unmark_deep
+from opsconsole.language.syntax import FunctionContext
+from opsconsole.language.unsupported import TERRAFORM_FUNCTIONS
 from opsconsole.language.value_types import Type
 from opsconsole.values import UNKNOWN, holds_unknown
 
@@ -31,23 +31,6 @@ class Unknowns(Enum):
     """So does an argument with an unknown part."""
     OWN = "own"
     """The function sees to it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionContext:
-    """What the impure functions may see.
-
-    Attributes:
-        root: The directory of the program; relative paths of files are relative to it.
-        settled: Whether this is an apply: what only an apply settles is unknown before.
-        planned_at: The time of the plan.
-        render: Evaluates a template's text with the given names.
-    """
-
-    root: Path
-    settled: bool
-    planned_at: datetime
-    render: Callable[[str, dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +58,6 @@ class Function:
 
 FUNCTIONS: Final[dict[str, Function]] = {}
 """Every function by name; the modules beside this one fill it."""
-
-TERRAFORM_ONLY: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
-)
-"""Functions that Terraform has and this evaluator has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +100,7 @@ def call_registered(name: str, arguments: Sequence[Any], context: FunctionContex
     """
     function = FUNCTIONS.get(name)
     if function is None:
-        if name in TERRAFORM_ONLY or "::" in name:
+        if name in TERRAFORM_FUNCTIONS or "::" in name:
             raise UnsupportedExpression(f"the function {name}")
         raise EvaluationError(f'there is no function named "{name}"')
     _check_count(function, len(arguments))

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import FunctionContext, Signature
+from opsconsole.language.functions.registry import Signature
+from opsconsole.language.syntax import FunctionContext
 from opsconsole.language.value_types import STRING
 from opsconsole.values import UNKNOWN
 

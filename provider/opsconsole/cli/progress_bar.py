@@ -1,0 +1,154 @@
+"""A bar for an apply on a terminal: counts, rate, and the time that is left."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from opsconsole.cli.progress_lines import FEW, Lines, held_back
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.order import Step
+from opsconsole.reports import messages
+from opsconsole.v1.limiter import Waiting as HeldBack
+
+
+class RecentRate:
+    """How many changes a second have ended of late.
+
+    The first changes say little of the rest: one may be alone before hundreds that go together.
+    """
+
+    WINDOW = 10.0
+    """Seconds that count."""
+    SOONEST = 2.0
+    """Seconds before which nothing is estimated."""
+    FEWEST = 10
+    """Changes before which nothing is estimated."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._ended = 0
+        self._recent: deque[float] = deque()
+
+    def add(self) -> None:
+        """Count a change that has ended."""
+        self._ended += 1
+        self._recent.append(self._clock())
+
+    def left(self, total: int) -> tuple[float, float] | None:
+        """Return the rate and the seconds that the rest takes; None: it is too early to tell."""
+        now = self._clock()
+        begun = max(self._since, now - self.WINDOW)
+        while self._recent and self._recent[0] < begun:
+            self._recent.popleft()
+        spent = now - begun
+        if now - self._since < self.SOONEST or self._ended < self.FEWEST or not self._recent:
+            return None
+        rate = len(self._recent) / spent
+        return rate, (total - self._ended) / rate
+
+
+class _Rate(ProgressColumn):
+    """Changes a second, and the time that the rest takes at that rate."""
+
+    def __init__(self, recent: RecentRate) -> None:
+        super().__init__()
+        self._recent = recent
+
+    def render(self, task: Task) -> Text:
+        found = self._recent.left(int(task.total)) if task.total is not None else None
+        if found is None:
+            return Text("…", style="dim")
+        rate, left = found
+        shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        return Text(f"{shown} · {messages.duration(left)} left", style="cyan")
+
+
+class _Held(ProgressColumn):
+    """How long the console's limit on requests holds the run back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+
+    def render(self, task: Task) -> Text:
+        return Text(held_back(self.waiting()), style="yellow")
+
+
+class Bar:
+    """A bar on stderr with counts, rate and remaining time."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._lines = Lines(self._say)
+        self._title = title
+        self._failed = 0
+        self._few = False
+        self._recent = RecentRate()
+        self._held = _Held()
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=32),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+            _Rate(self._recent),
+            TextColumn("{task.fields[failed]}"),
+            self._held,
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task(title, total=None, start=False, failed="")
+
+    def watch(self, waiting: Callable[[], HeldBack]) -> None:
+        """Take what returns how long the console has the run wait."""
+        self._lines.watch(waiting)
+        self._held.waiting = waiting
+
+    def begun(self, steps: int) -> None:
+        """Show the bar."""
+        self._few = steps <= FEW
+        if steps:
+            self._progress.update(self._task, total=steps)
+            self._progress.start_task(self._task)
+            self._progress.start()
+
+    def started(self, step: Step) -> None:
+        """Name what begins, where there is little of it."""
+        if self._few:
+            self._lines.started(step)
+
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Count what is over; what failed is named at once."""
+        if self._few or (outcome.failed and self._failed < FEW):
+            self._lines.finished(step, outcome, seconds)
+        self._failed += outcome.failed
+        self._count()
+
+    def skipped(self, step: Step, because: str) -> None:
+        """Count what is passed over, as failed."""
+        if self._few:
+            self._lines.skipped(step, because)
+        self._failed += bool(because)
+        self._count()
+
+    def tick(self) -> None:
+        """Say what has been under way for long, where there is little of it."""
+        if self._few:
+            self._lines.tick()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._progress.stop()
+
+    def _count(self) -> None:
+        failed = f"[bold red]{self._failed:,} failed" if self._failed else ""
+        self._recent.add()
+        self._progress.update(self._task, advance=1, failed=failed)
+
+    def _say(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
