@@ -192,6 +192,25 @@ def test_a_full_disk(native: Any, fleet: Any, size: int) -> None:
     assert len(native.console.rows("hosts")) == 40
 
 
+@pytest.mark.parametrize("command", ["apply", "destroy"])
+def test_nothing_is_sent_where_the_journal_has_no_room(native: Any, command: str) -> None:
+    """The state would fit, and so would the first intents: the journal reserves 1 MiB."""
+    native.write(HOST)
+    native.run("apply", "-auto-approve")
+    before = native.console.rows("hosts")
+    native.write({"opsconsole_host": {"a": {"name": "other"}}})
+    environment = {**os.environ, **native.console.environment, "PYTHONDONTWRITEBYTECODE": "1"}
+    process = native.start(
+        command, "-auto-approve", preexec_fn=_small_files(600_000), env=environment
+    )
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 1, out + err
+    assert "No further call is made" in err
+    assert native.console.rows("hosts") == before
+    native.run(command, "-auto-approve")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["other"] * (command == "apply")
+
+
 def test_a_lock_that_another_holds(native: Any) -> None:
     native.write(HOST)
     holder = subprocess.Popen(

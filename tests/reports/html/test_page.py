@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.html import drift_page, plan_page
@@ -356,6 +357,12 @@ def test_characters_that_steer_a_terminal_are_escaped() -> None:
     )
     values = {"id": "hst_1", "name": "x\x1b[2J", "jump_host_ids": []}
     change = Change("opsconsole_host.a", "opsconsole_host", Action.CREATE, None, values)
-    for html in (drift_page.render(DriftReport((finding,), "")), plan_page.render(Plan((change,)))):
+    said = (error("the console said \x1b[31mno", "and \x9b2J no more"),)
+    for html in (
+        drift_page.render(DriftReport((finding,), "")),
+        drift_page.render(DriftReport((), "", diagnostics=said)),
+        plan_page.render(Plan((change,))),
+        plan_page.render(Plan((), diagnostics=said)),
+    ):
         assert [letter for letter in html if not letter.isprintable() and letter != "\n"] == []
         assert "\\u001b" in html
