@@ -63,7 +63,7 @@ class Notation(Enum):
     SUBNET = "a subnet"
 
 
-class Change(Enum):
+class ChangeRule(Enum):
     """What a changed declaration of an attribute asks for."""
 
     UPDATE = "update"
@@ -89,7 +89,7 @@ class Attribute:
         computed: The console may supply it. With `optional`: it does where the user sets none.
         sensitive: Never shown in plans.
         change: What a changed declaration asks for.
-        lifted_by: The extra endpoint that turns `change` into `Change.UPDATE`.
+        lifted_by: The extra endpoint that turns `change` into `ChangeRule.UPDATE`.
         local: Known to the provider only; never sent and never answered by the console.
         creatable: Part of the create body (for a host: of an import row).
         volatile: The console may change it on any write; a refresh that finds only such changes is
@@ -116,7 +116,7 @@ class Attribute:
     optional: bool = False
     computed: bool = False
     sensitive: bool = False
-    change: Change = Change.UPDATE
+    change: ChangeRule = ChangeRule.UPDATE
     lifted_by: str | None = None
     local: bool = False
     creatable: bool = True
@@ -161,10 +161,10 @@ class Attribute:
         """Whether only the console supplies it."""
         return self.computed and not self.settable
 
-    def change_under(self, extra_endpoints: Mapping[str, str]) -> Change:
+    def change_under(self, extra_endpoints: Mapping[str, str]) -> ChangeRule:
         """Return what a changed declaration asks for, given the extra endpoints that are named."""
         if self.lifted_by is not None and self.lifted_by in extra_endpoints:
-            return Change.UPDATE
+            return ChangeRule.UPDATE
         return self.change
 
 

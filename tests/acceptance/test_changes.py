@@ -15,7 +15,7 @@ import pytest
 
 from declarations import Foreseen, attribute_at, foresee, gates, held, program, value
 from engines import Terraform
-from opsconsole.definition import Attribute, Change, ResourceDefinition
+from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator.handle import Emulator
 from opsconsole.resources import AGENT, RESOURCES
 
@@ -49,12 +49,12 @@ class Scenario:
     def attributes(self) -> tuple[Attribute, ...]:
         return self.definition.settable
 
-    def change(self, attribute: Attribute) -> Change:
+    def change(self, attribute: Attribute) -> ChangeRule:
         """What a changed declaration asks for; no agent is replaced while its host stays."""
         extra = self.console.profile.provider_settings.get("extra_endpoints", {})
         change = attribute.change_under(extra)
         alone = self.definition is AGENT and "agent_delete" not in extra
-        return Change.REFUSE if alone and change is Change.REPLACE else change
+        return ChangeRule.REFUSE if alone and change is ChangeRule.REPLACE else change
 
     def address(self, attribute: Attribute) -> str:
         return f"{self.definition.type_name}.{attribute.name}"
@@ -74,7 +74,7 @@ class Scenario:
             row = {"id": f"row_{name}", **_LABELS[self.definition.name]}
             if self.definition.name == "specialty":
                 row["key"] = f"key_{name}"
-                if self.change(attribute) is Change.REFUSE:
+                if self.change(attribute) is ChangeRule.REFUSE:
                     row[name] = value(attribute, 0)
             self.console.create(collection, **row)
 
@@ -166,7 +166,7 @@ def test_each_attribute_is_created_changed_and_repaired(
 
 def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> set[str]:
     """Check that what nothing can change is an error at that attribute; return its names."""
-    refused = {a.name for a in scenario.attributes if scenario.change(a) is Change.REFUSE}
+    refused = {a.name for a in scenario.attributes if scenario.change(a) is ChangeRule.REFUSE}
     if not refused:
         return refused
     engine.write(scenario.program(variants))
@@ -183,7 +183,7 @@ def change_by_declaration(engine: Terraform, scenario: Scenario, variants: dict[
     plan = foresee(engine)
     expected = {
         scenario.address(attribute): ["delete", "create"]
-        if scenario.change(attribute) is Change.REPLACE
+        if scenario.change(attribute) is ChangeRule.REPLACE
         else ["update"]
         for attribute in scenario.attributes
         if variants[attribute.name]
@@ -226,7 +226,7 @@ def check_bodies(engine: Terraform, scenario: Scenario, variants: dict[str, int]
             sent.setdefault(entry["path"].rpartition("/")[2], []).append(entry["body"])
     expected = {}
     for attribute, values, _ in scenario.rows(engine):
-        updated = scenario.change(attribute) is Change.UPDATE and variants[attribute.name]
+        updated = scenario.change(attribute) is ChangeRule.UPDATE and variants[attribute.name]
         if updated and attribute.name != "plugin_ids":
             expected[values["id"]] = [{attribute.name: values[attribute.name]}]
     if scenario.definition.name == "blacklisted_command":
@@ -257,9 +257,9 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
         )
         if not seen_whole:
             continue
-        if change is Change.UPDATE:
+        if change is ChangeRule.UPDATE:
             found[address] = ["update"]
-        elif change is Change.REPLACE:
+        elif change is ChangeRule.REPLACE:
             followed.add(address)
         else:
             refused.add(address)

@@ -9,7 +9,7 @@ import pytest
 
 from declarations import ORGS, attribute_at, gates, held, program, value
 from engines import Terraform
-from opsconsole.definition import Attribute, Change
+from opsconsole.definition import Attribute, ChangeRule
 from opsconsole.emulator.handle import Emulator
 from opsconsole.resources import HOST, RESOURCES
 
@@ -74,8 +74,8 @@ def late(name: str, source: str = "late") -> str:
 
 def all_late(variant: int) -> dict[str, Any]:
     """Declare resources whose every value comes out of another resource's apply."""
-    updated = [a for a in HOST.settable if a.change is Change.UPDATE and a.refers_to is None]
-    once = {a.name: value(a, 0) for a in HOST.settable if a.change is Change.REPLACE}
+    updated = [a for a in HOST.settable if a.change is ChangeRule.UPDATE and a.refers_to is None]
+    once = {a.name: value(a, 0) for a in HOST.settable if a.change is ChangeRule.REPLACE}
     inputs: dict[str, Any] = {a.name: value(a, variant) for a in updated}
     # Where these were unknown again, the host would be replaced: they come from elsewhere.
     host = {name: late(name) for name in inputs} | {name: late(name, "once") for name in once}
@@ -128,7 +128,7 @@ def test_values_that_are_known_only_after_apply(
         state = held(engine)
         host = state["opsconsole_host.late"]
         for attribute in HOST.settable:
-            if attribute.change is Change.UPDATE and attribute.refers_to is None:
+            if attribute.change is ChangeRule.UPDATE and attribute.refers_to is None:
                 assert host[attribute.name] == value(attribute, variant)
         assert state["opsconsole_blacklisted_command.late"]["org_id"] == ORGS[variant]
         assert state["opsconsole_agent.late"]["plugin_ids"] == (["plg_logs"] if variant else [])

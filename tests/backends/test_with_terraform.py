@@ -14,7 +14,7 @@ from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
 from opsconsole.errors import UserError
 from opsconsole.state.backends.storage import LockHeld
-from opsconsole.state.objects import Output
+from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state
 from opsconsole.state.writer import StateSession
 
@@ -70,7 +70,7 @@ def test_a_native_run_keeps_terraform_out(
             assert json.loads(place.server.lock)["ID"] in refused.text
         else:
             assert "opsconsole apply" in refused.text
-        session.state.set_output("kept", Output("yes", "string"))
+        session.state.set_output("kept", StateOutput("yes", "string"))
     assert engine.run("apply", "-auto-approve").code == 0
 
 
@@ -134,7 +134,7 @@ def test_a_state_begun_natively_is_gone_on_with(
     place: Place, terraform_at: At, tmp_path: Path
 ) -> None:
     with opened(place, tmp_path / "native") as session:
-        session.state.set_output("one", Output("x", "string"))
+        session.state.set_output("one", StateOutput("x", "string"))
     engine = terraform_at(place, one="x")
     before = engine.outputs()
     assert before == {"one": "x"}
@@ -159,7 +159,7 @@ def test_workspaces_are_the_same_for_both(
     monkeypatch.setenv("TF_WORKSPACE", "green")
     with opened(place, tmp_path / "native") as session:
         assert session.state.empty
-        session.state.set_output("one", Output("g", "string"))
+        session.state.set_output("one", StateOutput("g", "string"))
     listed = engine.run("workspace", "list").out
     assert sorted(listed.replace("*", " ").split()) == ["blue", "default", "green"]
     engine.run("workspace", "select", "green")

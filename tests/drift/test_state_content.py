@@ -14,7 +14,7 @@ from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.verdict import Outcome, judge
+from opsconsole.reports.verdict import CheckOutcome, judge
 from opsconsole.state.local import LocalBackend
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state
@@ -279,5 +279,5 @@ def test_a_state_written_meanwhile_is_no_drift(ground: Any) -> None:
     environ = os.environ | ground.console.environment
     report = asyncio.run(check([Stack("fleet", Moving(path))], CheckOptions(), environ))
     assert [item.bucket for item in report.drifted] == [Bucket.CHANGED]
-    assert judge(report).outcome is Outcome.UNTOLD
+    assert judge(report).outcome is CheckOutcome.UNTOLD
     assert "written while it was checked" in report.diagnostics[0].summary

@@ -26,8 +26,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from opsconsole.cli import drift_watch
 from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_output import target
-from opsconsole.cli.drift_watch import Pace
-from opsconsole.cli.standard_streams import Output, text_stream
+from opsconsole.cli.drift_watch import CheckSchedule
+from opsconsole.cli.standard_streams import OutputStream, text_stream
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 from patience import PATIENCE, until
@@ -231,7 +231,7 @@ def test_a_full_disk_costs_one_report(
     monkeypatch.setattr(drift_watch, "checked", checked)
     args = argparse.Namespace(places=[], program=None, dir=None)
     with Path("/dev/full").open("wb") as disk, (tmp_path / "log").open("wb") as log:
-        stdout = text_stream(Output(disk.fileno(), ends_work=True))
+        stdout = text_stream(OutputStream(disk.fileno(), ends_work=True))
         monkeypatch.setattr(sys, "stdout", stdout)
         for _ in "ab":
             check = drift_watch.check_once(args, [target("json")], Exporter(10), run_app=True)
@@ -283,9 +283,9 @@ def test_an_address_that_is_taken(ground: Any) -> None:
     ],
 )
 def test_the_pace(interval: float, failures: int, wait: float) -> None:
-    assert Pace(interval, chance=lambda: 0.5).wait(failures) == pytest.approx(wait)
-    assert Pace(interval, chance=lambda: 0.0).wait(failures) == pytest.approx(0.9 * wait)
-    assert Pace(interval, chance=lambda: 1.0).wait(failures) == pytest.approx(1.1 * wait)
+    assert CheckSchedule(interval, chance=lambda: 0.5).wait(failures) == pytest.approx(wait)
+    assert CheckSchedule(interval, chance=lambda: 0.0).wait(failures) == pytest.approx(0.9 * wait)
+    assert CheckSchedule(interval, chance=lambda: 1.0).wait(failures) == pytest.approx(1.1 * wait)
 
 
 def report(*buckets: Bucket) -> DriftReport:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.definition import Attribute, Change, Kind
+from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.emulator.answers import FIELDS
 from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
 
@@ -43,7 +43,7 @@ def test_what_a_host_may_be_given_is_kept(make: Make, name: str) -> None:
     entry = ask.import_rows({"name": "h", name: value})["results"][0]
     path = f"/api/v1/hosts/{entry['id']}"
     assert ask("POST", path, {})[1][name] == value
-    if attribute.change is Change.UPDATE:
+    if attribute.change is ChangeRule.UPDATE:
         other = ask.import_rows({"name": "other"})["results"][0]["id"]
         status, body = ask("POST", f"/api/v1/hosts/{other}", {name: value})
         assert (status, body[name]) == (200, value)

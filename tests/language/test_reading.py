@@ -10,7 +10,7 @@ import pytest
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.language.model import Lifecycle, Origin
+from opsconsole.language.model import LifecycleBlock, Origin
 from opsconsole.language.sources import load_directory
 
 Write = Callable[..., Path]
@@ -57,7 +57,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
     assert block.title == "st/a (opsconsole_host.a)"
     assert (block.provider, block.count, block.counted) == ("opsconsole.two", 2, True)
     assert block.depends_on == ("data.opsconsole_specialty.s",)
-    assert block.lifecycle == Lifecycle(
+    assert block.lifecycle == LifecycleBlock(
         prevent_destroy=True,
         create_before_destroy=False,
         ignore_changes=(("name",), ("jump_host_ids", 0)),

@@ -16,7 +16,7 @@ from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.order import Step, StepKind
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 
 
 def step(name: str, kind: StepKind = StepKind.CREATE, **facts: Any) -> Step:
@@ -137,6 +137,6 @@ def test_a_wait_that_the_console_asks_for_is_told() -> None:
     written: list[str] = []
     lines = Lines(written.append)
     lines.tick()
-    lines.watch(lambda: Waiting(31, 12.4))
+    lines.watch(lambda: HeldBack(31, 12.4))
     lines.tick()
     assert written == ["Waiting: the console limits requests: next in 12 s, 31 requests held back"]

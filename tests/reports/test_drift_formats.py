@@ -32,7 +32,7 @@ from opsconsole.reports import (
 from opsconsole.reports.drift_document import DriftDocument
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.html import plan_page
-from opsconsole.reports.verdict import Outcome, judge, percent
+from opsconsole.reports.verdict import CheckOutcome, judge, percent
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"
 HOSTILE = Finding(
@@ -82,26 +82,26 @@ def test_an_empty_report_has_every_format(name: str) -> None:
     assert FORMATS[name](DriftReport((), "2026-03-01T02:00:00Z"))
 
 
-def verdicts() -> dict[str, tuple[dict[str, Any], Outcome]]:
+def verdicts() -> dict[str, tuple[dict[str, Any], CheckOutcome]]:
     bad = {"required": ("opsconsole_host",), "min_coverage": 100.0}
     return {
-        "drift": ({}, Outcome.DRIFT),
-        "coverage under the minimum": (bad, Outcome.UNTOLD),
+        "drift": ({}, CheckOutcome.DRIFT),
+        "coverage under the minimum": (bad, CheckOutcome.UNTOLD),
         "required types that were all seen": (
             bad | {"required": ("opsconsole_agent",)},
-            Outcome.DRIFT,
+            CheckOutcome.DRIFT,
         ),
     }
 
 
 @pytest.mark.parametrize(("facts", "outcome"), verdicts().values(), ids=verdicts().keys())
-def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: Outcome) -> None:
+def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: CheckOutcome) -> None:
     assert judge(replace(report, **facts)).outcome is outcome
 
 
 def test_errors_outweigh_drift_that_is_still_named(report: DriftReport, failure: Any) -> None:
     verdict = judge(replace(report, diagnostics=(failure,)))
-    assert verdict.outcome is Outcome.UNTOLD
+    assert verdict.outcome is CheckOutcome.UNTOLD
     assert "8 resources drifted" in verdict.explanation
 
 
@@ -110,7 +110,7 @@ def test_accepted_drift_is_no_drift(report: DriftReport) -> None:
         replace(finding, accepted="known") if finding.bucket.is_drift else finding
         for finding in report.findings
     )
-    assert judge(replace(report, findings=quiet)).outcome is Outcome.CLEAN
+    assert judge(replace(report, findings=quiet)).outcome is CheckOutcome.CLEAN
 
 
 @pytest.mark.parametrize(

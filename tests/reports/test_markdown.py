@@ -14,7 +14,7 @@ from opsconsole.diagnostics import warning
 from opsconsole.drift.report import Bucket, Difference, DriftReport
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import drift_markdown, plan_markdown
-from opsconsole.reports.markdown import LIMIT, Section, code, fenced, fit, plain
+from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fenced, fit, plain
 
 STEP_SUMMARY = 1024 * 1024
 
@@ -85,7 +85,10 @@ def number(text: str) -> int:
 
 
 def test_fit_gives_each_section_its_share_first() -> None:
-    sections = [Section("# a\n", ["a" * 99 + "\n"] * 100), Section("# b\n", ["b" * 9 + "\n"] * 20)]
+    sections = [
+        MarkdownSection("# a\n", ["a" * 99 + "\n"] * 100),
+        MarkdownSection("# b\n", ["b" * 9 + "\n"] * 20),
+    ]
     text = fit("", sections, 3000)
     assert len(text) <= 3000
     assert text.count("b" * 9) == 20
@@ -95,7 +98,7 @@ def test_fit_gives_each_section_its_share_first() -> None:
 
 
 def test_fit_survives_items_larger_than_the_limit() -> None:
-    text = fit("head", [Section("# a\n", ["x" * 5000], "message")], 1000)
+    text = fit("head", [MarkdownSection("# a\n", ["x" * 5000], "message")], 1000)
     assert len(text) <= 1000
     assert "and 1 more message," in text
 

@@ -8,7 +8,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.fold import fold
 from opsconsole.state.model import State
-from opsconsole.state.objects import Change, InstanceObject
+from opsconsole.state.objects import InstanceObject, StateChange
 from opsconsole.state.records import Changed, Ended, Record, Started, Writing, Written
 
 Host = Callable[..., InstanceObject]
@@ -28,7 +28,7 @@ class Story:
         self.records: list[Record] = [
             Started("lineage", 1, self.state.digest(), False, "now"),
         ]
-        self.pending: list[Change] = []
+        self.pending: list[StateChange] = []
         self.state.on_change = self.pending.append
 
     def change(self, **attributes: object) -> Story:
@@ -104,7 +104,7 @@ def test_a_mixture_that_reads_well_is_not_believed(story: Story) -> None:
 def test_a_cut_first_write_of_a_new_state_needs_no_backup(host: Host) -> None:
     state = State.new("lineage")
     records: list[Record] = [Started("lineage", 0, state.digest(), True, "now")]
-    pending: list[Change] = []
+    pending: list[StateChange] = []
     state.on_change = pending.append
     state.put(A, host(1))
     records += [Changed(tuple(pending)), Writing(1, state.digest())]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
 from opsconsole.state.journal import Journal
-from opsconsole.state.objects import Change
+from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Changed,
     Ended,
@@ -31,7 +31,7 @@ from opsconsole.state.records import (
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 CHANGES = st.builds(
-    Change,
+    StateChange,
     st.sampled_from(["instance", "output"]),
     TEXT,
     st.none() | TEXT,
@@ -59,7 +59,9 @@ def intent(name: str) -> Intent:
 
 
 def changed(name: str, *settles: str) -> Changed:
-    return Changed((Change("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles)
+    return Changed(
+        (StateChange("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles
+    )
 
 
 @given(st.lists(RECORDS, max_size=6), st.data())
@@ -206,7 +208,7 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(
     assert full.room > 1 << 20
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
     monkeypatch.setattr(os, "pwrite", full.pwrite)
-    big = Change("instance", "opsconsole_agent.a", "x" * 600_000)
+    big = StateChange("instance", "opsconsole_agent.a", "x" * 600_000)
     journal.append(Changed((big,), ("a",)))
     journal.flush_now()
     journal.append(intent("b"))

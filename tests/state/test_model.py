@@ -13,7 +13,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.addresses import Address
 from opsconsole.state.layout import render
 from opsconsole.state.model import State
-from opsconsole.state.objects import Change, InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
 
 Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
@@ -123,7 +123,7 @@ def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
     state = State.new("11111111-2222-3333-4444-555555555555")
     item = replace(host(1), tainted=True, create_before_destroy=True)
     state.put('module.m["a"].opsconsole_host.web["k"]', item)
-    state.set_output("ids", Output(["a"], ["list", "string"], sensitive=True))
+    state.set_output("ids", StateOutput(["a"], ["list", "string"], sensitive=True))
     assert state.raise_serial() == 1
     assert state.to_bytes().decode() == (
         """{
@@ -283,22 +283,22 @@ def test_provider_of_a_resource_can_change(host: Host) -> None:
 def test_a_copy_is_edited_alone(host: Host) -> None:
     state = State.new()
     state.put(WEB, host(1))
-    heard: list[Change] = []
+    heard: list[StateChange] = []
     state.on_change = heard.append
     twin = state.copy()
     twin.put(WEB, host(2))
-    twin.set_output("o", Output("x", "string"))
+    twin.set_output("o", StateOutput("x", "string"))
     assert heard == []
     found = state.get(WEB)
     assert found is not None
     assert found.attributes["id"] == "hst_0001"
     assert state.outputs == {}
-    assert twin.outputs == {"o": Output("x", "string")}
+    assert twin.outputs == {"o": StateOutput("x", "string")}
 
 
 def test_changes_applied_twice_are_as_good_as_once(host: Host) -> None:
     state = State.new("l")
-    changes: list[Change] = []
+    changes: list[StateChange] = []
     state.on_change = changes.append
     state.put(WEB, host(1))
     deposed = state.depose(WEB)
@@ -306,7 +306,7 @@ def test_changes_applied_twice_are_as_good_as_once(host: Host) -> None:
     state.remove(WEB, deposed)
     state.move(WEB, f"{WEB}[0]")
     state.put(WEB, host(3))
-    state.set_output("o", Output(1, "number"))
+    state.set_output("o", StateOutput(1, "number"))
     state.set_output("o", None)
     other = State.new("l")
     for change in [*changes, *changes]:
@@ -408,7 +408,7 @@ def spoiled(change: Callable[[dict[str, Any]], None]) -> bytes:
     """Return a state with one host and one output, after `change`."""
     state = State.new("l")
     state.put("opsconsole_host.a", InstanceObject("p", {"id": "hst_1"}))
-    state.set_output("o", Output(1, "number"))
+    state.set_output("o", StateOutput(1, "number"))
     content = json.loads(state.to_bytes())
     change(content)
     return json.dumps(content, indent=2).encode()

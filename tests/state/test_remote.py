@@ -17,7 +17,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.local import LocalBackend
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_state
 from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.writer import StateSession
@@ -63,7 +63,7 @@ def stored(place: Any) -> State:
 def test_state_is_pushed_and_terraform_goes_on_with_it(place: Any, host: Host) -> None:
     with opened(place) as session:
         assert session.state.empty
-        session.state.set_output("o", Output("x", "string"))
+        session.state.set_output("o", StateOutput("x", "string"))
     lineage = stored(place).lineage
     assert session.state.lineage == lineage
     place.run("apply", "-auto-approve")

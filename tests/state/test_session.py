@@ -12,7 +12,7 @@ from opsconsole.state import writer
 from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.local import LocalBackend
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import open_state, read_state
 from opsconsole.state.pacer import Cadence
 from opsconsole.state.writer import StateSession
@@ -121,11 +121,11 @@ def test_a_damaged_list_of_unknown_outcomes_is_an_error(session: Open, state_pat
 
 def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) -> None:
     opened = session()
-    opened.state.set_output("o", Output("x", "string"))
+    opened.state.set_output("o", StateOutput("x", "string"))
     opened.close()
     opened.close()
     opened.abandon()
-    assert stored(state_path).outputs == {"o": Output("x", "string")}
+    assert stored(state_path).outputs == {"o": StateOutput("x", "string")}
 
 
 def test_an_error_inside_does_not_keep_state_from_being_written(

@@ -13,7 +13,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.writer import StateSession
 from patience import PATIENCE, until
 
@@ -61,7 +61,7 @@ def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(
         item = opened.state.get("terraform_data.one")
         assert item is not None
         opened.state.put("terraform_data.extra", replace(item, dependencies=["terraform_data.one"]))
-        opened.state.set_output("added", Output("x", "string"))
+        opened.state.set_output("added", StateOutput("x", "string"))
     assert (
         terraform.run("state", "list")
         == "\n".join(sorted([*listed.splitlines(), "terraform_data.extra"])) + "\n"

@@ -33,7 +33,7 @@ from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.calls import Activity, BoundedCodec, Calls
+from opsconsole.terraform.calls import Activity, BoundedCodec, Handlers
 from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.servicer import Servicer
 from opsconsole.terraform.serving import plugin_handlers
@@ -70,7 +70,7 @@ class Connection(H2Protocol):
     def __init__(self, connect: Connect, end: Callable[[Provider], object]) -> None:
         self._end = end
         self._provider = Provider(connect)
-        served = Calls(self._provider.handlers())
+        served = Handlers(self._provider.handlers())
         super().__init__(
             RequestHandler(served, BoundedCodec(), None, _DispatchServerEvents()),
             Configuration().__for_server__(),

@@ -16,7 +16,7 @@ from opsconsole.definition import Look, ResourceDefinition, read_only, text
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.emulator.api import RULES, add_operation
 from opsconsole.emulator.checks import json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.refusal import not_found
 from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES
 from opsconsole.errors import NotFound
@@ -136,27 +136,27 @@ class Schedules:
         self.rows: dict[str, dict[str, Any]] = {}
         self._writes = 0
 
-    def create(self, console: Console, call: Call) -> Answer:
+    def create(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
         schedule_id = console.store.new_id("sch")
         self.rows[schedule_id] = {"id": schedule_id}
         return self._write(schedule_id, call)
 
-    def get(self, console: Console, call: Call) -> Answer:
+    def get(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
         host = self.rows.get(call.ids[0], {}).get("host_id")
         if host is None or console.store.hosts.get(host) is None:
             raise not_found("schedule", call.ids[0])
         return Answer(self.rows[call.ids[0]])
 
-    def update(self, console: Console, call: Call) -> Answer:
+    def update(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
         self.get(console, call)
         return self._write(call.ids[0], call)
 
-    def delete(self, console: Console, call: Call) -> Answer:
+    def delete(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
         self.get(console, call)
         del self.rows[call.ids[0]]
         return Answer({"id": call.ids[0], "deleted": True})
 
-    def _write(self, schedule_id: str, call: Call) -> Answer:
+    def _write(self, schedule_id: str, call: ConsoleRequest) -> Answer:
         self._writes += 1
         self.rows[schedule_id] |= json_object(call.body, required=True)
         self.rows[schedule_id]["updated_at"] = f"2026-01-01T00:00:{self._writes:02}Z"

@@ -15,7 +15,12 @@ from typing import Any
 import pytest
 
 from opsconsole.terraform import handshake
-from opsconsole.terraform.handshake import COOKIE_NAME, Listener, RefusedError, client_certificate
+from opsconsole.terraform.handshake import (
+    COOKIE_NAME,
+    RefusedError,
+    SocketListener,
+    client_certificate,
+)
 from patience import PATIENCE
 
 PROVIDER = (sys.executable, "-m", "opsconsole.terraform.main")
@@ -202,12 +207,12 @@ def test_a_socket_that_cannot_be_made_leaves_no_folder(
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     with pytest.raises(OSError, match="too long"):
-        Listener([deep])
+        SocketListener([deep])
     assert not list(deep.iterdir())
 
 
 def test_a_listener_says_when_no_folder_serves() -> None:
     with pytest.raises(FileNotFoundError, match="/missing/"):
-        Listener([Path("/missing")])
+        SocketListener([Path("/missing")])
     with pytest.raises(OSError, match="no folder"):
-        Listener([])
+        SocketListener([])

@@ -16,7 +16,7 @@ from opsconsole.errors import (
     Unauthorized,
 )
 from opsconsole.v1.breaker import REST
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.retry import LONGEST_OBEYED, retry_after
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
@@ -220,12 +220,12 @@ async def test_retry_after_holds_back_other_calls_too(server, connect, clock, an
     await loop_turns()
     assert len(server.received) == 1
     assert waits == [7]
-    assert client.waiting == Waiting(4, 7)
+    assert client.waiting == HeldBack(4, 7)
     clock.now += 8
     awake.set()
     await asyncio.gather(first, *others)
     assert len(server.received) == 5
-    assert client.waiting == Waiting(0, 0)
+    assert client.waiting == HeldBack(0, 0)
 
 
 async def test_retry_after_holds_back_calls_that_wait_for_their_turn(

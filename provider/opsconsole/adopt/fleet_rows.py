@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from opsconsole.adopt.plan import Item, Lookup, Reference
+from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 
 Row = dict[str, Any]
@@ -26,7 +26,7 @@ _OF_AGENT: Final = frozenset(
 """Attributes of an agent that a row can say."""
 
 
-def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
+def fleet_rows(items: Iterable[AdoptedObject]) -> tuple[list[Row], list[AdoptedObject]]:
     """Return the rows of a fleet, and all items with their places where a row declares them.
 
     What a row would change stays a statement: text that is empty or has white space around it, a
@@ -34,7 +34,7 @@ def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
     """
     rows: dict[str, Row] = {}
     """The rows of hosts and of agents, by import id."""
-    placed: dict[str, Item] = {}
+    placed: dict[str, AdoptedObject] = {}
     for item in items:
         import_id = item.found.import_id
         values = {name: _linked(value, placed) for name, value in item.values.items()}
@@ -57,32 +57,32 @@ def fleet_rows(items: Iterable[Item]) -> tuple[list[Row], list[Item]]:
     return hosts, list(placed.values())
 
 
-def _linked(value: Any, placed: Mapping[str, Item]) -> Any:
+def _linked(value: Any, placed: Mapping[str, AdoptedObject]) -> Any:
     if isinstance(value, list):
         return [_linked(item, placed) for item in value]
-    if isinstance(value, Reference):
-        return Reference(placed[value.item.found.import_id])
+    if isinstance(value, ObjectReference):
+        return ObjectReference(placed[value.item.found.import_id])
     return value
 
 
-def _fits_host(item: Item) -> bool:
+def _fits_host(item: AdoptedObject) -> bool:
     jumps = item.values.get("jump_host_ids") or []
     plain = {name: value for name, value in item.values.items() if name != "jump_host_ids"}
     return (
         _is_plain(item, plain)
         # A fleet marks the jump hosts among its rows.
-        and all(isinstance(one, Reference) or one.startswith("hst_") for one in jumps)
+        and all(isinstance(one, ObjectReference) or one.startswith("hst_") for one in jumps)
         and not item.unmarked
     )
 
 
-def _fits_agent(item: Item) -> bool:
+def _fits_agent(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
     by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     plain = {name: value for name, value in item.values.items() if not name.endswith("_id")}
     return (
-        isinstance(host, Reference)
+        isinstance(host, ObjectReference)
         and bool(host.item.place)
         and (by_key or by_id)
         and bool(item.values.get("name"))
@@ -91,12 +91,16 @@ def _fits_agent(item: Item) -> bool:
     )
 
 
-def _fits_attachment(item: Item) -> bool:
+def _fits_attachment(item: AdoptedObject) -> bool:
     agent = item.values.get("agent_id")
-    return isinstance(agent, Reference) and bool(agent.item.place) and _is_plain(item, item.values)
+    return (
+        isinstance(agent, ObjectReference)
+        and bool(agent.item.place)
+        and _is_plain(item, item.values)
+    )
 
 
-def _is_plain(item: Item, values: Mapping[str, Any]) -> bool:
+def _is_plain(item: AdoptedObject, values: Mapping[str, Any]) -> bool:
     texts = [
         text
         for value in values.values()
@@ -106,7 +110,7 @@ def _is_plain(item: Item, values: Mapping[str, Any]) -> bool:
     return not item.comments and all(text and text == text.strip() for text in texts)
 
 
-def _host_row(item: Item) -> Row:
+def _host_row(item: AdoptedObject) -> Row:
     jumps: Sequence[Any] = item.values.get("jump_host_ids") or []
     keys = [_key(jump) for jump in jumps]
     row: Row = {"key": item.name, "import_id": item.found.import_id}
@@ -115,12 +119,12 @@ def _host_row(item: Item) -> Row:
 
 
 def _key(jump: Any) -> str:
-    if not isinstance(jump, Reference):
+    if not isinstance(jump, ObjectReference):
         return str(jump)
     return jump.item.name if jump.item.place else jump.item.found.import_id
 
 
-def _agent_row(item: Item) -> Row:
+def _agent_row(item: AdoptedObject) -> Row:
     specialty = item.values["specialty_id"]
     row: Row = {
         "key": item.name,

@@ -13,7 +13,7 @@ from typing import Final
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.inventory import inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.file_import import FileImport, Rows, RowVerdict
+from opsconsole.lifecycle.file_import import FileImport, ReportedRow, Rows
 from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import (
@@ -38,7 +38,7 @@ one cannot be undone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundObject:
     """One object of the console.
 
     Attributes:
@@ -64,7 +64,7 @@ class Findings:
         remarks: What there is to say beside the objects.
     """
 
-    objects: Sequence[Found]
+    objects: Sequence[FoundObject]
     specialties: Mapping[str, str]
     remarks: Sequence[str]
 
@@ -126,7 +126,7 @@ async def look(lifecycle: Lifecycle, import_ids: Iterable[str]) -> Findings:
     wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
     for import_id in dict.fromkeys(import_ids):
         wanted[type_of(import_id)].append(import_id)
-    found: list[Found] = []
+    found: list[FoundObject] = []
     remarks: list[str] = []
     for type_name, ids in wanted.items():
         if type_name != AGENT_PLUGIN.type_name:
@@ -145,9 +145,11 @@ def without(import_ids: Iterable[str], managed: Collection[tuple[str, str]]) -> 
     return [one for one in import_ids if (type_of(one), one) not in managed]
 
 
-async def _read(lifecycle: Lifecycle, type_name: str, import_ids: Sequence[str]) -> list[Found]:
+async def _read(
+    lifecycle: Lifecycle, type_name: str, import_ids: Sequence[str]
+) -> list[FoundObject]:
     steps = lifecycle.resources[type_name]
-    found: dict[str, Found] = {}
+    found: dict[str, FoundObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
         outcome = await steps.import_state(import_id)
@@ -161,22 +163,22 @@ async def _read(lifecycle: Lifecycle, type_name: str, import_ids: Sequence[str])
     return [found[import_id] for import_id in import_ids]
 
 
-def _of(type_name: str, import_id: str, outcome: Outcome) -> Found:
+def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
         return _unread(type_name, import_id, outcome)
     values = outcome.shows or outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs one"
-        return Found(type_name, import_id, {}, reason=reason)
+        return FoundObject(type_name, import_id, {}, reason=reason)
     # What an agent's plugins are is read by itself: they are attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-    return Found(type_name, import_id, values, unread)
+    return FoundObject(type_name, import_id, values, unread)
 
 
-def _unread(type_name: str, import_id: str, outcome: Outcome) -> Found:
+def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     reason = "; ".join(map(_one_line, outcome.diagnostics)) or outcome.why_unchecked
-    return Found(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+    return FoundObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 
 async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], list[str]]:
@@ -190,13 +192,13 @@ async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], lis
     return ids, [f"The list of the plugins of {agent_id} has an end that was not seen."]
 
 
-def _attachment(import_id: str) -> Found:
+def _attachment(import_id: str) -> FoundObject:
     agent_id, _, plugin_id = import_id.partition("/")
     values = {"agent_id": agent_id, "plugin_id": plugin_id}
-    return Found(AGENT_PLUGIN.type_name, import_id, values)
+    return FoundObject(AGENT_PLUGIN.type_name, import_id, values)
 
 
-async def _specialties(lifecycle: Lifecycle, found: Iterable[Found]) -> dict[str, str]:
+async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> dict[str, str]:
     if not any(item.values.get("specialty_id") for item in found):
         return {}
     try:
@@ -222,7 +224,7 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
         OpsconsoleError: The dry run could not be made.
         UserError: The console may have imported a row all the same.
     """
-    verdicts: list[RowVerdict] = []
+    verdicts: list[ReportedRow] = []
     work = FileImport(lifecycle.session, True, False, verdicts.extend)
     await work.run(rows)
     if work.imported_all_the_same:
@@ -242,7 +244,7 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
     return ids, remarks
 
 
-def _unmatched(row: RowVerdict) -> str:
+def _unmatched(row: ReportedRow) -> str:
     name = f" ({row.name})" if row.name else ""
     if row.created:
         return f"The console knows no host for row {row.number}{name}."

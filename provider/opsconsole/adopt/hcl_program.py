@@ -8,11 +8,11 @@ from typing import Any
 
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
+from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
 from opsconsole.adopt.texts import line, quoted
 
 
-def hcl_program(findings: Findings, items: Sequence[Item], origin: str) -> str:
+def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str) -> str:
     """Return the program; its arguments are those of `python_program`."""
     blocks = [f"# Adopted from {line(origin)}: each resource imports one object.", _REQUIREMENTS]
     blocks += [
@@ -44,7 +44,7 @@ _REQUIREMENTS = f"""terraform {{
 }}"""
 
 
-def _resource(item: Item) -> str:
+def _resource(item: AdoptedObject) -> str:
     found = item.found
     comments = "".join(f"# {line(text)}\n" for text in item.comments)
     resource = _block("resource", found.type_name, item.name, list(item.values.items()))
@@ -69,7 +69,7 @@ def _assignments(values: Sequence[tuple[str, Any]]) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Reference):
+    if isinstance(value, ObjectReference):
         return f"{value.item.found.type_name}.{value.item.name}.id"
     if isinstance(value, Lookup):
         return f"data.opsconsole_specialty.{value.variable}.id"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.adopt.found import Findings, Found
+from opsconsole.adopt.found import Findings, FoundObject
 from opsconsole.diagnostics import Severity
 from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
@@ -17,10 +17,10 @@ LONGEST_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ObjectReference:
     """The id of another object of the program."""
 
-    item: Item
+    item: AdoptedObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class AdoptedObject:
     """One object as the program declares it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Item:
         comments: What is said of it: attributes that are not declared, and why.
     """
 
-    found: Found
+    found: FoundObject
     name: str
     values: Mapping[str, Any]
     group: str = ""
@@ -77,14 +77,14 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids of what the Python program itself declares in its stack, and of what cdktf adds to it."""
 
 
-def items(findings: Findings) -> list[Item]:
+def items(findings: Findings) -> list[AdoptedObject]:
     """Return what the program declares, each after everything that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
     variables = set(_CONSTRUCTS)
     names = _names(readable.values(), variables)
     lookups = _lookups(readable, findings.specialties, variables)
     jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
-    made: dict[str, Item] = {}
+    made: dict[str, AdoptedObject] = {}
     for import_id in _ordered(readable):
         found = readable[import_id]
         refused = _refused(found)
@@ -97,11 +97,13 @@ def items(findings: Findings) -> list[Item]:
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
         group = _group(found, made)
         comments = (*_unread(found), *refused.values())
-        made[import_id] = Item(found, names[import_id], values, group, unmarked, comments=comments)
+        made[import_id] = AdoptedObject(
+            found, names[import_id], values, group, unmarked, comments=comments
+        )
     return list(made.values())
 
 
-def lookups_of(declared: Iterable[Item]) -> list[Lookup]:
+def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
     """Return the lookups that items use, each once, by key."""
     found = {
         value for item in declared for value in item.values.values() if isinstance(value, Lookup)
@@ -109,7 +111,7 @@ def lookups_of(declared: Iterable[Item]) -> list[Lookup]:
     return sorted(found, key=lambda lookup: lookup.key)
 
 
-def _ordered(readable: Mapping[str, Found]) -> Iterator[str]:
+def _ordered(readable: Mapping[str, FoundObject]) -> Iterator[str]:
     """Yield jump hosts before the hosts behind them, and owners before what they own."""
     kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
     hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
@@ -119,7 +121,7 @@ def _ordered(readable: Mapping[str, Found]) -> Iterator[str]:
         yield next(hosts_in_order) if readable[one].type_name == HOST.type_name else one
 
 
-def _jumps_first(readable: Mapping[str, Found], hosts: Sequence[str]) -> Iterator[str]:
+def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> Iterator[str]:
     """Yield hosts after their jump hosts; a circle is broken where it is entered."""
     placed: set[str] = set()
     visiting: set[str] = set()
@@ -145,7 +147,7 @@ def _jumps_first(readable: Mapping[str, Found], hosts: Sequence[str]) -> Iterato
 
 
 def _declared(
-    found: Found, made: Mapping[str, Item], lookups: Mapping[str, Lookup]
+    found: FoundObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
 ) -> Iterator[tuple[str, Any]]:
     definition = RESOURCES[found.type_name]
     by_key = found.type_name == SPECIALTY.type_name and found.values.get("key")
@@ -162,12 +164,12 @@ def _declared(
         yield name, value
 
 
-def _unread(found: Found) -> Iterator[str]:
+def _unread(found: FoundObject) -> Iterator[str]:
     if found.unread:
         yield f"Not shown by the console: {', '.join(found.unread)}"
 
 
-def _refused(found: Found) -> dict[str, str]:
+def _refused(found: FoundObject) -> dict[str, str]:
     """Return why attributes cannot be declared, by name: the console holds what a declaration of
     them may not.
     """
@@ -185,13 +187,13 @@ _LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)
 """Attachments are objects of their own."""
 
 
-def _id(value: str, made: Mapping[str, Item], lookups: Mapping[str, Lookup]) -> Any:
+def _id(value: str, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]) -> Any:
     if value in made:
-        return Reference(made[value])
+        return ObjectReference(made[value])
     return lookups.get(value, value)
 
 
-def _group(found: Found, made: Mapping[str, Item]) -> str:
+def _group(found: FoundObject, made: Mapping[str, AdoptedObject]) -> str:
     if found.type_name != HOST.type_name:
         return RESOURCES[found.type_name].plural
     jumps = found.values.get("jump_host_ids") or ()
@@ -202,7 +204,7 @@ def _group(found: Found, made: Mapping[str, Item]) -> str:
     return f"hosts with the tag {tags[0]}" if tags else "hosts"
 
 
-def _names(readable: Iterable[Found], variables: set[str]) -> dict[str, str]:
+def _names(readable: Iterable[FoundObject], variables: set[str]) -> dict[str, str]:
     """Return a name for each object, from its label; its variable is added to `variables`."""
     names: dict[str, str] = {}
     for found in readable:
@@ -212,7 +214,7 @@ def _names(readable: Iterable[Found], variables: set[str]) -> dict[str, str]:
 
 
 def _lookups(
-    readable: Mapping[str, Found], specialties: Mapping[str, str], variables: set[str]
+    readable: Mapping[str, FoundObject], specialties: Mapping[str, str], variables: set[str]
 ) -> dict[str, Lookup]:
     """Return a lookup, by its id, of each specialty that is used and is not an object here."""
     used = {found.values.get("specialty_id") for found in readable.values()} - readable.keys()

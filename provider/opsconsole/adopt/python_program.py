@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.plan import Item, Lookup, Reference, lookups_of
+from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
 from opsconsole.adopt.texts import line, quoted
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
@@ -17,7 +17,7 @@ _INDENT: Final = "    "
 
 def python_program(
     findings: Findings,
-    items: Sequence[Item],
+    items: Sequence[AdoptedObject],
     origin: str,
     framework: str = "cdktf",
     rows: str = "",
@@ -90,7 +90,7 @@ def _imported(package: str, names: Sequence[str]) -> str:
     return "\n".join([f"from {package} import (", *(f"{_INDENT}{name}," for name in names), ")"])
 
 
-def _variables(items: Sequence[Item]) -> dict[str, str]:
+def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
     """Return the variables of the items that need one, by import id.
 
     These are the items that others refer to, and those whose declaration goes on after its call.
@@ -105,25 +105,25 @@ def _variables(items: Sequence[Item]) -> dict[str, str]:
     return {item.found.import_id: item.variable for item in (*referred, *behind)}
 
 
-def _jumps(item: Item) -> Sequence[Item]:
+def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
     """Return the jump hosts of a host, where `behind` declares them just as they are."""
     jumps = item.values.get("jump_host_ids")
     if not isinstance(jumps, list) or not jumps:
         return ()
-    found = [one.item for one in jumps if isinstance(one, Reference)]
+    found = [one.item for one in jumps if isinstance(one, ObjectReference)]
     # `behind` would mark a jump host that is declared without a mark.
     marked = all(one.values.get("is_jump_host") is True for one in found)
     return found if marked and len(found) == len(jumps) else ()
 
 
-def _references(item: Item) -> Iterator[Reference]:
+def _references(item: AdoptedObject) -> Iterator[ObjectReference]:
     for value in item.values.values():
         for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Reference):
+            if isinstance(one, ObjectReference):
                 yield one
 
 
-def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
+def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]:
     found = item.found
     lines = [f"# {line(text)}" for text in item.comments]
     construct = _construct(item)
@@ -140,7 +140,7 @@ def _declaration(item: Item, variables: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _construct(item: Item) -> tuple[str, list[str]]:
+def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
     """Return what is called, and its arguments."""
     values = dict(item.values)
     arguments = ["stack", _quoted(item.name)]
@@ -149,9 +149,9 @@ def _construct(item: Item) -> tuple[str, list[str]]:
             del values["jump_host_ids"]
         return "ManagedHost", [*arguments, *_keywords(values)]
     host, specialty = values.get("host_id"), values.get("specialty_id")
-    complete = isinstance(host, Reference) and specialty is not None and values.get("name")
+    complete = isinstance(host, ObjectReference) and specialty is not None and values.get("name")
     if item.found.type_name == AGENT.type_name and complete:
-        assert isinstance(host, Reference)
+        assert isinstance(host, ObjectReference)
         del values["host_id"], values["specialty_id"]
         carried = specialty.variable if isinstance(specialty, Lookup) else None
         own = [_quoted(item.name), f"specialty={carried or _value(specialty)}"]
@@ -170,7 +170,7 @@ def _keywords(values: Mapping[str, Any]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Reference):
+    if isinstance(value, ObjectReference):
         return f"{value.item.variable}.id"
     if isinstance(value, Lookup):
         return f"{value.variable}.id"

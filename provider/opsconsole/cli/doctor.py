@@ -39,7 +39,7 @@ _CLOCK = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """What one check found.
 
     Attributes:
@@ -88,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if wrong else 0
 
 
-def _verdict(found: Sequence[Finding], wrong: int) -> str:
+def _verdict(found: Sequence[CheckResult], wrong: int) -> str:
     if wrong:
         return f"{wrong} of {len(found)} checks found something wrong."
     notes = sum(item.status == NOTE for item in found)
     return f"Nothing is wrong.{f' Notes: {notes}.' if notes else ''}"
 
 
-def _lines(item: Finding, pen: Pen) -> str:
+def _lines(item: CheckResult, pen: Pen) -> str:
     sign, colour = _SIGNS[item.status]
     text = f"{pen.paint(sign, colour)} {item.check:<16} {printable(item.found)}\n"
     width = max(40, (columns() or 100) - 19)
@@ -104,8 +104,8 @@ def _lines(item: Finding, pen: Pen) -> str:
     return text
 
 
-def _findings(args: argparse.Namespace) -> Iterator[Finding]:
-    yield Finding("opsconsole", OK, f"{__version__}, Python {platform.python_version()}")
+def _findings(args: argparse.Namespace) -> Iterator[CheckResult]:
+    yield CheckResult("opsconsole", OK, f"{__version__}, Python {platform.python_version()}")
     yield _node()
     terraform = real_terraform(os.environ)
     yield _terraform(terraform)
@@ -115,27 +115,27 @@ def _findings(args: argparse.Namespace) -> Iterator[Finding]:
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        yield Finding("settings", WRONG, problem.message, problem.remedy)
-        yield Finding("console", NOTE, "not asked, as the settings are wrong")
+        yield CheckResult("settings", WRONG, problem.message, problem.remedy)
+        yield CheckResult("console", NOTE, "not asked, as the settings are wrong")
         return
-    yield Finding("settings", OK, f"{found.base_url}, from {origin}")
+    yield CheckResult("settings", OK, f"{found.base_url}, from {origin}")
     yield from _console(found)
 
 
-def _node() -> Finding:
+def _node() -> CheckResult:
     wanted = [name for name in ("cdktf", "cdktn") if importlib.util.find_spec(name)]
     try:
         path, major = find_node()
     except OpsconsoleError as problem:
         if wanted:
-            return Finding("Node.js", WRONG, problem.message, problem.remedy)
-        return Finding("Node.js", NOTE, "none", "Only apps of cdktf and cdktn need it.")
-    return Finding("Node.js", OK, f"{major}, {path}")
+            return CheckResult("Node.js", WRONG, problem.message, problem.remedy)
+        return CheckResult("Node.js", NOTE, "none", "Only apps of cdktf and cdktn need it.")
+    return CheckResult("Node.js", OK, f"{major}, {path}")
 
 
-def _terraform(path: str | None) -> Finding:
+def _terraform(path: str | None) -> CheckResult:
     if path is None:
-        return Finding(
+        return CheckResult(
             "Terraform", NOTE, "none", "The native engine (`opsconsole plan`) needs none."
         )
     try:
@@ -144,11 +144,13 @@ def _terraform(path: str | None) -> Finding:
         )
         version = json.loads(seen.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
-        return Finding("Terraform", WRONG, f"{path} does not tell its version", "Run it by hand.")
-    return Finding("Terraform", OK, f"{version}, {path}")
+        return CheckResult(
+            "Terraform", WRONG, f"{path} does not tell its version", "Run it by hand."
+        )
+    return CheckResult("Terraform", OK, f"{version}, {path}")
 
 
-def _mirror(*, needed: bool) -> Finding:
+def _mirror(*, needed: bool) -> CheckResult:
     folders = provider_install.implied_folders(os.environ)
     configured = provider_install.settings_file(os.environ)
     launchers = [
@@ -158,15 +160,15 @@ def _mirror(*, needed: bool) -> Finding:
         if launcher.is_file()
     ]
     if launchers and configured is None:
-        return Finding("provider mirror", OK, str(launchers[0].parents[5]))
+        return CheckResult("provider mirror", OK, str(launchers[0].parents[5]))
     if configured is not None:
-        return Finding(
+        return CheckResult(
             "provider mirror",
             NOTE,
             f"{configured} says where Terraform looks",
             "`opsconsole provider install --plugin-dir DIR` puts the provider there.",
         )
-    return Finding(
+    return CheckResult(
         "provider mirror",
         NOTE if needed else OK,
         f"no provider {__version__} where Terraform looks",
@@ -174,13 +176,13 @@ def _mirror(*, needed: bool) -> Finding:
     )
 
 
-def _console(found: Settings) -> Iterator[Finding]:
+def _console(found: Settings) -> Iterator[CheckResult]:
     try:
         reply, problem = asyncio.run(_asked(found))
     except ConsoleError as failed:
-        yield Finding("console", WRONG, failed.message, failed.remedy)
+        yield CheckResult("console", WRONG, failed.message, failed.remedy)
         return
-    yield Finding("console", OK, f"answers with status {reply.status}")
+    yield CheckResult("console", OK, f"answers with status {reply.status}")
     yield _key(reply.status, problem)
     yield _clock(reply)
 
@@ -205,35 +207,35 @@ async def _asked(found: Settings) -> tuple[Reply, ConsoleError | None]:
         await client.aclose()
 
 
-def _key(status: int, problem: ConsoleError | None) -> Finding:
+def _key(status: int, problem: ConsoleError | None) -> CheckResult:
     name = "key"
     if problem is None:
-        return Finding(name, OK, "accepted")
+        return CheckResult(name, OK, "accepted")
     if status == 404:
         found = f"not judged: there is no v1 API at this address: {problem.message}"
-        return Finding(name, WRONG, found, "Check base_url.")
+        return CheckResult(name, WRONG, found, "Check base_url.")
     if not isinstance(problem, ApiError):
         # A proxy, a login page or another service, or an answer that the document does not show.
-        return Finding(name, WRONG, f"not judged: {problem.message}", problem.remedy)
+        return CheckResult(name, WRONG, f"not judged: {problem.message}", problem.remedy)
     said = problem.problem
     if status == 401:
-        return Finding(name, WRONG, f"refused: {said}", problem.remedy)
+        return CheckResult(name, WRONG, f"refused: {said}", problem.remedy)
     if status == 403:
         text = f"accepted, but it may not search specialties: {said}"
-        return Finding(name, NOTE, text, problem.remedy)
-    return Finding(name, WRONG, f"not judged: {said}", problem.remedy or "Try again later.")
+        return CheckResult(name, NOTE, text, problem.remedy)
+    return CheckResult(name, WRONG, f"not judged: {said}", problem.remedy or "Try again later.")
 
 
-def _clock(reply: Reply) -> Finding:
+def _clock(reply: Reply) -> CheckResult:
     try:
         there = parsedate_to_datetime(reply.headers["date"])
         ahead = round((datetime.now(UTC) - there).total_seconds())
     except (LookupError, ValueError, TypeError):
-        return Finding("clock", NOTE, "the console's answer has no date to compare with")
+        return CheckResult("clock", NOTE, "the console's answer has no date to compare with")
     if abs(ahead) <= _CLOCK:
-        return Finding("clock", OK, "agrees with the console's")
+        return CheckResult("clock", OK, "agrees with the console's")
     word = "ahead of" if ahead > 0 else "behind"
-    return Finding(
+    return CheckResult(
         "clock",
         WRONG,
         f"{abs(ahead):,} seconds {word} the console's",

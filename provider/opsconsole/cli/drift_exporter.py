@@ -25,7 +25,7 @@ from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.literals import printable
 from opsconsole.reports.prometheus import registry_of
-from opsconsole.reports.verdict import Outcome, judge
+from opsconsole.reports.verdict import CheckOutcome, judge
 
 _PREFIX: Final = "opsconsole_drift_exporter"
 
@@ -56,7 +56,7 @@ class Exporter:
             ["outcome"],
             registry=self._registry,
         )
-        for name in [*(item.name.lower() for item in Outcome), "failed"]:
+        for name in [*(item.name.lower() for item in CheckOutcome), "failed"]:
             self._checks.labels(name)
         self._calls = Counter(
             f"{_PREFIX}_calls",
@@ -84,7 +84,7 @@ class Exporter:
             self._checks.labels(outcome.name.lower()).inc()
             for operation, count in report.calls.items():
                 self._calls.labels(operation).inc(count)
-            if outcome is Outcome.UNTOLD:
+            if outcome is CheckOutcome.UNTOLD:
                 self._failures += 1
             else:
                 self._failures, self._good = 0, now

@@ -31,14 +31,14 @@ from opsconsole.state import Backend, LocalBackend, Unreadable, backend_for, wor
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundStacks:
     """The stacks to check, and what there is to say of how they were found."""
 
     stacks: tuple[Stack, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find_stacks(args: argparse.Namespace, *, run_app: bool = True) -> Found:
+def find_stacks(args: argparse.Namespace, *, run_app: bool = True) -> FoundStacks:
     """Return the stacks that the command line names.
 
     Args:
@@ -52,7 +52,7 @@ def find_stacks(args: argparse.Namespace, *, run_app: bool = True) -> Found:
         return _of_files(args, state_files(args.places), programs)
     if programs:
         stacks = [_of_program(args, program) for program in programs]
-        return Found(tuple(_distinct(stacks)))
+        return FoundStacks(tuple(_distinct(stacks)))
     return _of_files(args, state_files([Path()]), ())
 
 
@@ -147,7 +147,7 @@ def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
 
 def _of_files(
     args: argparse.Namespace, files: Sequence[Path], programs: Sequence[Program]
-) -> Found:
+) -> FoundStacks:
     own = _own_states(args, programs)
     stacks = []
     alone = []
@@ -168,7 +168,7 @@ def _of_files(
                 args.program is not None,
             )
         )
-    return Found(tuple(stacks), _unpaired(alone))
+    return FoundStacks(tuple(stacks), _unpaired(alone))
 
 
 def _own_states(args: argparse.Namespace, programs: Sequence[Program]) -> dict[Path, Program]:

@@ -31,7 +31,7 @@ _SLOWEST_CHECK = 3600.0
 
 
 @dataclass(frozen=True)
-class Pace:
+class CheckSchedule:
     """When the next check begins.
 
     Attributes:
@@ -68,7 +68,7 @@ def watch(args: argparse.Namespace, targets: Sequence[Target]) -> int:
     Raises:
         UserError: The address cannot be listened at.
     """
-    pace = Pace(args.watch)
+    pace = CheckSchedule(args.watch)
     exporter = Exporter(pace.patience)
     with serving(exporter, args.listen) as address:
         _log(f"Serving {address}/, {address}/metrics and {address}/healthz.")
@@ -79,7 +79,7 @@ def watch(args: argparse.Namespace, targets: Sequence[Target]) -> int:
 
 
 async def _watch(
-    args: argparse.Namespace, targets: Sequence[Target], pace: Pace, exporter: Exporter
+    args: argparse.Namespace, targets: Sequence[Target], pace: CheckSchedule, exporter: Exporter
 ) -> None:
     """Check until a signal comes; what is under way then is given up: a check changes nothing."""
     task = asyncio.create_task(_check_for_ever(args, targets, pace, exporter))
@@ -114,7 +114,7 @@ def _stopping(task: asyncio.Task[None]) -> Iterator[None]:
 
 
 async def _check_for_ever(
-    args: argparse.Namespace, targets: Sequence[Target], pace: Pace, exporter: Exporter
+    args: argparse.Namespace, targets: Sequence[Target], pace: CheckSchedule, exporter: Exporter
 ) -> None:
     first = True
     while True:

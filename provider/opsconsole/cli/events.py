@@ -13,7 +13,7 @@ from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Message
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 
 
 def emit(message: Message) -> None:
@@ -49,9 +49,9 @@ class Events:
 
     def __init__(self) -> None:
         self._in_flight = InFlight()
-        self._waiting: Callable[[], Waiting] = lambda: Waiting(0, 0.0)
+        self._waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
 
-    def watch(self, waiting: Callable[[], Waiting]) -> None:
+    def watch(self, waiting: Callable[[], HeldBack]) -> None:
         """Take what returns how long the console has the run wait."""
         self._waiting = waiting
 

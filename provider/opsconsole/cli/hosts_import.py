@@ -27,8 +27,8 @@ from opsconsole.lifecycle.file_import import (
     FileImport,
     JsonRows,
     Report,
+    ReportedRow,
     Rows,
-    RowVerdict,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import read_named
@@ -212,7 +212,7 @@ class _Lines:
         self._pen = Pen(coloured(args))
         self._begun = False
 
-    def report(self, rows: Sequence[RowVerdict]) -> None:
+    def report(self, rows: Sequence[ReportedRow]) -> None:
         """Print the verdicts of some rows."""
         lines = []
         if not self._begun:
@@ -257,7 +257,7 @@ class _Lines:
 class _JsonLines:
     """Prints a JSON object on a line for each row as its verdict comes, and one at the end."""
 
-    def report(self, rows: Sequence[RowVerdict]) -> None:
+    def report(self, rows: Sequence[ReportedRow]) -> None:
         """Print the verdicts of some rows."""
         self._write(*({"object": "row", **dataclasses.asdict(row)} for row in rows))
 

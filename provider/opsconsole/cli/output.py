@@ -13,7 +13,7 @@ from opsconsole.cli.terminal import coloured
 from opsconsole.errors import UserError
 from opsconsole.reports import state_json, state_text
 from opsconsole.reports.value_diff import whole
-from opsconsole.state import Output, read_state
+from opsconsole.state import StateOutput, read_state
 
 
 def register(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _one(args: argparse.Namespace, outputs: dict[str, Output]) -> str:
+def _one(args: argparse.Namespace, outputs: dict[str, StateOutput]) -> str:
     output = outputs.get(args.name)
     if output is None:
         known = ", ".join(outputs) or "none"

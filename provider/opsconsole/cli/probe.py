@@ -15,7 +15,7 @@ from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.terminal import coloured, columns
 from opsconsole.errors import ConfigurationError, UserError
-from opsconsole.probe.calls import TRIES, Call, Finding
+from opsconsole.probe.calls import TRIES, ProbeCall, ProbeFinding
 from opsconsole.probe.planned import UNKNOWN, PlannedCall, planned_calls
 from opsconsole.probe.questions import QUESTIONS
 from opsconsole.probe.running import Probed, probe
@@ -152,18 +152,18 @@ def _table(done: Probed, pen: Pen) -> str:
     return f"{text}\n{learned} of {len(done.findings)} learned by {len(done.calls)} calls.\n"
 
 
-def _settings_text(finding: Finding) -> str:
+def _settings_text(finding: ProbeFinding) -> str:
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in finding.settings.items())
 
 
-def _seen_by(finding: Finding, done: Probed) -> str:
+def _seen_by(finding: ProbeFinding, done: Probed) -> str:
     """Name the first and the last call that showed it, with their request ids."""
     calls = [done.calls[number - 1] for number in finding.calls]
     named = [calls[0], calls[-1]] if len(calls) > 1 else calls
     return " … ".join(printable(_named(call)) for call in named)
 
 
-def _named(call: Call) -> str:
+def _named(call: ProbeCall) -> str:
     request = f", request id {call.request_id}" if call.request_id else ""
     return f"call {call.number}: {call.text} ({call.outcome}{request})"
 

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from opsconsole.cli.progress_lines import Lines, Printer, held_back
-from opsconsole.reconcile.execution import Listener
-from opsconsole.v1.limiter import Waiting as HeldBack
+from opsconsole.reconcile.execution import ApplyListener
+from opsconsole.v1.limiter import HeldBack
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 
-class Shown(Listener, Protocol):
+class Shown(ApplyListener, Protocol):
     """Someone who shows how an apply goes, and is told every ten seconds that it goes on."""
 
     def tick(self) -> None:
@@ -46,7 +46,7 @@ def showing(title: str, *, colour: bool) -> Iterator[Shown]:
         bar.close()
 
 
-class Waiting:
+class Spinner:
     """A spinner on stderr while a plan is made, with the number of requests so far."""
 
     def __init__(self, text: str) -> None:
@@ -73,9 +73,9 @@ class Waiting:
 
 
 @contextmanager
-def waiting(text: str, *, colour: bool) -> Iterator[Waiting]:
+def waiting(text: str, *, colour: bool) -> Iterator[Spinner]:
     """Show that something is under way, where stderr is a terminal."""
-    shown = Waiting(text)
+    shown = Spinner(text)
     if not sys.stderr.isatty():
         yield shown
         return

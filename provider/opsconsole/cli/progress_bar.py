@@ -14,7 +14,7 @@ from opsconsole.cli.progress_lines import FEW, Lines, held_back
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
-from opsconsole.v1.limiter import Waiting as HeldBack
+from opsconsole.v1.limiter import HeldBack
 
 
 class RecentRate:

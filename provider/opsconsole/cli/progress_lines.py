@@ -13,7 +13,7 @@ from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reports import messages
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 
 FEW = 40
 """Up to so many steps each has its own line, on a terminal too."""
@@ -49,7 +49,7 @@ def _id(value: object) -> str:
     return found if isinstance(found, str) else ""
 
 
-def held_back(waiting: Waiting) -> str:
+def held_back(waiting: HeldBack) -> str:
     """Return what is to be said of a wait that the console asks for; empty below a second."""
     if waiting.seconds < 1:
         return ""
@@ -83,9 +83,9 @@ class Lines:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._in_flight = InFlight()
-        self._waiting: Callable[[], Waiting] = lambda: Waiting(0, 0.0)
+        self._waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
 
-    def watch(self, waiting: Callable[[], Waiting]) -> None:
+    def watch(self, waiting: Callable[[], HeldBack]) -> None:
         """Take what returns how long the console has the run wait."""
         self._waiting = waiting
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 _GONE = frozenset((errno.EIO, errno.EPIPE))
 
 
-class Output(io.FileIO):
+class OutputStream(io.FileIO):
     """A file descriptor that drops what cannot be written, and remembers why.
 
     Attributes:
@@ -73,9 +73,9 @@ def take_streams() -> None:
     open_descriptors()
     # A test may have put streams of its own there.
     if sys.stdout is None or _is_plain(sys.stdout, 1):
-        sys.stdout = text_stream(Output(1, ends_work=True), like=sys.stdout)
+        sys.stdout = text_stream(OutputStream(1, ends_work=True), like=sys.stdout)
     if sys.stderr is None or _is_plain(sys.stderr, 2):
-        sys.stderr = text_stream(Output(2), like=sys.stderr)
+        sys.stderr = text_stream(OutputStream(2), like=sys.stderr)
 
 
 def open_descriptors() -> None:
@@ -90,10 +90,10 @@ def open_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def output() -> Output | None:
+def output() -> OutputStream | None:
     """Return the stdout of this process, where it was put in place here, with all written to it."""
     raw = _raw(sys.stdout)
-    if not isinstance(raw, Output):
+    if not isinstance(raw, OutputStream):
         return None
     sys.stdout.flush()
     return raw
@@ -109,7 +109,7 @@ def write_again() -> None:
     """Write to streams that failed from now on: for what is complete without what was dropped."""
     for stream in (sys.stdout, sys.stderr):
         raw = _raw(stream)
-        if isinstance(raw, Output):
+        if isinstance(raw, OutputStream):
             raw.problem = None
 
 
@@ -120,7 +120,7 @@ def write_surely(text: str) -> None:
         sys.stderr.write(text)
 
 
-def text_stream(raw: Output, like: Any = None) -> io.TextIOWrapper:
+def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
     """Return a text stream on an output, as unbuffered as another one.
 
     It writes UTF-8 whatever the locale says, as Terraform does: JSON must be UTF-8, and a character

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.compare import same
-from opsconsole.definition import Change, ResourceDefinition
+from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.interface import Outcome, Seen
@@ -93,7 +93,7 @@ def _compared(
         if attribute.volatile or same(before.get(name), state.get(name)):
             continue
         # What no update sets may never have been kept, as long as no answer showed it.
-        is_unkept = attribute.change is Change.REPLACE and state.get(name) is None
+        is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
         if before.get(name) is None or is_unkept:
             if observed is None:
                 observed = PrivateState.decode(held.known.held.private).observed

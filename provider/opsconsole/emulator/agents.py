@@ -8,7 +8,7 @@ from typing import Any
 from opsconsole.emulator import checks
 from opsconsole.emulator.answers import CREDENTIAL_FIELDS
 from opsconsole.emulator.checks import Checks, json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.profile import Profile
@@ -40,7 +40,7 @@ def _bounded(at_least_1: tuple[str, ...], to_100: str) -> Checks:
     return found
 
 
-def create(console: Console, call: Call) -> Answer:
+def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
     console.check_query(call.query, ())
     fields = json_object(call.body, required=True)
@@ -77,7 +77,9 @@ def _kept(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _check_references(console: Console, call: Call, fields: dict[str, Any]) -> Row | None:
+def _check_references(
+    console: EmulatedConsole, call: ConsoleRequest, fields: dict[str, Any]
+) -> Row | None:
     store = console.store
     host = _reference(console, call, store.hosts, "host_id", fields.get("host_id"))
     _reference(console, call, store.specialties, "specialty_id", fields.get("specialty_id"))
@@ -87,7 +89,7 @@ def _check_references(console: Console, call: Call, fields: dict[str, Any]) -> R
 
 
 def _reference(
-    console: Console, call: Call, table: Table, field: str, row_id: str | None
+    console: EmulatedConsole, call: ConsoleRequest, table: Table, field: str, row_id: str | None
 ) -> Row | None:
     if row_id is None:
         return None
@@ -99,34 +101,36 @@ def _reference(
     raise invalid([(field, f"names nothing: {row_id}")])
 
 
-def reference(console: Console, call: Call, table: Table, field: str, row_id: str) -> Row:
+def reference(
+    console: EmulatedConsole, call: ConsoleRequest, table: Table, field: str, row_id: str
+) -> Row:
     """Return the row that a body names; 400 or 404, by the profile, when there is none."""
     row = _reference(console, call, table, field, row_id)
     assert row is not None
     return row
 
 
-def join(console: Console, agent_id: str, plugin_id: str) -> None:
+def join(console: EmulatedConsole, agent_id: str, plugin_id: str) -> None:
     """Attach a plugin to an agent; nothing happens where it is attached."""
     store = console.store
     if store.attachments.get(f"{agent_id}/{plugin_id}") is None:
         store.add("attachments", {"agent_id": agent_id, "plugin_id": plugin_id})
 
 
-def get(console: Console, call: Call) -> Answer:
+def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint agent_get. An archived agent is answered with its status."""
     console.check_query(call.query, ())
     row = console.seen(console.store.agents, "agent", call.ids[0], call.principal)
     return Answer(console.rendering.render("agent", row))
 
 
-def list_all(console: Console, call: Call) -> Answer:
+def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint agent_list, archived agents among them."""
     rows = [row for row in console.store.agents if call.principal.sees(row)]
     return Answer(page(console, "agent", rows, call.query))
 
 
-def update(console: Console, call: Call) -> Answer:
+def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint agent_update: the fields of the create body, only those present change."""
     store = console.store
     console.check_query(call.query, ())
@@ -151,7 +155,7 @@ def update(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("agent", row))
 
 
-def delete(console: Console, call: Call) -> Answer:
+def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
     store = console.store
     console.check_query(call.query, ())

@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl
 
 from opsconsole.emulator import agents, blacklists, host_import, hosts, plugins, specialties
 from opsconsole.emulator.access import Headers
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.refusal import Refusal, license_cap, license_expired
 from opsconsole.emulator.routes import DOCUMENTED, add_route, match
 
-Rule = Callable[[Console, Call], Answer]
+Rule = Callable[[EmulatedConsole, ConsoleRequest], Answer]
 
 RULES: dict[str, Rule] = {
     "blacklist_get": blacklists.get,
@@ -56,7 +56,7 @@ def add_operation(name: str, template: str, rule: Rule) -> None:
     add_route(name, template)
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     """An answer, ready to be sent. `request_id` is empty on success."""
 
     status: int
@@ -69,7 +69,7 @@ def encode(body: Any) -> bytes:
     return _encode(body).encode("ascii")
 
 
-def operation_of(console: Console, method: str, path: str) -> tuple[str, tuple[str, ...]]:
+def operation_of(console: EmulatedConsole, method: str, path: str) -> tuple[str, tuple[str, ...]]:
     """Return the operation of a request that this console has, or `unknown`, and the ids."""
     operation, ids = match(method, path)
     if operation is None or (
@@ -80,7 +80,7 @@ def operation_of(console: Console, method: str, path: str) -> tuple[str, tuple[s
 
 
 def reply(
-    console: Console,
+    console: EmulatedConsole,
     operation: str,
     ids: tuple[str, ...],
     method: str,
@@ -88,25 +88,27 @@ def reply(
     query: str,
     headers: Headers,
     body: bytes,
-) -> Reply:
+) -> Response:
     """Answer one request; what it changed is committed before this returns."""
     try:
         principal = console.access.principal(headers, console.profile.cookie_name)
         if operation == "unknown":
             raise _nothing_here(console, method, path)
         parameters = dict(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
-        call = Call(operation, ids, parameters, body, _content_type(headers, body), principal)
+        call = ConsoleRequest(
+            operation, ids, parameters, body, _content_type(headers, body), principal
+        )
         _check_license(console, call)
         answer = RULES[operation](console, call)
         console.store.commit()
         status = answer.status or console.profile.success.get(operation, 200)
-        return Reply(status, encode(answer.body))
+        return Response(status, encode(answer.body))
     except Refusal as refusal:
         request_id = console.store.new_id("req")
         answered = refusal.body(request_id)
         if refusal.status == 409:
             answered["code"] = console.profile.conflict_code
-        return Reply(refusal.status, encode(answered), request_id)
+        return Response(refusal.status, encode(answered), request_id)
     except sqlite3.Error as failure:
         return _broken(console, f"the data file cannot be written: {failure}")
     except Exception:
@@ -117,7 +119,7 @@ def reply(
 _GROWING = ("agent_create", "specialty_create", "blacklist_create")
 
 
-def _check_license(console: Console, call: Call) -> None:
+def _check_license(console: EmulatedConsole, call: ConsoleRequest) -> None:
     """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
     state = console.profile.license
     if state == "expired" and not call.reads:
@@ -126,13 +128,13 @@ def _check_license(console: Console, call: Call) -> None:
         raise license_cap()
 
 
-def _broken(console: Console, message: str) -> Reply:
+def _broken(console: EmulatedConsole, message: str) -> Response:
     refusal = Refusal(500, "INTERNAL_ERROR", message)
     request_id = console.store.new_id("req")
-    return Reply(500, encode(refusal.body(request_id)), request_id)
+    return Response(500, encode(refusal.body(request_id)), request_id)
 
 
-def _nothing_here(console: Console, method: str, path: str) -> Refusal:
+def _nothing_here(console: EmulatedConsole, method: str, path: str) -> Refusal:
     if any(operation_of(console, name, path)[0] != "unknown" for name in METHODS):
         return Refusal(405, "METHOD_NOT_ALLOWED", f"{method} is not an operation of {path}")
     return Refusal(404, "NOT_FOUND", f"there is nothing at {path}")

@@ -11,14 +11,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from opsconsole.emulator.api import Reply, encode, operation_of, reply
-from opsconsole.emulator.console import Console
+from opsconsole.emulator.api import Response, encode, operation_of, reply
+from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal
-from opsconsole.emulator.traffic import Entry, Traffic
+from opsconsole.emulator.traffic import LoggedRequest, Traffic
 
 
 class Load:
@@ -66,7 +66,7 @@ class Application:
 
     def __init__(
         self,
-        console: Console,
+        console: EmulatedConsole,
         faults: Faults,
         traffic: Traffic,
         door: Door,
@@ -120,7 +120,7 @@ class Application:
         finally:
             self._traffic.end(entry, status, time.monotonic())
 
-    async def _refuse(self, send: Send, entry: Entry, refusal: Refusal) -> None:
+    async def _refuse(self, send: Send, entry: LoggedRequest, refusal: Refusal) -> None:
         entry.request_id = self._console.store.new_id("req")
         headers = [_JSON]
         if (seconds := self._console.profile.retry_after) is not None:
@@ -128,21 +128,23 @@ class Application:
         await _send(send, refusal.status, encode(refusal.body(entry.request_id)), headers)
 
     async def _met(
-        self, fault: Fault, scope: Scope, entry: Entry, ids: tuple[str, ...], body: bytes
-    ) -> Reply:
+        self, fault: Fault, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
+    ) -> Response:
         """Do what was asked, where a fault lets it be done, with the waits that it asks for."""
         if fault.delay:
             await asyncio.sleep(fault.delay)
-        answer = self._reply(scope, entry, ids, body) if fault.lets_through else Reply(500, b"")
+        answer = self._reply(scope, entry, ids, body) if fault.lets_through else Response(500, b"")
         if fault.answer_delay:
             await asyncio.sleep(fault.answer_delay)
         return answer
 
-    def _reply(self, scope: Scope, entry: Entry, ids: tuple[str, ...], body: bytes) -> Reply:
+    def _reply(
+        self, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
+    ) -> Response:
         if len(body) > MOST_BODY:
             request_id = self._console.store.new_id("req")
             refusal = Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            return Reply(413, encode(refusal.body(request_id)), request_id)
+            return Response(413, encode(refusal.body(request_id)), request_id)
         return reply(
             self._console,
             entry.operation,
@@ -155,7 +157,13 @@ class Application:
         )
 
     async def _spoil(
-        self, scope: Scope, receive: Receive, send: Send, entry: Entry, fault: Fault, answer: Reply
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        entry: LoggedRequest,
+        fault: Fault,
+        answer: Response,
     ) -> int:
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse:
@@ -195,7 +203,7 @@ class Application:
         await _gone(receive)
         return status
 
-    def _content(self, fault: Fault, entry: Entry, status: int, content: bytes) -> bytes:
+    def _content(self, fault: Fault, entry: LoggedRequest, status: int, content: bytes) -> bytes:
         """Return the body that a fault asks for, where there is an end to it."""
         if fault.text is not None:
             return fault.text.encode("utf-8", "surrogatepass")

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.archive import SqliteArchive
-from opsconsole.emulator.console import Console
+from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.control import Control
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults
@@ -28,7 +28,7 @@ class Assembly:
     """One emulator, not yet served."""
 
     application: Application
-    console: Console
+    console: EmulatedConsole
     store: Store
     faults: Faults
     traffic: Traffic
@@ -60,7 +60,7 @@ def assemble(
     except BaseException:
         store.close()
         raise
-    console, faults, traffic = Console(store, profile), Faults(), Traffic()
+    console, faults, traffic = EmulatedConsole(store, profile), Faults(), Traffic()
     door = Door()
     control = Control(console, faults, traffic, door, plant).application()
     application = Application(console, faults, traffic, door, control, latency)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Checks, json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.refusal import invalid
 from opsconsole.emulator.store import TENANT
@@ -24,14 +24,14 @@ def text_hash(pattern: str) -> str:
     return sha256(pattern.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def get(console: Console, call: Call) -> Answer:
+def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """GET /api/v1/blacklists/{id}."""
     console.check_query(call.query, ())
     row = console.seen(console.store.blacklists, "blacklisted command", call.ids[0], call.principal)
     return Answer(console.rendering.render("blacklist", row))
 
 
-def update(console: Console, call: Call) -> Answer:
+def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """POST /api/v1/blacklists/{id}: rules 1 to 5 of the document's blacklist update."""
     store = console.store
     console.check_query(call.query, ())
@@ -51,13 +51,13 @@ def update(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("blacklist", row), 200)
 
 
-def list_all(console: Console, call: Call) -> Answer:
+def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_list."""
     rows = [row for row in console.store.blacklists if call.principal.sees(row)]
     return Answer(page(console, "blacklist", rows, call.query))
 
 
-def create(console: Console, call: Call) -> Answer:
+def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_create. `org_id` null is tenant-wide; absent, the caller's org."""
     store = console.store
     console.check_query(call.query, ())
@@ -79,7 +79,7 @@ def create(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("blacklist", row))
 
 
-def delete(console: Console, call: Call) -> Answer:
+def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_delete."""
     console.check_query(call.query, ())
     row_id = call.ids[0]

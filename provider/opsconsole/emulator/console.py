@@ -17,7 +17,7 @@ from opsconsole.emulator.table import Row, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ConsoleRequest:
     """One request, its path taken apart and its caller known."""
 
     operation: str
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
     status: int | None = None
 
 
-class Console:
+class EmulatedConsole:
     """One console. Everything here runs to its end within one request: each is a transaction."""
 
     def __init__(self, store: Store, profile: Profile) -> None:

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from opsconsole.emulator.api import LOGGER, encode
 from opsconsole.emulator.blacklists import text_hash
 from opsconsole.emulator.bodies import BadBody, Body, read
-from opsconsole.emulator.console import Console
+from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults, read_fault
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG
@@ -56,7 +56,7 @@ class Control:
 
     def __init__(
         self,
-        console: Console,
+        console: EmulatedConsole,
         faults: Faults,
         traffic: Traffic,
         door: Door,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from opsconsole.emulator.console import Console
+from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.faults import Fault
 
 _HUGE = "x" * 100_000
@@ -43,7 +43,7 @@ _TABLES = {
 }
 
 
-def distorted(console: Console, operation: str, fault: Fault, body: Any) -> Any:
+def distorted(console: EmulatedConsole, operation: str, fault: Fault, body: Any) -> Any:
     """Return what a fault makes of the decoded body of a success."""
     if fault.answer == "array":
         return [body]
@@ -60,7 +60,7 @@ def distorted(console: Console, operation: str, fault: Fault, body: Any) -> Any:
     return body
 
 
-def _other(console: Console, operation: str, body: Any) -> Any:
+def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     """Return the answer about another object of the same kind."""
     if operation in _ABOUT:
         kind = _ABOUT[operation]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from opsconsole.emulator.checks import json_object
-from opsconsole.emulator.console import Answer, Call, Console
-from opsconsole.emulator.host_rows import Batch, Verdict, csv_rows
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.host_rows import Batch, ImportedRow, csv_rows
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal, invalid, malformed
 
 
-def run(console: Console, call: Call) -> Answer:
+def run(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/batch: status 200 even when every row failed."""
     profile = console.profile
     console.check_query(call.query, (profile.dry_run_parameter, profile.on_error_parameter))
@@ -29,10 +29,10 @@ def run(console: Console, call: Call) -> Answer:
         )
     batch = Batch(console, call, dry_run)
     stopped = False
-    verdicts: list[Verdict] = []
+    verdicts: list[ImportedRow] = []
     for row in rows:
         if stopped:
-            verdicts.append(Verdict("skipped", None, "not tried: an earlier row failed"))
+            verdicts.append(ImportedRow("skipped", None, "not tried: an earlier row failed"))
             continue
         verdict = batch.judge(row)
         verdicts.append(verdict)
@@ -43,7 +43,9 @@ def run(console: Console, call: Call) -> Answer:
     return Answer(_result(console, verdicts, dry_run, stopped))
 
 
-def _option(console: Console, call: Call, envelope: dict[str, Any], name: str) -> str:
+def _option(
+    console: EmulatedConsole, call: ConsoleRequest, envelope: dict[str, Any], name: str
+) -> str:
     profile = console.profile
     allowed = ("true", "false") if name == "dry_run" else ("stop", "continue")
     parameter = profile.dry_run_parameter if name == "dry_run" else profile.on_error_parameter
@@ -60,7 +62,7 @@ def _option(console: Console, call: Call, envelope: dict[str, Any], name: str) -
     return str(first if first is not None else second if second is not None else default)
 
 
-def _envelope(call: Call, profile: Profile) -> dict[str, Any]:
+def _envelope(call: ConsoleRequest, profile: Profile) -> dict[str, Any]:
     if call.content_type == "text/csv":
         return {"rows": csv_rows(call.body, profile)}
     envelope = json_object(call.body, required=True)
@@ -70,7 +72,7 @@ def _envelope(call: Call, profile: Profile) -> dict[str, Any]:
 
 
 def _result(
-    console: Console, verdicts: list[Verdict], dry_run: bool, stopped: bool
+    console: EmulatedConsole, verdicts: list[ImportedRow], dry_run: bool, stopped: bool
 ) -> dict[str, Any]:
     profile = console.profile
     words = {

@@ -7,7 +7,7 @@ import io
 from typing import Any, NamedTuple
 
 from opsconsole.emulator.checks import Check
-from opsconsole.emulator.console import Call, Console
+from opsconsole.emulator.console import ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
 from opsconsole.emulator.profile import HOST_SETS, Profile
 from opsconsole.emulator.refusal import Refusal, license_cap, malformed
@@ -28,7 +28,7 @@ WINRM_PORT = 5985
 MATCHED = {"update": "updated", "skip": "skipped", "fail": "failed"}
 
 
-class Verdict(NamedTuple):
+class ImportedRow(NamedTuple):
     """What became of one row: one of the four counts, the host's id, and what was wrong."""
 
     outcome: str
@@ -68,7 +68,7 @@ def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
 class Batch:
     """The rows of one import: what a dry run would have made is remembered for the next row."""
 
-    def __init__(self, console: Console, call: Call, dry_run: bool) -> None:
+    def __init__(self, console: EmulatedConsole, call: ConsoleRequest, dry_run: bool) -> None:
         self._console = console
         self._call = call
         self._dry_run = dry_run
@@ -76,44 +76,44 @@ class Batch:
         self._now = console.store.now()
         self._promised: dict[tuple[str, str], str] = {}
 
-    def judge(self, row: Any) -> Verdict:
+    def judge(self, row: Any) -> ImportedRow:
         """Import one row, or say what would become of it."""
         if type(row) is not dict:
-            return Verdict("failed", None, "the row must be an object")
+            return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}
         errors = self._console.errors(given, self._checks)
         if errors:
-            return Verdict("failed", None, "; ".join(f"{name} {text}" for name, text in errors))
+            return ImportedRow("failed", None, "; ".join(f"{name} {text}" for name, text in errors))
         fields = stored(self._console.profile, given, self._checks)
         if not fields.get("name"):
-            return Verdict("failed", None, "name is required")
+            return ImportedRow("failed", None, "name is required")
         if missing := missing_jump_hosts(self._console, self._call, fields):
-            return Verdict("failed", None, f"jump_host_ids names no host: {missing[0]}")
+            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
         try:
             return self._settle(fields)
         except Refusal as refusal:
-            return Verdict("failed", None, f"{refusal.code}: {refusal.message}")
+            return ImportedRow("failed", None, f"{refusal.code}: {refusal.message}")
 
-    def _settle(self, fields: Row) -> Verdict:
+    def _settle(self, fields: Row) -> ImportedRow:
         for name in self._console.profile.match_by:
             value = fields.get(name)
             if value is None:
                 continue
             promised = self._promised.get((name, value))
             if promised is not None:
-                return Verdict(MATCHED[self._console.profile.on_match], promised or None)
+                return ImportedRow(MATCHED[self._console.profile.on_match], promised or None)
             for row in self._console.store.hosts.find(name, value):
                 if self._call.principal.sees(row):
                     return self._match(row, fields)
         return self._create(fields)
 
-    def _match(self, row: Row, fields: Row) -> Verdict:
+    def _match(self, row: Row, fields: Row) -> ImportedRow:
         profile = self._console.profile
         shown = None if self._dry_run and profile.dry_run_ids == "none" else row["id"]
         if profile.on_match == "fail":
-            return Verdict("failed", shown, f"a host {row['name']} exists")
+            return ImportedRow("failed", shown, f"a host {row['name']} exists")
         if profile.on_match == "skip":
-            return Verdict("skipped", shown)
+            return ImportedRow("skipped", shown)
         self._call.principal.authorize(row.get("org_id"))
         kept = {name: value for name, value in fields.items() if name not in profile.assigns}
         if profile.matched_sets == "merged":
@@ -121,13 +121,13 @@ class Batch:
                 if name in kept:
                     kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
         if all(row.get(name) == value for name, value in kept.items()):
-            return Verdict("skipped", shown)
+            return ImportedRow("skipped", shown)
         self._call.principal.authorize(kept.get("org_id") or row.get("org_id"))
         if not self._dry_run:
             self._console.store.hosts.put({**row, **kept, "updated_at": self._now})
-        return Verdict("updated", shown)
+        return ImportedRow("updated", shown)
 
-    def _create(self, fields: Row) -> Verdict:
+    def _create(self, fields: Row) -> ImportedRow:
         profile, store = self._console.profile, self._console.store
         org_id = fields.get("org_id") or self._call.principal.org_id
         self._call.principal.authorize(org_id)
@@ -138,7 +138,7 @@ class Batch:
             for name in profile.match_by:
                 if (value := fields.get(name)) is not None:
                     self._promised[name, value] = row_id
-            return Verdict("created", row_id or None)
+            return ImportedRow("created", row_id or None)
         row: Row = {"id": store.new_id("hst"), "tenant_id": TENANT}
         if profile.fills_defaults:
             row.update(DEFAULTS)
@@ -150,4 +150,4 @@ class Batch:
             row[name] = store.new_id("ext")
         row["created_at"] = row["updated_at"] = self._now
         store.hosts.put(row)
-        return Verdict("created", row["id"])
+        return ImportedRow("created", row["id"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Check, json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import conflict, invalid
@@ -87,7 +87,9 @@ def _each(change: Any, value: Any) -> Any:
     return value
 
 
-def missing_jump_hosts(console: Console, call: Call, fields: dict[str, Any]) -> list[str]:
+def missing_jump_hosts(
+    console: EmulatedConsole, call: ConsoleRequest, fields: dict[str, Any]
+) -> list[str]:
     """Return the ids in `jump_host_ids` that are not hosts this caller can see."""
     hosts = console.store.hosts
     return [
@@ -97,7 +99,7 @@ def missing_jump_hosts(console: Console, call: Call, fields: dict[str, Any]) -> 
     ]
 
 
-def update(console: Console, call: Call) -> Answer:
+def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/{id}: only the fields present in the body change."""
     profile = console.profile
     console.check_query(call.query, ())
@@ -114,7 +116,9 @@ def update(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("host", row))
 
 
-def _changed(console: Console, call: Call, row: Row, fields: dict[str, Any]) -> Row:
+def _changed(
+    console: EmulatedConsole, call: ConsoleRequest, row: Row, fields: dict[str, Any]
+) -> Row:
     profile = console.profile
     known = update_checks(profile)
     console.check(fields, known)
@@ -134,7 +138,7 @@ def _changed(console: Console, call: Call, row: Row, fields: dict[str, Any]) -> 
     return changed
 
 
-def delete(console: Console, call: Call) -> Answer:
+def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
     store = console.store
     console.check_query(call.query, ())
@@ -156,7 +160,7 @@ def delete(console: Console, call: Call) -> Answer:
     return Answer({"id": row_id, "deleted": True, "rerouted_hosts": rerouted})
 
 
-def archive_agent(console: Console, agent: Row, now: str) -> None:
+def archive_agent(console: EmulatedConsole, agent: Row, now: str) -> None:
     """Archive an agent and its tasks (States and transitions)."""
     store = console.store
     if agent.get("status") != "archived":
@@ -165,14 +169,14 @@ def archive_agent(console: Console, agent: Row, now: str) -> None:
         store.tasks.put({**task, "status": "archived", "updated_at": now})
 
 
-def get(console: Console, call: Call) -> Answer:
+def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint host_get."""
     console.check_query(call.query, ())
     row = console.seen(console.store.hosts, "host", call.ids[0], call.principal)
     return Answer(console.rendering.render("host", row))
 
 
-def list_all(console: Console, call: Call) -> Answer:
+def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint host_list."""
     rows = [row for row in console.store.hosts if call.principal.sees(row)]
     return Answer(page(console, "host", rows, call.query))

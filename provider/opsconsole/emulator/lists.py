@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opsconsole.emulator.console import Console
+from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal, malformed
 from opsconsole.emulator.table import Row
@@ -15,7 +15,7 @@ MOST_PER_PAGE = 1000
 
 
 def page(
-    console: Console, kind: str, rows: Sequence[Row], query: Mapping[str, str]
+    console: EmulatedConsole, kind: str, rows: Sequence[Row], query: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return one page of `rows` as a list envelope (List envelope; cursor pagination not shown)."""
     profile = console.profile

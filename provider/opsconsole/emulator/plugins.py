@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsconsole.emulator import checks
 from opsconsole.emulator.agents import join, reference
 from opsconsole.emulator.checks import Checks, json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
 from opsconsole.emulator.table import Row
@@ -13,7 +13,7 @@ from opsconsole.emulator.table import Row
 CHECKS: Checks = {"plugin_id": checks.text(1)}
 
 
-def attach(console: Console, call: Call) -> Answer:
+def attach(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """POST /api/v1/agents/{id}/plugins. Answers with the Agent, not with the plugin list."""
     profile, store = console.profile, console.store
     console.check_query(call.query, ())
@@ -34,7 +34,7 @@ def attach(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("agent", agent), profile.attach_twice_status)
 
 
-def list_all(console: Console, call: Call) -> Answer:
+def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """GET /api/v1/agents/{id}/plugins: a list envelope of Plugin entries."""
     profile, store = console.profile, console.store
     agent_id = call.ids[0]
@@ -56,7 +56,7 @@ def list_all(console: Console, call: Call) -> Answer:
     return Answer(page(console, "plugin", rows, call.query), status)
 
 
-def detach(console: Console, call: Call) -> Answer:
+def detach(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """DELETE /api/v1/agents/{id}/plugins/{pluginId}. Answers with the Agent."""
     profile, store = console.profile, console.store
     console.check_query(call.query, ())
@@ -71,7 +71,7 @@ def detach(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("agent", agent), profile.detach_absent_status)
 
 
-def _agent(console: Console, call: Call) -> Row:
+def _agent(console: EmulatedConsole, call: ConsoleRequest) -> Row:
     agent = console.writable(console.store.agents, "agent", call.ids[0], call.principal)
     if agent.get("status") == "archived":
         raise conflict(f"agent {agent['id']} is archived")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Checks, json_object
-from opsconsole.emulator.console import Answer, Call, Console
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.refusal import conflict, invalid
 from opsconsole.emulator.store import TENANT
@@ -21,13 +21,13 @@ CHECKS: Checks = {
 }
 
 
-def search(console: Console, call: Call) -> Answer:
+def search(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """GET /api/v1/specialties/search: a list envelope of Specialty entries."""
     rows = [row for row in console.store.specialties if call.principal.sees(row)]
     return Answer(page(console, "specialty", rows, call.query))
 
 
-def delete(console: Console, call: Call) -> Answer:
+def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """DELETE /api/v1/specialties/{id}: 409 while an agent still carries it."""
     console.check_query(call.query, ())
     row = console.writable(console.store.specialties, "specialty", call.ids[0], call.principal)
@@ -43,14 +43,14 @@ def delete(console: Console, call: Call) -> Answer:
     return Answer({"id": row["id"], "deleted": True})
 
 
-def get(console: Console, call: Call) -> Answer:
+def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_get."""
     console.check_query(call.query, ())
     row = console.seen(console.store.specialties, "specialty", call.ids[0], call.principal)
     return Answer(console.rendering.render("specialty", row))
 
 
-def create(console: Console, call: Call) -> Answer:
+def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_create. A key that is taken is a 409."""
     store = console.store
     console.check_query(call.query, ())
@@ -75,7 +75,7 @@ def create(console: Console, call: Call) -> Answer:
     return Answer(console.rendering.render("specialty", row))
 
 
-def update(console: Console, call: Call) -> Answer:
+def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_update: only the fields present change; the key stays."""
     store = console.store
     console.check_query(call.query, ())

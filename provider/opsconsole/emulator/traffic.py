@@ -15,7 +15,7 @@ MOST_BODY = 262_144
 
 
 @dataclass(slots=True)
-class Entry:
+class LoggedRequest:
     """One request. Times are seconds of the server's monotonic clock.
 
     `status` is 0 while no answer was sent, or where the connection was cut; `request_id` is set
@@ -58,13 +58,13 @@ class Traffic:
         """Forget what was counted and logged."""
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        self.entries: deque[Entry] = deque(maxlen=KEPT)
+        self.entries: deque[LoggedRequest] = deque(maxlen=KEPT)
         self.total = 0
         self.most_in_flight = self.in_flight
 
     def begin(
         self, operation: str, method: str, path: str, query: str, body: bytes, now: float
-    ) -> Entry:
+    ) -> LoggedRequest:
         """Log a request that has come in whole."""
         self.total += 1
         self.counts[operation] += 1
@@ -72,11 +72,11 @@ class Traffic:
         if self.in_flight > self.most_in_flight:
             self.most_in_flight = self.in_flight
         kept = body if len(body) <= MOST_BODY else body[:MOST_BODY]
-        entry = Entry(self.total, operation, method, path, query, kept, len(body), now)
+        entry = LoggedRequest(self.total, operation, method, path, query, kept, len(body), now)
         self.entries.append(entry)
         return entry
 
-    def end(self, entry: Entry, status: int, now: float) -> None:
+    def end(self, entry: LoggedRequest, status: int, now: float) -> None:
         """Note how a request ended."""
         self.in_flight -= 1
         self.statuses[status] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from opsconsole.definition import STEPS, Attribute, Change, Kind, ResourceDefinition
+from opsconsole.definition import STEPS, Attribute, ChangeRule, Kind, ResourceDefinition
 
 _NO_OPERATION = "none"
 
@@ -20,10 +20,10 @@ _TYPES = {
     Kind.OBJECT_LIST: "Attributes List",
 }
 _CHANGES = {
-    Change.UPDATE: "",
-    Change.REPLACE: "A change replaces the resource",
-    Change.REFUSE: "The plan refuses a change",
-    Change.LOCAL: "A change makes no call",
+    ChangeRule.UPDATE: "",
+    ChangeRule.REPLACE: "A change replaces the resource",
+    ChangeRule.REFUSE: "The plan refuses a change",
+    ChangeRule.LOCAL: "A change makes no call",
 }
 
 

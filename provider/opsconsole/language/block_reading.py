@@ -11,7 +11,7 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
 from opsconsole.language.forms import check_name
-from opsconsole.language.model import Block, BlockDefinition, Json, Lifecycle, Origin, Schemas
+from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.unsupported import refused
@@ -21,7 +21,7 @@ _META: Final = frozenset(
     (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
 )
 _REFUSED: Final = ("provisioner", "connection")
-_DEFAULT: Final = Lifecycle()
+_DEFAULT: Final = LifecycleBlock()
 _LIFECYCLE: Final = frozenset(
     (
         COMMENT,
@@ -178,7 +178,7 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
 
 
-def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycle:
+def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> LifecycleBlock:
     if value is None:
         return _DEFAULT
     where = f"{_title(origin, address)}: lifecycle"
@@ -194,7 +194,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
         raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
     ignored, ignore_all = _ignored(body.get("ignore_changes", []), where)
     triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
-    return Lifecycle(
+    return LifecycleBlock(
         prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
         create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
         if "create_before_destroy" in body

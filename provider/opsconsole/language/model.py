@@ -63,7 +63,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Lifecycle:
+class LifecycleBlock:
     """The `lifecycle` block of a resource.
 
     Attributes:
@@ -101,7 +101,7 @@ class Block:
     provider: str
     definition: BlockDefinition = field(default=NOTHING, repr=False)
     depends_on: tuple[str, ...] = ()
-    lifecycle: Lifecycle = Lifecycle()
+    lifecycle: LifecycleBlock = LifecycleBlock()
     count: Json = None
     for_each: Json = None
     counted: bool = False

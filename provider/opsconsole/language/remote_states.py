@@ -22,7 +22,7 @@ from opsconsole.language.numeric import from_float, parse_number
 from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import Type
 from opsconsole.language.wire import to_wire
-from opsconsole.state import Number, Output, read_foreign
+from opsconsole.state import Number, StateOutput, read_foreign
 from opsconsole.values import UNKNOWN, holds_unknown
 
 TYPE: Final = "terraform_remote_state"
@@ -124,7 +124,7 @@ def _outputs(
     return {name: _value(output) for name, output in state.outputs.items()}
 
 
-def _value(output: Output) -> Any:
+def _value(output: StateOutput) -> Any:
     try:
         return convert(_language(output.value), _type(output.type))
     except (LookupError, TypeError, AttributeError) as error:

@@ -32,7 +32,7 @@ PREFIX: Final = "TF_VAR_"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class VariableValue:
     """A value that was given for a variable.
 
     Attributes:
@@ -82,7 +82,7 @@ def resolve_variables(
                     f"-var {name}: the program has no variable {name}.",
                     did_you_mean(name, program.variables) if program.variables else "It has none.",
                 )
-            given[name] = Given(value, f"-var {name}", textual=True)
+            given[name] = VariableValue(value, f"-var {name}", textual=True)
     values = {
         name: _value(variable, given.get(name)) for name, variable in program.variables.items()
     }
@@ -90,9 +90,9 @@ def resolve_variables(
     return values
 
 
-def _from_environment(program: Program, environment: Mapping[str, str]) -> dict[str, Given]:
+def _from_environment(program: Program, environment: Mapping[str, str]) -> dict[str, VariableValue]:
     return {
-        name: Given(environment[PREFIX + name], PREFIX + name, textual=True)
+        name: VariableValue(environment[PREFIX + name], PREFIX + name, textual=True)
         for name in program.variables
         if PREFIX + name in environment
     }
@@ -125,9 +125,9 @@ def lasting_values(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _from_file(path: Path) -> dict[str, Given]:
+def _from_file(path: Path) -> dict[str, VariableValue]:
     values = read_values(path)
-    return {name: Given(value, str(path), textual=False) for name, value in values.items()}
+    return {name: VariableValue(value, str(path), textual=False) for name, value in values.items()}
 
 
 def read_values(path: Path) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _assignment(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def _value(variable: Variable, given: Given | None) -> Any:
+def _value(variable: Variable, given: VariableValue | None) -> Any:
     if given is None:
         if not variable.optional:
             # cdktf and cdktn look for these two phrases.
@@ -169,7 +169,7 @@ def _value(variable: Variable, given: Given | None) -> Any:
     return _fitted(variable, value, given.source)
 
 
-def _parsed(variable: Variable, given: Given) -> Any:
+def _parsed(variable: Variable, given: VariableValue) -> Any:
     """Read a text as an expression, which a value of a collection type is written as."""
     try:
         return parse_expression(given.value).evaluate(LITERALS)

@@ -26,7 +26,7 @@ from opsconsole.v1.console import ImportResult, RowResult
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RowVerdict:
     """What an import said of one row; `matched` is false where nothing is known of it."""
 
     matched: bool
@@ -36,10 +36,10 @@ class Verdict:
     error: str | None = None
 
 
-UNMATCHED = Verdict(matched=False, created=False)
+UNMATCHED = RowVerdict(matched=False, created=False)
 
 
-def verdicts(result: ImportResult, rows: int) -> list[Verdict]:
+def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     """Return the verdict of each of `rows` rows, in the order in which they were sent."""
     base = _index_base(result.results, rows)
     if base is None:
@@ -48,7 +48,7 @@ def verdicts(result: ImportResult, rows: int) -> list[Verdict]:
     for entry in result.results:
         if entry.index is None:
             continue
-        found[entry.index - base] = Verdict(
+        found[entry.index - base] = RowVerdict(
             matched=True,
             created=entry.status == "created",
             status=entry.status or "",
@@ -65,7 +65,7 @@ def all_created(result: ImportResult, rows: int) -> bool:
     return counts.get("created") == rows and others == 0
 
 
-def was_created(verdict: Verdict, said: str | None) -> bool:
+def was_created(verdict: RowVerdict, said: str | None) -> bool:
     """Return whether a dry run says otherwise of a row than `said` did before its import.
 
     None: what was said before is not known, which settles nothing.

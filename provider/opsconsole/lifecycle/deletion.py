@@ -35,7 +35,7 @@ def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedDeletion:
     """How a deletion ended; `there` is None where it is not known whether the object is there."""
 
     outcome: Outcome
@@ -47,7 +47,7 @@ async def settle_deletion(
     request: DeleteRequest,
     problem: ConsoleError,
     is_there: IsThere,
-) -> Ended:
+) -> EndedDeletion:
     """Return how a deletion ended that was answered with `problem`.
 
     What answers 404 and cannot be read stays in state where `on_missing` says so.
@@ -56,24 +56,24 @@ async def settle_deletion(
     name = steps.name(prior, request.address)
     failed = steps.failed("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
-        return Ended(failed, there=True)
+        return EndedDeletion(failed, there=True)
     there = await _read(is_there)
     if there is False:
-        return Ended(Outcome(None), there=False)
+        return EndedDeletion(Outcome(None), there=False)
     if there and not problem.safe_to_repeat:
         diagnostic = _perhaps_under_way(name, problem)
-        return Ended(replace(failed, diagnostics=(diagnostic,), uncertain=False), None)
+        return EndedDeletion(replace(failed, diagnostics=(diagnostic,), uncertain=False), None)
     if not isinstance(problem, NotFound):
-        return Ended(replace(failed, uncertain=there is None), there)
+        return EndedDeletion(replace(failed, uncertain=there is None), there)
     if there:
         diagnostic = _not_deletable(name, problem)
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
         kept = must_stay(steps.session, steps.definition, summary, BY_404, problem.cause)
         if kept is None:
-            return Ended(Outcome(None, diagnostics=(_not_visible(summary),)), there=False)
+            return EndedDeletion(Outcome(None, diagnostics=(_not_visible(summary),)), there=False)
         diagnostic = kept
-    return Ended(Outcome(prior, request.private, (diagnostic,)), there)
+    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), there)
 
 
 async def _read(is_there: IsThere) -> bool | None:

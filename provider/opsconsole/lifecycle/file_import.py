@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.bulk_import import (
-    Verdict,
+    RowVerdict,
     blames_the_rows,
     guarded,
     halved,
@@ -44,7 +44,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RowVerdict:
+class ReportedRow:
     """What became of one row.
 
     Attributes:
@@ -63,7 +63,7 @@ class RowVerdict:
     failed: bool = False
 
 
-Report = Callable[[Sequence[RowVerdict]], None]
+Report = Callable[[Sequence[ReportedRow]], None]
 
 
 @dataclass
@@ -122,7 +122,7 @@ class FileImport:
 
     async def _chunk(self, rows: Rows, start: int) -> None:
         """Send one chunk: as a dry run, and for real where that is asked for."""
-        words: Sequence[Verdict] = ()
+        words: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
             judged = await guarded(self.session, lambda: rows.send(console, dry_run=True))
@@ -148,7 +148,7 @@ class FileImport:
         count = len(rows.names)
         half = halved(self.session, count, problem) if rows.divisible else 0
         if not half:
-            refused = Verdict(True, False, "refused", error=str(problem))
+            refused = RowVerdict(True, False, "refused", error=str(problem))
             self._report(rows, start, [refused] * count)
             return
         await self._chunk(rows.part(0, half), start)
@@ -156,22 +156,22 @@ class FileImport:
             await self._chunk(rows.part(half, count), start + half)
 
     async def _settle(
-        self, rows: Rows, start: int, words: Sequence[Verdict], problem: ConsoleError
+        self, rows: Rows, start: int, words: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
         """Ask by another dry run what became of rows whose import was not answered."""
-        unknown = Verdict(False, False, "unknown", error=str(problem))
+        unknown = RowVerdict(False, False, "unknown", error=str(problem))
         created = await self._created(rows, words)
         self.counts["created"] += len(created)
         self._report(rows, start, [created.get(place, unknown) for place in range(len(rows.names))])
 
-    async def _created(self, rows: Rows, words: Sequence[Verdict]) -> dict[int, Verdict]:
+    async def _created(self, rows: Rows, words: Sequence[RowVerdict]) -> dict[int, RowVerdict]:
         """Return the rows that a dry run shows to be there now, by their place, with their ids.
 
         Args:
             words: What the dry run before the import said of each.
         """
         count = len(rows.names)
-        created: dict[int, Verdict] = {}
+        created: dict[int, RowVerdict] = {}
         try:
             again = await guarded(
                 self.session, lambda: rows.send(self.session.console, dry_run=True)
@@ -186,8 +186,8 @@ class FileImport:
         return created
 
     async def _without_id(
-        self, rows: Rows, words: Sequence[Verdict], result: ImportResult
-    ) -> Mapping[int, Verdict]:
+        self, rows: Rows, words: Sequence[RowVerdict], result: ImportResult
+    ) -> Mapping[int, RowVerdict]:
         """Return rows that an import created without an id, with the ids that a dry run shows."""
         said = enumerate(verdicts(result, len(rows.names)))
         without = {place for place, item in said if item.created and item.id is None}
@@ -199,7 +199,7 @@ class FileImport:
         rows: Rows,
         start: int,
         result: ImportResult,
-        better: Mapping[int, Verdict] = MappingProxyType({}),
+        better: Mapping[int, RowVerdict] = MappingProxyType({}),
     ) -> None:
         """Take the verdicts of one answer, and `better` ones by the place of their rows."""
         self.counts.update(result.counts)
@@ -208,14 +208,14 @@ class FileImport:
         found = verdicts(result, len(rows.names))
         self._report(rows, start, [better.get(place, item) for place, item in enumerate(found)])
 
-    def _report(self, rows: Rows, start: int, found: Sequence[Verdict]) -> None:
+    def _report(self, rows: Rows, start: int, found: Sequence[RowVerdict]) -> None:
         reported = []
         for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             failed = bool(item.error) or unknown
             reported.append(
-                RowVerdict(
+                ReportedRow(
                     place,
                     name,
                     item.status if item.matched or unknown else "not told",

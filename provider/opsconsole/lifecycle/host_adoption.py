@@ -10,14 +10,14 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE, Row, taken
+from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE, HostRow, taken
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 
 
-async def adopt(steps: BaseLifecycle, row: Row, host_id: str) -> Outcome:
+async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, compare, update what is declared otherwise, and take it into state.
 
     What only a new host could have otherwise is refused: nothing is replaced by adopting. Where
@@ -81,7 +81,7 @@ def _not_verified(name: str, unseen: list[str]) -> Diagnostic:
     )
 
 
-def _cannot_adopt(name: str, fixed: list[str], row: Row, held: dict[str, object]) -> Diagnostic:
+def _cannot_adopt(name: str, fixed: list[str], row: HostRow, held: dict[str, object]) -> Diagnostic:
     shown_values = "; ".join(
         f"{item} is {held[item]!r} there and {row.request.planned[item]!r} here" for item in fixed
     )

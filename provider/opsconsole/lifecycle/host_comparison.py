@@ -17,7 +17,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
     DryRunIgnored,
-    Verdict,
+    RowVerdict,
     guarded,
     halved,
     verdicts,
@@ -146,7 +146,9 @@ class HostComparison:
             and not verdict.error
         }, ()
 
-    def _known_words(self, judged: Sequence[Verdict], counts: Mapping[str, int]) -> frozenset[str]:
+    def _known_words(
+        self, judged: Sequence[RowVerdict], counts: Mapping[str, int]
+    ) -> frozenset[str]:
         """Return the words that a verdict may have; empty: any.
 
         The one word that no setting names, and that as many rows have as the answer counts as
@@ -194,7 +196,7 @@ def _imported(chunk: Sequence[_Compared], result: ImportResult) -> Diagnostic:
     )
 
 
-def _unknown(verdict: Verdict) -> Diagnostic:
+def _unknown(verdict: RowVerdict) -> Diagnostic:
     said = f"the verdict {verdict.status!r}" if verdict.matched else "verdicts that match no row"
     return warning(
         "Hosts are read one by one for the rest of this run",

@@ -15,7 +15,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
     DryRunIgnored,
-    Verdict,
+    RowVerdict,
     all_created,
     guarded,
     halved,
@@ -32,8 +32,8 @@ from opsconsole.lifecycle.host_refusals import (
     would_adopt,
 )
 from opsconsole.lifecycle.host_row import (
+    HostRow,
     OtherHost,
-    Row,
     created_as,
     import_row,
     match_by_name,
@@ -83,14 +83,14 @@ class HostCreation:
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
-        rows = [Row(request, import_row(request, org_id)) for request in requests]
+        rows = [HostRow(request, import_row(request, org_id)) for request in requests]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(self._holder(row))
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await each(chunks, self._judged_and_imported, _CHUNKS_AT_A_TIME)
 
-    async def _judged_and_imported(self, rows: Sequence[Row]) -> None:
+    async def _judged_and_imported(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
         try:
             result = await self._judged(rows)
@@ -115,7 +115,7 @@ class HostCreation:
         elif passing and not self._rehearsal:
             await self._for_real(passing)
 
-    async def _for_real(self, rows: Sequence[Row]) -> None:
+    async def _for_real(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
         said = {row.request.address: row.guard_word or "" for row in rows}
         await self._session.before_write("create", [row.request for row in rows], said)
@@ -132,10 +132,10 @@ class HostCreation:
             else:
                 await self._imported(rows, result)
 
-    async def _judged(self, rows: Sequence[Row]) -> ImportResult:
+    async def _judged(self, rows: Sequence[HostRow]) -> ImportResult:
         return await guarded(self._session, lambda: self._send(rows, dry_run=True))
 
-    async def _send(self, rows: Sequence[Row], *, dry_run: bool) -> ImportResult:
+    async def _send(self, rows: Sequence[HostRow], *, dry_run: bool) -> ImportResult:
         fields = [row.fields for row in rows]
         return await self._session.console.import_hosts(
             fields, on_error="continue", dry_run=dry_run
@@ -143,9 +143,9 @@ class HostCreation:
 
     async def _refused(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[HostRow],
         problem: OpsconsoleError,
-        step: Callable[[Sequence[Row]], Awaitable[None]],
+        step: Callable[[Sequence[HostRow]], Awaitable[None]],
     ) -> None:
         """Halve a chunk that was refused for what it holds, until each refused row is alone."""
         half = halved(self._session, len(rows), problem)
@@ -156,7 +156,7 @@ class HostCreation:
         await step(rows[:half])
         await step(rows[half:])
 
-    async def _judge(self, rows: Sequence[Row], result: ImportResult) -> None:
+    async def _judge(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Settle the rows that a dry run does not pass: they exist, or they fail."""
         judged = verdicts(result, len(rows))
         passing = await self._passing(rows, judged, result)
@@ -164,7 +164,7 @@ class HostCreation:
         found = zip(rows, judged, strict=True)
         ids = Counter(verdict.id for row, verdict in found if row not in passing)
 
-        async def settle_one(pair: tuple[Row, Verdict]) -> None:
+        async def settle_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
             row.guard_word = verdict.status if verdict.matched else None
             if row in passing or row.outcome is not None:
@@ -178,14 +178,14 @@ class HostCreation:
 
         await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
 
-    async def _adopted(self, row: Row, host_id: str) -> Outcome:
+    async def _adopted(self, row: HostRow, host_id: str) -> Outcome:
         if self._rehearsal:
             return Outcome(None, diagnostics=(would_adopt(self._name(row), host_id),))
         return await adopt(self._steps, row, host_id)
 
     async def _passing(
-        self, rows: Sequence[Row], judged: Sequence[Verdict], result: ImportResult
-    ) -> set[Row]:
+        self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
+    ) -> set[HostRow]:
         """Return the rows that a dry run passes, by their own words or by the counts.
 
         A console may call passing rows something else than `created`. Where the counts say that
@@ -196,7 +196,7 @@ class HostCreation:
             return set(rows)
         passing = {row for row, verdict in zip(rows, judged, strict=True) if verdict.created}
         hidden = result.counts.get("created", 0) - len(passing)
-        words: dict[str, list[Row]] = {}
+        words: dict[str, list[HostRow]] = {}
         for row, verdict in zip(rows, judged, strict=True):
             if verdict.matched and not verdict.created:
                 words.setdefault(verdict.status, []).append(row)
@@ -218,7 +218,10 @@ class HostCreation:
         return passing
 
     async def _imported(
-        self, rows: Sequence[Row], result: ImportResult, diagnostics: tuple[Diagnostic, ...] = ()
+        self,
+        rows: Sequence[HostRow],
+        result: ImportResult,
+        diagnostics: tuple[Diagnostic, ...] = (),
     ) -> None:
         """Settle rows by the verdicts of a real import; `diagnostics` goes to the first of them."""
         judged = verdicts(result, len(rows))
@@ -226,8 +229,8 @@ class HostCreation:
             judged = await match_by_name(self._steps, rows, result, judged)
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged if verdict.id is not None)
-        created: dict[Row, str] = {}
-        unknown: list[Row] = []
+        created: dict[HostRow, str] = {}
+        unknown: list[HostRow] = []
         for row, verdict in zip(rows, judged, strict=True):
             notes = diagnostics if row is rows[0] else ()
             if not verdict.matched:
@@ -246,8 +249,8 @@ class HostCreation:
             await self._settle(unknown, _NOT_TOLD, {rows[0]: diagnostics})
 
     async def _read_back(
-        self, created: Mapping[Row, str], diagnostics: Mapping[Row, tuple[Diagnostic, ...]]
-    ) -> list[Row]:
+        self, created: Mapping[HostRow, str], diagnostics: Mapping[HostRow, tuple[Diagnostic, ...]]
+    ) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
         What reading shows ties hosts to rows: an answer may hand the ids round. Returns the rows
@@ -257,10 +260,10 @@ class HostCreation:
         if bare:
             await self._report(bare, last=False)
 
-        others: dict[Row, OtherHost] = {}
+        others: dict[HostRow, OtherHost] = {}
         alike = Counter(plain_name(row.fields["name"]) for row in created)
 
-        async def read_one(row: Row) -> None:
+        async def read_one(row: HostRow) -> None:
             exactly = alike[plain_name(row.fields["name"])] > 1
             try:
                 outcome = await read_back(self._steps, row, created[row], exactly=exactly)
@@ -273,8 +276,10 @@ class HostCreation:
         return await self._tie(others, diagnostics)
 
     async def _tie(
-        self, others: Mapping[Row, OtherHost], diagnostics: Mapping[Row, tuple[Diagnostic, ...]]
-    ) -> list[Row]:
+        self,
+        others: Mapping[HostRow, OtherHost],
+        diagnostics: Mapping[HostRow, tuple[Diagnostic, ...]],
+    ) -> list[HostRow]:
         """Give rows whose ids were handed round the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
         for problem in others.values():
@@ -287,9 +292,9 @@ class HostCreation:
 
     async def _settle(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[HostRow],
         problem: ConsoleError,
-        notes: Mapping[Row, tuple[Diagnostic, ...]] | None = None,
+        notes: Mapping[HostRow, tuple[Diagnostic, ...]] | None = None,
     ) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
 
@@ -298,7 +303,7 @@ class HostCreation:
         the import may still be under way. Where this dry run was not honoured, its hosts are ours.
         """
         diagnostics: tuple[Diagnostic, ...] = ()
-        judged: Sequence[Verdict] = ()
+        judged: Sequence[RowVerdict] = ()
         try:
             result = await self._judged(rows)
         except ConsoleError as unsettled:
@@ -309,7 +314,7 @@ class HostCreation:
                 diagnostics = (_KEPT,)
         found = dict(zip(rows, judged, strict=False))
         ids = Counter(verdict.id for verdict in judged)
-        created: dict[Row, str] = {}
+        created: dict[HostRow, str] = {}
         for row in rows:
             verdict = found.get(row)
             ours = verdict is not None and (
@@ -324,7 +329,7 @@ class HostCreation:
         for row in await self._read_back(created, dict.fromkeys(created, diagnostics)):
             await self._end(row, self._lost(row, problem))
 
-    async def _unguarded(self, rows: Sequence[Row], result: ImportResult) -> None:
+    async def _unguarded(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
 
         The one error is on a row that was not created, or on the next that would be sent: on a
@@ -332,36 +337,36 @@ class HostCreation:
         """
         await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
 
-    def _lost(self, row: Row, problem: ConsoleError) -> Outcome:
+    def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return self._steps.lost(row.request, problem, row.guard_word or "")
 
-    def _not_created(self, row: Row, verdict: Verdict, *, rehearsed: bool) -> Diagnostic:
+    def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
         twins = (item for item in self._named[row.fields["name"]] if item != self._holder(row))
         return not_created(
             self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
         )
 
-    def _holds(self, row: Row, host_id: str) -> bool:
+    def _holds(self, row: HostRow, host_id: str) -> bool:
         """Claim an id for a row; false where another row or resource of the run holds it."""
         holder = self._holder(row)
         return self._session.held_hosts.setdefault(host_id, holder) == holder
 
-    def _holder(self, row: Row) -> str:
+    def _holder(self, row: HostRow) -> str:
         return row.request.address or f"{row.fields['name']} (row {row.number})"
 
-    def _shared(self, row: Row, host_id: str) -> Diagnostic:
+    def _shared(self, row: HostRow, host_id: str) -> Diagnostic:
         return shared_id(self._name(row), host_id, self._session.held_hosts.get(host_id, ""))
 
-    def _name(self, row: Row) -> str:
+    def _name(self, row: HostRow) -> str:
         return self._steps.name(row.request.config, row.request.address)
 
-    async def _fail(self, rows: Sequence[Row], diagnostics: tuple[Diagnostic, ...]) -> None:
+    async def _fail(self, rows: Sequence[HostRow], diagnostics: tuple[Diagnostic, ...]) -> None:
         for row in rows:
             await self._end(row, Outcome(None, diagnostics=diagnostics))
 
     async def _end(
-        self, row: Row, outcome: Outcome, diagnostics: tuple[Diagnostic, ...] = ()
+        self, row: HostRow, outcome: Outcome, diagnostics: tuple[Diagnostic, ...] = ()
     ) -> None:
         """Settle a row, and report it."""
         outcome = outcome.with_diagnostics(*diagnostics) if diagnostics else outcome

@@ -12,7 +12,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.deletion import Ended, settle_deletion
+from opsconsole.lifecycle.deletion import EndedDeletion, settle_deletion
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
@@ -34,7 +34,7 @@ async def delete_host(steps: BaseLifecycle, request: DeleteRequest) -> Outcome:
     return ended.outcome.with_diagnostics(*_stranded(steps.session, host_id, there))
 
 
-async def _tried(steps: BaseLifecycle, request: DeleteRequest) -> Ended:
+async def _tried(steps: BaseLifecycle, request: DeleteRequest) -> EndedDeletion:
     prior = request.prior
     name = steps.name(prior)
     session = steps.session
@@ -50,12 +50,12 @@ async def _tried(steps: BaseLifecycle, request: DeleteRequest) -> Ended:
     except ConsoleError as problem:
         return await settle_deletion(steps, request, problem, is_there)
     except Exception as problem:
-        return Ended(steps.failed("delete", request, problem), there=True)
+        return EndedDeletion(steps.failed("delete", request, problem), there=True)
     try:
         confirm_deleted(HOST, name, answer)
     except ConsoleError as problem:
-        return Ended(steps.failed("delete", request, problem), there=None)
-    return Ended(_deleted(name, answer), there=False)
+        return EndedDeletion(steps.failed("delete", request, problem), there=None)
+    return EndedDeletion(_deleted(name, answer), there=False)
 
 
 def _deleted(name: str, answer: Mapping[str, Any]) -> Outcome:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.bulk_import import Verdict
+from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.interface import Outcome
 
 
 def not_created(
-    name: str, verdict: Verdict, holder: str | None = None, *, rehearsed: bool, twin: str = ""
+    name: str, verdict: RowVerdict, holder: str | None = None, *, rehearsed: bool, twin: str = ""
 ) -> Diagnostic:
     """Say why a row was not created, and what can be done about it.
 

@@ -10,12 +10,12 @@ from itertools import count
 from typing import Any
 
 from opsconsole.compare import changed_fields
-from opsconsole.definition import Change
+from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, ConsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import Verdict
+from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
@@ -27,15 +27,15 @@ from opsconsole.values import Attributes
 
 _numbers = count(1)
 
-REPLACING = tuple(a.name for a in HOST.settable if a.change is Change.REPLACE)
+REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
 """The attributes of which only a new host can have another value."""
 
-UPDATABLE = tuple(a.name for a in HOST.settable if a.change is Change.UPDATE)
+UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
 """The attributes that a partial update carries."""
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class HostRow:
     """A requested host, the row that is sent for it, and its outcome once there is one."""
 
     request: CreateRequest
@@ -60,7 +60,7 @@ def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
     return row
 
 
-def created_as(row: Row, host_id: str) -> Outcome:
+def created_as(row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
     private = PrivateState().having_declared(row.request.config, REPLACING).encode()
     return Outcome(settle(HOST, row.request.planned, {"id": host_id}), private)
@@ -75,7 +75,7 @@ class OtherHost(ConsoleError):
 
 
 async def read_back(
-    steps: BaseLifecycle, row: Row, host_id: str, *, exactly: bool = False
+    steps: BaseLifecycle, row: HostRow, host_id: str, *, exactly: bool = False
 ) -> Outcome:
     """Return the outcome of a host that the console has created.
 
@@ -114,7 +114,7 @@ async def read_back(
 
 def taken(
     steps: BaseLifecycle,
-    row: Row,
+    row: HostRow,
     host_id: str,
     answer: Mapping[str, Any],
     diagnostics: tuple[Diagnostic, ...] = (),
@@ -149,12 +149,15 @@ def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) 
 
 
 async def match_by_name(
-    steps: BaseLifecycle, rows: Sequence[Row], result: ImportResult, judged: Sequence[Verdict]
-) -> list[Verdict]:
+    steps: BaseLifecycle,
+    rows: Sequence[HostRow],
+    result: ImportResult,
+    judged: Sequence[RowVerdict],
+) -> list[RowVerdict]:
     """Read the hosts that an import created without saying for which row, and match by name."""
     names = Counter(row.fields["name"] for row in rows)
     matched = {verdict.id for verdict in judged if verdict.matched}
-    by_name: dict[str, Verdict] = {}
+    by_name: dict[str, RowVerdict] = {}
     for entry in result.results:
         if entry.id is None or entry.id in matched or entry.status != "created":
             continue
@@ -164,7 +167,7 @@ async def match_by_name(
             steps.log(problem, f"match the created host {entry.id} to its row")
             continue
         if isinstance(name, str):
-            by_name[name] = Verdict(matched=True, created=True, id=entry.id)
+            by_name[name] = RowVerdict(matched=True, created=True, id=entry.id)
     return [
         verdict
         if verdict.matched or names[row.fields["name"]] > 1
@@ -173,7 +176,7 @@ async def match_by_name(
     ]
 
 
-def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[str, Any]]:
+def tie_by_name(answers: Mapping[HostRow, Mapping[str, Any]]) -> dict[HostRow, Mapping[str, Any]]:
     """Return the host of each row, as far as its name shows it, for rows that got others' ids.
 
     Names that differ in case alone may be two hosts', so equal names are tied first. A console may
@@ -182,7 +185,7 @@ def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[s
     Args:
         answers: The host that was read under the id that each row got.
     """
-    tied: dict[Row, Mapping[str, Any]] = {}
+    tied: dict[HostRow, Mapping[str, Any]] = {}
     for form in (str, plain_name):
         used = {answer["id"] for answer in tied.values()}
         free = [answer for answer in answers.values() if answer["id"] not in used]
@@ -196,8 +199,8 @@ def tie_by_name(answers: Mapping[Row, Mapping[str, Any]]) -> dict[Row, Mapping[s
 
 
 def _tied(
-    rows: Collection[Row], answers: Collection[Mapping[str, Any]], form: Callable[[str], str]
-) -> dict[Row, Mapping[str, Any]]:
+    rows: Collection[HostRow], answers: Collection[Mapping[str, Any]], form: Callable[[str], str]
+) -> dict[HostRow, Mapping[str, Any]]:
     """Return the host of each row that is the only one of its name, in some form of names."""
     wanted = Counter(form(row.fields["name"]) for row in rows)
     shown = Counter(form(str(answer.get("name"))) for answer in answers)

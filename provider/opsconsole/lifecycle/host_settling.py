@@ -13,8 +13,14 @@ from dataclasses import dataclass
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import DryRunIgnored, Verdict, guarded, verdicts, was_created
-from opsconsole.lifecycle.host_row import OtherHost, Row, import_row, read_back
+from opsconsole.lifecycle.bulk_import import (
+    DryRunIgnored,
+    RowVerdict,
+    guarded,
+    verdicts,
+    was_created,
+)
+from opsconsole.lifecycle.host_row import HostRow, OtherHost, import_row, read_back
 from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, LostCreate, SettledCreate
 from opsconsole.resources import HOST
 from opsconsole.values import UNKNOWN, Attributes
@@ -85,19 +91,21 @@ async def _one_chunk(
     ]
 
 
-def _row(steps: BaseLifecycle, item: LostCreate) -> Row:
+def _row(steps: BaseLifecycle, item: LostCreate) -> HostRow:
     planned = {name: item.planned.get(name) for name in HOST.names}
     config = {a.name: planned[a.name] for a in HOST.settable}
     unknown = {a.name: UNKNOWN for a in HOST if a.computed and planned[a.name] is None}
     request = CreateRequest(config, planned | unknown, address=item.address)
-    return Row(request, import_row(request, steps.session.settings.org_id))
+    return HostRow(request, import_row(request, steps.session.settings.org_id))
 
 
-def _fields(row: Row) -> _Fields:
+def _fields(row: HostRow) -> _Fields:
     return frozenset(row.fields)
 
 
-def _witnesses(rows: Sequence[Row], existing: Sequence[Attributes]) -> Mapping[_Fields, _Witness]:
+def _witnesses(
+    rows: Sequence[HostRow], existing: Sequence[Attributes]
+) -> Mapping[_Fields, _Witness]:
     found: dict[_Fields, _Witness] = {}
     for fields in map(_fields, rows):
         if fields in found:
@@ -110,7 +118,12 @@ def _witnesses(rows: Sequence[Row], existing: Sequence[Attributes]) -> Mapping[_
 
 
 async def _settled(
-    steps: BaseLifecycle, row: Row, verdict: Verdict, came: bool, recognisable: bool, said: str
+    steps: BaseLifecycle,
+    row: HostRow,
+    verdict: RowVerdict,
+    came: bool,
+    recognisable: bool,
+    said: str,
 ) -> SettledCreate:
     if came:
         assert verdict.id is not None
@@ -119,14 +132,14 @@ async def _settled(
     return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
 
 
-async def _imported(steps: BaseLifecycle, row: Row, verdict: Verdict) -> SettledCreate:
+async def _imported(steps: BaseLifecycle, row: HostRow, verdict: RowVerdict) -> SettledCreate:
     """Take a row as imported just now, by a console that ignored the dry run."""
     if verdict.created and verdict.id is not None:
         return await _read(steps, row, verdict.id)
     return _UNKNOWN
 
 
-async def _read(steps: BaseLifecycle, row: Row, host_id: str) -> SettledCreate:
+async def _read(steps: BaseLifecycle, row: HostRow, host_id: str) -> SettledCreate:
     try:
         return SettledCreate(CreateOutcome.CREATED, await read_back(steps, row, host_id))
     except OtherHost as problem:

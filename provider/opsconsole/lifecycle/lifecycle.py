@@ -17,7 +17,7 @@ from opsconsole.lifecycle.specialty import SpecialtyLifecycle
 from opsconsole.resources import DATA_SOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -61,7 +61,7 @@ class Lifecycle:
         return self._client.calls
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> HeldBack:
         """What the console's limit on requests has this run wait for."""
         return self._client.waiting
 

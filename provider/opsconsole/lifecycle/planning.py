@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.compare import same
-from opsconsole.definition import Attribute, Change, ResourceDefinition
+from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.lifecycle.answers import normalise
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
@@ -80,22 +80,22 @@ def _sort(
     attribute: Attribute,
     prior: Attributes,
     memory: PrivateState,
-    change: Change,
+    change: ChangeRule,
 ) -> None:
     """File one changed attribute under what its change asks for."""
     name = attribute.name
     declared = proposal.planned[name]
     unseen = prior.get(name) is None and name not in memory.observed
-    if change is Change.LOCAL:
+    if change is ChangeRule.LOCAL:
         proposal.local.append(name)
         return
     if unseen:
         proposal.unverified.append(name)
-    if change is Change.UPDATE:
+    if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
     elif unseen:
         proposal.local.append(name)
-    elif change is Change.REFUSE:
+    elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.
         (proposal.local if declared is UNKNOWN else proposal.refused).append(name)
     elif _changed_by_console(name, declared, memory):

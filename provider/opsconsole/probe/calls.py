@@ -20,7 +20,7 @@ _NO_WORD: Final = frozenset({0, 408, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProbeCall:
     """One call and its answer.
 
     Attributes:
@@ -88,7 +88,7 @@ class DryRunUnanswered(Exception):
         self.outcome = outcome
 
 
-class Calls:
+class ProbeCalls:
     """Sends calls one after another.
 
     Args:
@@ -98,7 +98,7 @@ class Calls:
     """
 
     def __init__(self, client: Client, settings: Settings, *, only_get: bool) -> None:
-        self.made: list[Call] = []
+        self.made: list[ProbeCall] = []
         self.settings = settings
         self._client = client
         self._only_get = only_get
@@ -110,7 +110,7 @@ class Calls:
         *ids: str,
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-    ) -> Call:
+    ) -> ProbeCall:
         """Make one call, once more where the console asks to slow down.
 
         Raises:
@@ -130,7 +130,7 @@ class Calls:
         self.made.append(call)
         return call
 
-    async def judge(self, rows: Sequence[Mapping[str, Any]]) -> Call:
+    async def judge(self, rows: Sequence[Mapping[str, Any]]) -> ProbeCall:
         """Have rows judged by an import that is a dry run.
 
         Raises:
@@ -157,7 +157,7 @@ class Calls:
         ids: Sequence[str],
         query: Mapping[str, str] | None,
         body: Mapping[str, Any] | None,
-    ) -> Call:
+    ) -> ProbeCall:
         number = len(self.made) + 1
         limits: set[str] = set()
         for tried in range(TRIES):
@@ -166,7 +166,7 @@ class Calls:
             except Stopped:
                 raise
             except ConsoleError as problem:
-                return Call(number, text, problem=str(problem))
+                return ProbeCall(number, text, problem=str(problem))
             if reply.status == 401:
                 self._client.shaped(operation, reply, dict)
             limits |= _limits(reply)
@@ -176,7 +176,7 @@ class Calls:
             answer: Mapping[str, Any] = json_object(reply.content)
         except NotJson:
             answer = {}
-        return Call(
+        return ProbeCall(
             number, text, reply.status, answer, dict(reply.headers), limits=frozenset(limits)
         )
 
@@ -191,7 +191,7 @@ def _limits(reply: Reply) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeFinding:
     """What a probe found out about one question.
 
     Attributes:
@@ -216,18 +216,20 @@ class Finding:
         return bool(self.answer)
 
 
-def unknown_id(question: str, missing: Call, known: Call | None) -> Finding:
+def unknown_id(question: str, missing: ProbeCall, known: ProbeCall | None) -> ProbeFinding:
     """Return what the answer to a call with an unknown id shows.
 
     A refusal tells of the id only where the same call with a known id, where one was made, is
     not refused: else it may be about the key, or about every call of its kind.
     """
     if not missing.is_judged:
-        return Finding(question, why=f"No answer tells: {missing.outcome}.")
+        return ProbeFinding(question, why=f"No answer tells: {missing.outcome}.")
     is_telling = missing.status in (200, 404) or (known is not None and known.succeeded)
     if not is_telling or (known is not None and known.status == missing.status >= 400):
-        return Finding(question, why=f"The refusal need not be about the id: {missing.outcome}.")
-    return Finding(question, missing.outcome, calls=(missing.number,), value=missing.status)
+        return ProbeFinding(
+            question, why=f"The refusal need not be about the id: {missing.outcome}."
+        )
+    return ProbeFinding(question, missing.outcome, calls=(missing.number,), value=missing.status)
 
 
 def quoted(value: object) -> str:

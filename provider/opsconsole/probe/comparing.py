@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.lifecycle.bulk_import import Verdict
-from opsconsole.probe.calls import Finding, quoted
+from opsconsole.lifecycle.bulk_import import RowVerdict
+from opsconsole.probe.calls import ProbeFinding, quoted
 from opsconsole.probe.reading import HostRead
 from opsconsole.probe.rows import KEYS, other_values
 from opsconsole.resources import HOST
@@ -32,7 +32,7 @@ class Judged:
         is_new: Whether the counts say that the row would be created, whatever the word.
     """
 
-    verdict: Verdict
+    verdict: RowVerdict
     number: int
     is_new: bool
 
@@ -64,7 +64,7 @@ class Comparison:
         self._same = same.verdict
         self._created = {"created", created} | ({same.verdict.status} if same.is_new else set())
 
-    async def ask(self, found: dict[str, Finding]) -> None:
+    async def ask(self, found: dict[str, ProbeFinding]) -> None:
         """Ask, and put into `found` what was learned; an exception leaves there what was before."""
         for finding in self._of_same_row():
             found[finding.question] = finding
@@ -77,16 +77,16 @@ class Comparison:
         found["comparing"] = self._comparing(again, detected, tuple(calls))
         found["tags"] = await self._tags(detected="tags" in detected)
 
-    def _of_same_row(self) -> tuple[Finding, Finding]:
+    def _of_same_row(self) -> tuple[ProbeFinding, ProbeFinding]:
         same, calls = self._same, (self._first.number,)
         tied = same.id == self._host_id
         if not tied and same.status in self._created:
             why = "The row would be created: it matches no host by what this host sets."
-            return Finding("verdict_same", why=why), Finding("verdict_ids", why=why)
+            return ProbeFinding("verdict_same", why=why), ProbeFinding("verdict_ids", why=why)
         ids = "yes: that of the host" if tied else "no" if same.id is None else "of another host"
         return (
-            Finding("verdict_same", quoted(same.status), calls=calls, value=same.status),
-            Finding("verdict_ids", ids, calls=calls, value=tied),
+            ProbeFinding("verdict_same", quoted(same.status), calls=calls, value=same.status),
+            ProbeFinding("verdict_ids", ids, calls=calls, value=tied),
         )
 
     async def _telling_fields(self) -> tuple[dict[str, str], list[int]]:
@@ -119,7 +119,7 @@ class Comparison:
                 return judged.verdict.status if self._tells(name, judged.verdict) else None
         return None
 
-    def _tells(self, name: str, verdict: Verdict) -> bool:
+    def _tells(self, name: str, verdict: RowVerdict) -> bool:
         """Return whether a verdict says that a row differs from the host of the probe.
 
         A row whose key differs matches no host any more: it would be created.
@@ -131,7 +131,7 @@ class Comparison:
 
     def _comparing(
         self, again: Judged | None, detected: Mapping[str, str], calls: tuple[int, ...]
-    ) -> Finding:
+    ) -> ProbeFinding:
         """Recommend the comparison of hosts by dry runs only where everything speaks for it."""
         # Each row holds the name, so a host that was renamed must be detected as well.
         fields = sorted(name for name in detected if name != "name")
@@ -142,12 +142,12 @@ class Comparison:
             what = "any other field" if "name" in detected else "the name"
             why = f"no verdict tells that {what} differs from the host's"
         if why:
-            return Finding("comparing", f"no: {why}", calls=calls, value=False)
+            return ProbeFinding("comparing", f"no: {why}", calls=calls, value=False)
         words = Counter(detected[name] for name in fields)
         # One word can be set; that a row would be created is understood without.
         word = min(words, key=lambda item: (item in self._created, -words[item], item))
         fields = [name for name in fields if detected[name] in (word, *self._created)]
-        return Finding(
+        return ProbeFinding(
             "comparing",
             f"yes: {quoted(self._same.status)} for the same, {quoted(word)} where "
             f"{', '.join(fields)} differ",
@@ -172,7 +172,7 @@ class Comparison:
             return f"a row that equals the host is refused: {same.error}"
         return "" if again and again.verdict == same else "the same row got two verdicts"
 
-    async def _matching(self) -> Finding:
+    async def _matching(self) -> ProbeFinding:
         """Ask by which single field a row with another name still matches the host."""
         keys: list[str] = []
         numbers: list[int] = []
@@ -193,13 +193,13 @@ class Comparison:
             if verdict.id == self._host_id:
                 keys.append(name)
         if self._same.id != self._host_id:
-            return Finding("matching", why="Verdicts do not name the host.")
+            return ProbeFinding("matching", why="Verdicts do not name the host.")
         if not keys and len(asked) < sum(name in self._row for name in KEYS):
-            return Finding("matching", why="Rows with a single key were refused.")
+            return ProbeFinding("matching", why="Rows with a single key were refused.")
         answer = f"by {' or '.join(keys) or 'none of them alone'} (asked: {', '.join(asked)})"
-        return Finding("matching", answer, calls=tuple(numbers), value=keys)
+        return ProbeFinding("matching", answer, calls=tuple(numbers), value=keys)
 
-    async def _tags(self, *, detected: bool) -> Finding:
+    async def _tags(self, *, detected: bool) -> ProbeFinding:
         """Ask by verdicts, which tell only where another tag changes them; and look at the read."""
         numbers: list[int] = []
         found: dict[str, Any] = {}
@@ -223,8 +223,8 @@ class Comparison:
             numbers.insert(0, self._read.number)
         if not found:
             why = "A host with two tags is needed, and verdicts that show a change of tags."
-            return Finding("tags", why=why)
-        return Finding("tags", ", ".join(words), calls=tuple(numbers), value=found)
+            return ProbeFinding("tags", why=why)
+        return ProbeFinding("tags", ", ".join(words), calls=tuple(numbers), value=found)
 
 
 def _shown_as(tags: Sequence[str]) -> list[str]:

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from opsconsole.lifecycle.bulk_import import all_created, verdicts
 from opsconsole.probe.calls import (
-    Call,
-    Calls,
     DryRunNotHonoured,
     DryRunUnanswered,
-    Finding,
     NotAllowed,
+    ProbeCall,
+    ProbeCalls,
+    ProbeFinding,
     quoted,
 )
 from opsconsole.probe.comparing import NEW, Comparison, Judged
@@ -29,7 +29,7 @@ _TOO_LARGE: Final = (400, 413)
 """What a console may answer to more rows than it takes; no other status tells of the size."""
 
 
-async def judge_rows(calls: Calls, host: HostRead) -> list[Finding]:
+async def judge_rows(calls: ProbeCalls, host: HostRead) -> list[ProbeFinding]:
     """Return what dry runs show of a host as it was read, or could not be."""
     judging = _Judging(calls, host)
     try:
@@ -41,7 +41,7 @@ async def judge_rows(calls: Calls, host: HostRead) -> list[Finding]:
         why = f"Nothing more was sent after a dry run whose outcome is not known: {problem.outcome}"
     except DryRunNotHonoured:
         why = "An answer to a dry run did not say dry_run: true, so nothing more was sent."
-        judging.found["dry_run"] = Finding(
+        judging.found["dry_run"] = ProbeFinding(
             "dry_run",
             "no: an import is real though dry_run is asked for",
             calls=(calls.made[-1].number,),
@@ -49,16 +49,18 @@ async def judge_rows(calls: Calls, host: HostRead) -> list[Finding]:
         )
         # What dry runs showed before is of no use where one of them may be real.
         judging.found.pop("comparing", None)
-    return [judging.found.get(name) or Finding(name, why=why or judging.why) for name in _QUESTIONS]
+    return [
+        judging.found.get(name) or ProbeFinding(name, why=why or judging.why) for name in _QUESTIONS
+    ]
 
 
 class _Judging:
     """One run of dry runs; `found` holds what they showed, by question."""
 
-    def __init__(self, calls: Calls, host: HostRead) -> None:
+    def __init__(self, calls: ProbeCalls, host: HostRead) -> None:
         self._calls = calls
         self._host = host
-        self.found: dict[str, Finding] = {}
+        self.found: dict[str, ProbeFinding] = {}
         self.why = "The host could not be read, so no row can be compared with it."
 
     async def run(self) -> None:
@@ -123,13 +125,13 @@ class _Judging:
         indexes = [entry.index for entry in result.results]
         base = min((index for index in indexes if index is not None), default=None)
         if base in (0, 1) and sorted(map(str, indexes)) == [str(base), str(base + 1)]:
-            self.found["index_base"] = Finding(
+            self.found["index_base"] = ProbeFinding(
                 "index_base", str(base), calls=(call.number,), value=base
             )
         words = {entry.status for entry in result.results}
         if result.counts.get("created") == len(indexes) and len(words) == 1:
             [word] = words
-            self.found["verdict_created"] = Finding(
+            self.found["verdict_created"] = ProbeFinding(
                 "verdict_created", quoted(word), calls=(call.number,), value=word
             )
 
@@ -147,23 +149,23 @@ class _Judging:
                 high = asked
             else:
                 why = f"An import of {asked} rows was not judged by its size: {call.outcome}."
-                self.found["import_size"] = Finding("import_size", why=why)
+                self.found["import_size"] = ProbeFinding("import_size", why=why)
                 return
             asked = (low + high) // 2
         self.found["import_size"] = _size_found(low, tuple(numbers), call.outcome)
 
 
-def _honoured(number: int) -> Finding:
-    return Finding("dry_run", "yes", calls=(number,), value=True)
+def _honoured(number: int) -> ProbeFinding:
+    return ProbeFinding("dry_run", "yes", calls=(number,), value=True)
 
 
-def _size_found(rows: int, calls: tuple[int, ...], last: str) -> Finding:
+def _size_found(rows: int, calls: tuple[int, ...], last: str) -> ProbeFinding:
     if rows == 0:
         # Not even one row is taken, so it is not the size that is refused.
-        return Finding("import_size", why=f"An import of one row was refused too: {last}.")
+        return ProbeFinding("import_size", why=f"An import of one row was refused too: {last}.")
     if rows == MOST_ROWS:
-        return Finding("import_size", f"at least {rows} rows", calls=calls, value=rows)
-    return Finding(
+        return ProbeFinding("import_size", f"at least {rows} rows", calls=calls, value=rows)
+    return ProbeFinding(
         "import_size",
         f"{rows} rows",
         calls=calls,
@@ -172,7 +174,7 @@ def _size_found(rows: int, calls: tuple[int, ...], last: str) -> Finding:
     )
 
 
-def _result(call: Call) -> ImportResult | None:
+def _result(call: ProbeCall) -> ImportResult | None:
     if not call.succeeded:
         return None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from opsconsole.probe.calls import Call, Calls, Finding, quoted, unknown_id
+from opsconsole.probe.calls import ProbeCall, ProbeCalls, ProbeFinding, quoted, unknown_id
 from opsconsole.v1.operations import LIST_PLUGINS, SEARCH_SPECIALTIES
 from opsconsole.v1.shapes import WrongShape, page
 
@@ -20,7 +20,9 @@ NO_MATCH: Final = "opsconsole-probe-no-such-thing"
 _ENVELOPE: Final = frozenset({"object", "data", "has_more", "total_count"})
 
 
-async def ask_lists(calls: Calls, search: Call, agent_id: str | None) -> list[Finding]:
+async def ask_lists(
+    calls: ProbeCalls, search: ProbeCall, agent_id: str | None
+) -> list[ProbeFinding]:
     """Return what the search, whose first answer is given, and an agent's plugins show."""
     plugins = None if agent_id is None else await calls.ask(LIST_PLUGINS, agent_id)
     seen = [call for call in (search, plugins) if call is not None and _is_list(call)]
@@ -28,7 +30,7 @@ async def ask_lists(calls: Calls, search: Call, agent_id: str | None) -> list[Fi
     if not seen:
         why = f"No list was answered: {search.outcome}."
         return found + [
-            Finding(name, why=why)
+            ProbeFinding(name, why=why)
             for name in ("has_more", "page_size", "total_count", "cursor", "filter")
         ]
     total, counted = await _total_count(calls, search)
@@ -42,7 +44,7 @@ async def ask_lists(calls: Calls, search: Call, agent_id: str | None) -> list[Fi
     return found
 
 
-def _is_list(call: Call) -> bool:
+def _is_list(call: ProbeCall) -> bool:
     if not call.succeeded:
         return False
     try:
@@ -52,26 +54,26 @@ def _is_list(call: Call) -> bool:
     return True
 
 
-def _ids(call: Call) -> list[str]:
+def _ids(call: ProbeCall) -> list[str]:
     return [entry["id"] for entry in call.body["data"]]
 
 
-def _total(call: Call) -> int | None:
+def _total(call: ProbeCall) -> int | None:
     return page(call.body, None).total_count
 
 
-def _is_cut(call: Call, total: int | None) -> bool:
+def _is_cut(call: ProbeCall, total: int | None) -> bool:
     """Return whether a list is known to show some of its entries only."""
     return total is not None and total > len(call.body["data"])
 
 
-async def _missing_agent(calls: Calls, known: Call | None) -> Finding:
+async def _missing_agent(calls: ProbeCalls, known: ProbeCall | None) -> ProbeFinding:
     call = await calls.ask(LIST_PLUGINS, MISSING_AGENT)
     found = unknown_id("missing_agent", call, known)
     return replace(found, answer="an empty list") if _is_list(call) else found
 
 
-def _has_more(lists: list[Call], totals: Mapping[int, int | None]) -> Finding:
+def _has_more(lists: list[ProbeCall], totals: Mapping[int, int | None]) -> ProbeFinding:
     said = [call for call in lists if isinstance(call.body.get("has_more"), bool)]
     numbers = tuple(call.number for call in lists)
     denied = any(
@@ -82,31 +84,31 @@ def _has_more(lists: list[Call], totals: Mapping[int, int | None]) -> Finding:
     how_many = "each list says" if len(said) == len(lists) else "some lists say"
     if denied:
         answer = f"{how_many} it, and total_count contradicts it"
-        return Finding("has_more", answer, calls=numbers, value="contradicted")
+        return ProbeFinding("has_more", answer, calls=numbers, value="contradicted")
     if not said:
-        return Finding("has_more", "no list says it", calls=numbers, value="absent")
+        return ProbeFinding("has_more", "no list says it", calls=numbers, value="absent")
     value = "said" if len(said) == len(lists) else "sometimes"
-    return Finding("has_more", f"{how_many} it", calls=numbers, value=value)
+    return ProbeFinding("has_more", f"{how_many} it", calls=numbers, value=value)
 
 
-def _page_size(lists: list[Call], cut: list[Call]) -> Finding:
+def _page_size(lists: list[ProbeCall], cut: list[ProbeCall]) -> ProbeFinding:
     """Return how many entries a list holds of which more are known to exist."""
     sizes = {len(call.body["data"]) for call in cut}
     if len(sizes) == 1:
         [size] = sizes
         numbers = tuple(call.number for call in cut)
-        return Finding("page_size", f"{size} entries", calls=numbers, value=size)
+        return ProbeFinding("page_size", f"{size} entries", calls=numbers, value=size)
     most = max(len(call.body["data"]) for call in lists)
     why = f"No list is known to have more than one page; the longest holds {most}."
-    return Finding("page_size", why="Lists are cut at several sizes." if sizes else why)
+    return ProbeFinding("page_size", why="Lists are cut at several sizes." if sizes else why)
 
 
-async def _total_count(calls: Calls, search: Call) -> tuple[Finding, int | None]:
+async def _total_count(calls: ProbeCalls, search: ProbeCall) -> tuple[ProbeFinding, int | None]:
     """Return with the finding how many entries there are."""
     if not _is_list(search):
-        return Finding("total_count", why=f"The search answered {search.outcome}."), None
+        return ProbeFinding("total_count", why=f"The search answered {search.outcome}."), None
     if (total := _total(search)) is not None:
-        found = Finding("total_count", "shown always", calls=(search.number,), value="always")
+        found = ProbeFinding("total_count", "shown always", calls=(search.number,), value="always")
         return found, total
     for name in TOTAL_PARAMETERS:
         call = await calls.ask(SEARCH_SPECIALTIES, query={name: "total_count"})
@@ -119,7 +121,7 @@ async def _total_count(calls: Calls, search: Call) -> tuple[Finding, int | None]
             }
             if not given:
                 settings["list_query_narrows"] = False
-            found = Finding(
+            found = ProbeFinding(
                 "total_count",
                 f"shown where {name}=total_count asks for it",
                 calls=(search.number, call.number),
@@ -129,14 +131,14 @@ async def _total_count(calls: Calls, search: Call) -> tuple[Finding, int | None]
             return found, total
     tried = ", ".join(TOTAL_PARAMETERS)
     why = f"It is not shown, and none of {tried} asks for it."
-    return Finding("total_count", why=why), None
+    return ProbeFinding("total_count", why=why), None
 
 
-async def _cursor(calls: Calls, search: Call, total: int | None) -> Finding:
+async def _cursor(calls: ProbeCalls, search: ProbeCall, total: int | None) -> ProbeFinding:
     if not _is_list(search):
-        return Finding("cursor", why=f"The search answered {search.outcome}.")
+        return ProbeFinding("cursor", why=f"The search answered {search.outcome}.")
     if search.body.get("has_more") is not True and not _is_cut(search, total):
-        return Finding("cursor", why="The search is not known to have another page.")
+        return ProbeFinding("cursor", why="The search is not known to have another page.")
     fields = [
         (name, str(value))
         for name, value in search.body.items()
@@ -147,7 +149,7 @@ async def _cursor(calls: Calls, search: Call, total: int | None) -> Finding:
         for parameter in CURSOR_PARAMETERS:
             call = await calls.ask(SEARCH_SPECIALTIES, query={parameter: value})
             if _is_list(call) and _ids(call) and first.isdisjoint(_ids(call)):
-                return Finding(
+                return ProbeFinding(
                     "cursor",
                     f"{parameter} takes {field} of the page before",
                     calls=(search.number, call.number),
@@ -155,28 +157,30 @@ async def _cursor(calls: Calls, search: Call, total: int | None) -> Finding:
                     settings={"cursor_parameter": parameter, "cursor_field": field},
                 )
     if not fields:
-        return Finding("cursor", why="The envelope holds nothing that could be a cursor.")
-    return Finding("cursor", why=f"None of {', '.join(CURSOR_PARAMETERS)} led to another page.")
+        return ProbeFinding("cursor", why="The envelope holds nothing that could be a cursor.")
+    return ProbeFinding(
+        "cursor", why=f"None of {', '.join(CURSOR_PARAMETERS)} led to another page."
+    )
 
 
-async def _filter(calls: Calls, search: Call) -> Finding:
+async def _filter(calls: ProbeCalls, search: ProbeCall) -> ProbeFinding:
     """Find a parameter that leaves entries out: nothing for a word that no entry has."""
     if not _is_list(search) or len(search.body["data"]) < 2:
-        return Finding("filter", why="The search shows fewer than two specialties.")
+        return ProbeFinding("filter", why="The search shows fewer than two specialties.")
     chosen: Mapping[str, Any] = search.body["data"][0]
     word = chosen.get("key")
     if not isinstance(word, str):
-        return Finding("filter", why="The first specialty shows no key.")
+        return ProbeFinding("filter", why="The first specialty shows no key.")
     for parameter in FILTER_PARAMETERS:
         nothing = await calls.ask(SEARCH_SPECIALTIES, query={parameter: NO_MATCH})
         if not _is_list(nothing) or nothing.body["data"]:
             continue
         some = await calls.ask(SEARCH_SPECIALTIES, query={parameter: word})
         if _is_list(some) and chosen.get("id") in _ids(some):
-            return Finding(
+            return ProbeFinding(
                 "filter",
                 f"{parameter} filters: {parameter}={quoted(word)} shows {len(_ids(some))} of them",
                 calls=(nothing.number, some.number),
                 value=parameter,
             )
-    return Finding("filter", why=f"None of {', '.join(FILTER_PARAMETERS)} filters.")
+    return ProbeFinding("filter", why=f"None of {', '.join(FILTER_PARAMETERS)} filters.")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import shown
-from opsconsole.probe.calls import Call, Calls, Finding, NotAllowed, unknown_id
+from opsconsole.probe.calls import NotAllowed, ProbeCall, ProbeCalls, ProbeFinding, unknown_id
 from opsconsole.resources import HOST
 from opsconsole.v1.operations import UPDATE_HOST, Operation, extra_operation
 from opsconsole.v1.shapes import WrongShape, resource
@@ -33,7 +33,7 @@ class HostRead:
     number: int = 0
     fields: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ProbeFinding, ...] = ()
 
 
 def host_reading(extra_endpoints: Mapping[str, str]) -> Operation:
@@ -42,7 +42,7 @@ def host_reading(extra_endpoints: Mapping[str, str]) -> Operation:
     return extra_operation("host_get", named) if named else UPDATE_HOST
 
 
-async def read_host(calls: Calls, host_id: str) -> HostRead:
+async def read_host(calls: ProbeCalls, host_id: str) -> HostRead:
     """Read a host twice, as a refresh would, and one that does not exist."""
     operation = host_reading(calls.settings.extra_endpoints)
     named = operation is not UPDATE_HOST
@@ -52,7 +52,7 @@ async def read_host(calls: Calls, host_id: str) -> HostRead:
         missing = await _read(calls, operation, MISSING_HOST)
     except NotAllowed:
         names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
-        return HostRead(findings=tuple(Finding(name, why=_NOT_ALLOWED) for name in names))
+        return HostRead(findings=tuple(ProbeFinding(name, why=_NOT_ALLOWED) for name in names))
     found = [unknown_id("missing_host", missing, first)]
     for call in (first, second):
         if problem := _no_host(call, host_id):
@@ -61,14 +61,14 @@ async def read_host(calls: Calls, host_id: str) -> HostRead:
     how = "by host_get" if named else "by an update without a field"
     numbers = (first.number, second.number)
     settings = {} if named else {"host_read": "empty_update"}
-    found.append(Finding("host_reading", how, calls=numbers, value=True, settings=settings))
+    found.append(ProbeFinding("host_reading", how, calls=numbers, value=True, settings=settings))
     found.append(_bumps(first, second))
     found.append(_unset(first, second))
     fields = shown(HOST.answered, first.body)
     return HostRead(first.number, fields, tuple(first.body.get("tags") or ()), tuple(found))
 
 
-def _no_host(call: Call, host_id: str) -> str:
+def _no_host(call: ProbeCall, host_id: str) -> str:
     """Return why an answer does not show the host, or nothing."""
     if not call.succeeded:
         return call.outcome
@@ -81,43 +81,43 @@ def _no_host(call: Call, host_id: str) -> str:
     return ""
 
 
-async def _read(calls: Calls, operation: Operation, host_id: str) -> Call:
+async def _read(calls: ProbeCalls, operation: Operation, host_id: str) -> ProbeCall:
     body: dict[str, Any] | None = None if operation.method == "GET" else {}
     return await calls.ask(operation, host_id, body=body)
 
 
-def _unread(call: Call, problem: str, *, refused: bool) -> list[Finding]:
+def _unread(call: ProbeCall, problem: str, *, refused: bool) -> list[ProbeFinding]:
     why = f"The host was not read: {problem.removesuffix('.')}."
-    rest = [Finding(name, why=why) for name in ("reading_bumps", "unset_fields")]
+    rest = [ProbeFinding(name, why=why) for name in ("reading_bumps", "unset_fields")]
     if refused:
         # Another host may be read all the same, so no setting says that none is.
         answer = f"not this one: an update without a field is refused ({call.outcome})"
-        return [Finding("host_reading", answer, calls=(call.number,), value=False), *rest]
-    return [Finding("host_reading", why=why), *rest]
+        return [ProbeFinding("host_reading", answer, calls=(call.number,), value=False), *rest]
+    return [ProbeFinding("host_reading", why=why), *rest]
 
 
-def _bumps(first: Call, second: Call) -> Finding:
+def _bumps(first: ProbeCall, second: ProbeCall) -> ProbeFinding:
     before, after = (call.body.get("updated_at") for call in (first, second))
     numbers = (first.number, second.number)
     if before is None or after is None:
-        return Finding("reading_bumps", why="The host shows no updated_at.")
+        return ProbeFinding("reading_bumps", why="The host shows no updated_at.")
     if before != after:
-        return Finding("reading_bumps", "yes: it moves updated_at", calls=numbers, value=True)
-    return Finding("reading_bumps", "no: updated_at stays", calls=numbers, value=False)
+        return ProbeFinding("reading_bumps", "yes: it moves updated_at", calls=numbers, value=True)
+    return ProbeFinding("reading_bumps", "no: updated_at stays", calls=numbers, value=False)
 
 
-def _unset(first: Call, second: Call) -> Finding:
+def _unset(first: ProbeCall, second: ProbeCall) -> ProbeFinding:
     """Say how fields that no answer gives a value are shown."""
     bodies = (first.body, second.body)
     empty = [name for name in _SCALARS if all(body.get(name) is None for body in bodies)]
     shown = {name in body for name in empty for body in bodies}
     numbers = (first.number, second.number)
     if not shown:
-        return Finding("unset_fields", why="Every field of this host has a value.")
+        return ProbeFinding("unset_fields", why="Every field of this host has a value.")
     value = {
         frozenset({True}): "null",
         frozenset({False}): "absent",
         frozenset({True, False}): "either",
     }[frozenset(shown)]
     words = {"null": "null", "absent": "left out", "either": "null or left out"}
-    return Finding("unset_fields", words[value], calls=numbers, value=value)
+    return ProbeFinding("unset_fields", words[value], calls=numbers, value=value)

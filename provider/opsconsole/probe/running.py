@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsconsole.errors import ConsoleError
-from opsconsole.probe.calls import Call, Calls, Finding
+from opsconsole.probe.calls import ProbeCall, ProbeCalls, ProbeFinding
 from opsconsole.probe.judging import judge_rows
 from opsconsole.probe.listing import ask_lists
 from opsconsole.probe.questions import QUESTIONS
@@ -21,8 +21,8 @@ from opsconsole.v1.settings import Settings
 class Probed:
     """What a probe came to: a finding for each question, in their order, and its calls."""
 
-    findings: tuple[Finding, ...]
-    calls: tuple[Call, ...]
+    findings: tuple[ProbeFinding, ...]
+    calls: tuple[ProbeCall, ...]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ async def probe(
         Unauthorized: The console refuses the credentials; no call is made after that.
         ConsoleError: It cannot be reached, or what answers is not the console.
     """
-    calls = Calls(client, settings, only_get=only_get)
+    calls = ProbeCalls(client, settings, only_get=only_get)
     search = await calls.ask(SEARCH_SPECIALTIES)
     if not search.body:
         # Nothing is sent to what may be a proxy, a login page or another service.
@@ -64,7 +64,7 @@ async def probe(
     return Probed(tuple(by_name[question.name] for question in QUESTIONS), tuple(calls.made))
 
 
-def _rate_limit(calls: Sequence[Call]) -> Finding:
+def _rate_limit(calls: Sequence[ProbeCall]) -> ProbeFinding:
     """Return which headers tell of limits."""
     seen: dict[str, int] = {}
     for call in calls:
@@ -72,8 +72,8 @@ def _rate_limit(calls: Sequence[Call]) -> Finding:
             seen.setdefault(name, call.number)
     if not seen:
         why = f"No answer of {len(calls)} has such a header."
-        return Finding("rate_limit", why=why)
-    return Finding(
+        return ProbeFinding("rate_limit", why=why)
+    return ProbeFinding(
         "rate_limit",
         ", ".join(sorted(seen)),
         calls=tuple(sorted(set(seen.values()))),

@@ -11,7 +11,7 @@ from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
-from opsconsole.reconcile.execution import Applied, Execution, Listener
+from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
 from opsconsole.reconcile.moves import carry_out_moves
 from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
@@ -22,7 +22,7 @@ from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes
 
 
@@ -30,7 +30,7 @@ class Applier:
     """Applies one plan to the state of one session."""
 
     def __init__(
-        self, workspace: Workspace, plan: Plan, session: StateSession, listener: Listener
+        self, workspace: Workspace, plan: Plan, session: StateSession, listener: ApplyListener
     ) -> None:
         self._workspace = workspace
         self._plan = plan
@@ -90,7 +90,7 @@ class Applier:
                 await self._providers.close()
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> HeldBack:
         """What the consoles' limits on requests have the run wait for."""
         return self._providers.waiting
 

@@ -26,7 +26,7 @@ BatchKey = tuple[str, str, StepKind]
 """What steps of one request have in common: provider, type and kind."""
 
 
-class Listener(Protocol):
+class ApplyListener(Protocol):
     """Observes how an apply goes: a progress bar, an event stream."""
 
     def begun(self, steps: int) -> None:
@@ -78,7 +78,7 @@ class Applied:
 class Execution:
     """One apply of one order of steps."""
 
-    def __init__(self, order: Order, worker: Worker, listener: Listener, limit: int) -> None:
+    def __init__(self, order: Order, worker: Worker, listener: ApplyListener, limit: int) -> None:
         """Begin nothing yet.
 
         Args:

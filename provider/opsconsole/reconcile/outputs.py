@@ -8,7 +8,7 @@ from opsconsole.compare import same
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, OutputValue
 from opsconsole.reconcile.changes import Action, OutputChange
-from opsconsole.state import Output, State
+from opsconsole.state import State, StateOutput
 from opsconsole.values import holds_unknown
 
 
@@ -83,5 +83,5 @@ def _keep(output: OutputValue, state: State) -> None:
     if output.value is None:
         state.set_output(output.name, None)
     elif not holds_unknown(output.value):
-        kept = Output(output.value, output.stored_type, output.sensitive)
+        kept = StateOutput(output.value, output.stored_type, output.sensitive)
         state.set_output(output.name, kept)

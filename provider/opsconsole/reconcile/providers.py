@@ -11,7 +11,7 @@ from opsconsole.errors import ConfigurationError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.v1.limiter import Waiting
+from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import holds_unknown
 
@@ -94,10 +94,10 @@ class Providers:
         return self._opened
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> HeldBack:
         """What the consoles' limits on requests have the run wait for: the longest wait."""
         found = [lifecycle.waiting for lifecycle in self._opened.values()]
-        return max(found, key=lambda item: item.seconds, default=Waiting(0, 0.0))
+        return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     @property
     def calls(self) -> dict[str, int]:

@@ -9,9 +9,18 @@ from opsconsole.phrases import plural
 from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines, title
-from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
+from opsconsole.reports.markdown import (
+    LIMIT,
+    MarkdownSection,
+    code,
+    diff_texts,
+    fenced,
+    fit,
+    folded,
+    plain,
+)
 from opsconsole.reports.verdict import (
-    Outcome,
+    CheckOutcome,
     coverage_text,
     in_bucket,
     judge,
@@ -19,7 +28,7 @@ from opsconsole.reports.verdict import (
     unseen_text,
 )
 
-_MARKS = {Outcome.CLEAN: "✅", Outcome.UNTOLD: "⚠️", Outcome.DRIFT: "❌"}
+_MARKS = {CheckOutcome.CLEAN: "✅", CheckOutcome.UNTOLD: "⚠️", CheckOutcome.DRIFT: "❌"}
 
 
 def render(report: DriftReport, *, limit: int = LIMIT) -> str:
@@ -53,7 +62,7 @@ def _head(report: DriftReport) -> str:
     )
 
 
-def _sections(report: DriftReport) -> Iterator[Section]:
+def _sections(report: DriftReport) -> Iterator[MarkdownSection]:
     stacks = several_stacks(report)
     if report.diagnostics:
         items = [
@@ -61,19 +70,19 @@ def _sections(report: DriftReport) -> Iterator[Section]:
             f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
             for item in report.diagnostics
         ]
-        yield Section("\n### What the check met\n\n", items, "message")
+        yield MarkdownSection("\n### What the check met\n\n", items, "message")
     for bucket, style in BUCKET_STYLES.items():
         found = in_bucket(report, bucket)
         if found and bucket is not Bucket.IN_SYNC:
             opening = f"\n### {style.title} ({len(found):,})\n\n"
-            yield Section(opening, [_item(finding, stacks) for finding in found])
+            yield MarkdownSection(opening, [_item(finding, stacks) for finding in found])
     accepted = [item for item in report.findings if item.accepted and item.bucket.is_drift]
     if accepted:
         opening = f"\n### Accepted by the baseline ({len(accepted):,})\n\n"
-        yield Section(opening, [_item(finding, stacks) for finding in accepted])
+        yield MarkdownSection(opening, [_item(finding, stacks) for finding in accepted])
     if report.baseline:
         entries = [f"- {code(item.entry)}: {plain(item.problem)}\n" for item in report.baseline]
-        yield Section("\n### Baseline entries to look at\n\n", entries, "entry")
+        yield MarkdownSection("\n### Baseline entries to look at\n\n", entries, "entry")
 
 
 def _item(finding: Finding, stacks: bool) -> str:

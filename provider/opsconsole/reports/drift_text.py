@@ -14,7 +14,7 @@ from opsconsole.reports.colour import SIGN_COLOURS, Pen
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
-    Outcome,
+    CheckOutcome,
     coverage_text,
     in_bucket,
     judge,
@@ -25,7 +25,11 @@ from opsconsole.reports.verdict import (
 MANY = 10
 """Above this number, findings with one reason are summarised; drift never is."""
 _SHOWN = 3
-_OUTCOME_COLOURS = {Outcome.CLEAN: "green", Outcome.UNTOLD: "yellow", Outcome.DRIFT: "red"}
+_OUTCOME_COLOURS = {
+    CheckOutcome.CLEAN: "green",
+    CheckOutcome.UNTOLD: "yellow",
+    CheckOutcome.DRIFT: "red",
+}
 
 
 def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:

@@ -23,7 +23,7 @@ _RESERVED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownSection:
     """A part of a document: an opening, items that may be cut, and a closing.
 
     Attributes:
@@ -39,7 +39,7 @@ class Section:
     closing: str = ""
 
 
-def fit(head: str, sections: Sequence[Section], limit: int = LIMIT) -> str:
+def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
     """Join `head` and `sections` into at most `limit` bytes.
 
     Each section gets an equal share first and what others leave over second, in their order; each
@@ -67,7 +67,7 @@ def _take(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
     return taken, place
 
 
-def _section(section: Section, kept: int) -> str:
+def _section(section: MarkdownSection, kept: int) -> str:
     cut = len(section.items) - kept
     noun = section.noun if cut == 1 else f"{section.noun}s"
     note = f"\n_… and {cut:,} more {noun}, cut to keep this page small._\n" if cut else ""

@@ -10,7 +10,16 @@ from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
 from opsconsole.reports.diagnostics_text import body_of, dedupe_diagnostics
 from opsconsole.reports.labels import heading, plan_summary, symbol
-from opsconsole.reports.markdown import LIMIT, Section, code, diff_texts, fenced, fit, folded, plain
+from opsconsole.reports.markdown import (
+    LIMIT,
+    MarkdownSection,
+    code,
+    diff_texts,
+    fenced,
+    fit,
+    folded,
+    plain,
+)
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 
 _GROUPS = (
@@ -40,14 +49,14 @@ def _head(plan: Plan) -> str:
     return f"## {mark} {summary.partition('. ')[0].removesuffix('.')}\n\n{summary}\n"
 
 
-def _sections(plan: Plan) -> Iterator[Section]:
+def _sections(plan: Plan) -> Iterator[MarkdownSection]:
     if plan.diagnostics:
         items = [
             f"- **{item.severity.value.capitalize()}:** "
             f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
             for item in dedupe_diagnostics(plan.diagnostics)
         ]
-        yield Section("\n### Messages\n\n", items, "message")
+        yield MarkdownSection("\n### Messages\n\n", items, "message")
     shown = displayed(plan)
     gone = cascades(plan)
     for word, actions in _GROUPS:
@@ -55,11 +64,11 @@ def _sections(plan: Plan) -> Iterator[Section]:
         if group:
             opening = f"\n### {word} ({len(group):,})\n\n"
             items = [_item(change, gone.get(change.address, ())) for change in group]
-            yield Section(opening, items)
+            yield MarkdownSection(opening, items)
     changing = [output for output in plan.outputs if output.action is not Action.NO_OP]
     if changing:
         lines = [line for item in changing for line in output_lines(item)]
-        yield Section("\n### Outputs\n\n", [fenced(diff_texts(lines))], "output")
+        yield MarkdownSection("\n### Outputs\n\n", [fenced(diff_texts(lines))], "output")
     if plan.drift:
         opening = f"\n### Changed outside of here ({len(plan.drift):,})\n\n"
         ordered = sorted(plan.drift, key=lambda drift: natural(drift.address))
@@ -67,7 +76,7 @@ def _sections(plan: Plan) -> Iterator[Section]:
             folded(code(drift.address), fenced(diff_texts(diff_of(drift).lines())))
             for drift in ordered
         ]
-        yield Section(opening, items)
+        yield MarkdownSection(opening, items)
 
 
 def _item(change: Change, cascaded: Sequence[Change]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from opsconsole.drift.report import Bucket, DriftReport
-from opsconsole.reports.verdict import Outcome, judge
+from opsconsole.reports.verdict import CheckOutcome, judge
 
 _PREFIX = "opsconsole_drift"
 
@@ -90,7 +90,7 @@ def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
     _gauge(registry, "required_coverage_ratio", text, {(): required})
     came_to = judge(report).outcome
     text = "What the check came to: 1 on exactly one of clean, untold and drift."
-    outcome = {(item.name.lower(),): item is came_to for item in Outcome}
+    outcome = {(item.name.lower(),): item is came_to for item in CheckOutcome}
     _gauge(registry, "outcome", text, outcome, "outcome")
 
 
@@ -101,7 +101,7 @@ def _times(
     last_good: datetime | None,
 ) -> None:
     checked = datetime.fromisoformat(report.checked_at) if report.checked_at else None
-    good = checked if judge(report).outcome is not Outcome.UNTOLD else last_good
+    good = checked if judge(report).outcome is not CheckOutcome.UNTOLD else last_good
     now = now or checked
     _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
     if checked is not None:

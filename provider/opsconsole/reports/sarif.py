@@ -13,7 +13,7 @@ from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines
 from opsconsole.reports.literals import printable
-from opsconsole.reports.verdict import Outcome, judge, unseen_text
+from opsconsole.reports.verdict import CheckOutcome, judge, unseen_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _BUCKETS = tuple(bucket for bucket, style in BUCKET_STYLES.items() if style.sarif)
@@ -66,7 +66,7 @@ def _rule(bucket: Bucket) -> str:
 def _invocation(report: DriftReport) -> dict[str, Any]:
     verdict = judge(report)
     found: dict[str, Any] = {
-        "executionSuccessful": verdict.outcome is not Outcome.UNTOLD,
+        "executionSuccessful": verdict.outcome is not CheckOutcome.UNTOLD,
         "exitCode": verdict.outcome.value,
     }
     if report.checked_at:

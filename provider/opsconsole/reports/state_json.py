@@ -12,7 +12,7 @@ from typing import Any
 from opsconsole.reports.addresses import kinds_of, sensitive_of
 from opsconsole.reports.json_values import module_tree, sensitive
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
-from opsconsole.state import Address, InstanceObject, Output, State
+from opsconsole.state import Address, InstanceObject, State, StateOutput
 
 
 def render(state: State) -> str:
@@ -32,7 +32,7 @@ def document(state: State) -> dict[str, Any]:
     return found | {"terraform_version": state.terraform_version, "values": values}
 
 
-def outputs(found: dict[str, Output]) -> dict[str, Any]:
+def outputs(found: dict[str, StateOutput]) -> dict[str, Any]:
     """Return outputs by name, each with `sensitive`, `type` and `value`."""
     return {
         name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}

@@ -10,7 +10,7 @@ from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.state_json import marked
 from opsconsole.reports.value_diff import whole
-from opsconsole.state import Address, InstanceObject, Output, State
+from opsconsole.state import Address, InstanceObject, State, StateOutput
 
 _INDENT = 4
 
@@ -61,7 +61,7 @@ def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> It
     yield "}"
 
 
-def render_outputs(outputs: Mapping[str, Output], *, colour: bool = False) -> str:
+def render_outputs(outputs: Mapping[str, StateOutput], *, colour: bool = False) -> str:
     """Return outputs as `name = value`, sensitive ones masked."""
     if not outputs:
         return ""

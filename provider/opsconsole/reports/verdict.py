@@ -10,7 +10,7 @@ from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
 
 
-class Outcome(Enum):
+class CheckOutcome(Enum):
     """What a check came to; the values are the exit codes of `opsconsole drift`."""
 
     CLEAN = 0
@@ -22,7 +22,7 @@ class Outcome(Enum):
 class Verdict:
     """The outcome, a headline, and a sentence that explains it."""
 
-    outcome: Outcome
+    outcome: CheckOutcome
     headline: str
     explanation: str
 
@@ -51,15 +51,15 @@ def _judge(report: DriftReport) -> Verdict:
     note = f" {accepted:,} accepted." if accepted else ""
     required = report.coverage_of(tuple(report.required) or None)
     if has_error(report.diagnostics):
-        return Verdict(Outcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
+        return Verdict(CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
     if required < report.min_coverage:
         text = f"{percent(required)} of what must be checked was seen; {seen}."
-        return Verdict(Outcome.UNTOLD, "Could not tell", text)
+        return Verdict(CheckOutcome.UNTOLD, "Could not tell", text)
     if drifted:
-        return Verdict(Outcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}")
+        return Verdict(CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}")
     checked = len(report.findings) - sum(map(_beside_state, report.findings))
     text = f"{plural(checked, 'resource')} in state checked.{note}"
-    return Verdict(Outcome.CLEAN, "No drift", text)
+    return Verdict(CheckOutcome.CLEAN, "No drift", text)
 
 
 def _beside_state(finding: Finding) -> bool:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.definition import (
+    Attribute,
+    ChangeRule,
+    Kind,
+    Look,
+    ResourceDefinition,
+    read_only,
+    text,
+)
 
 _AGENT = "Resources and their fields: Agent"
 _CREDENTIAL = "Resources and their fields: CredentialConfig entry"
@@ -15,7 +23,7 @@ def _settable(name: str, kind: Kind, description: str, **facts: object) -> Attri
         description=description,
         optional=True,
         computed=True,
-        change=Change.REPLACE,
+        change=ChangeRule.REPLACE,
         lifted_by="agent_update",
         section=_AGENT,
         **facts,  # type: ignore[arg-type]  # facts are Attribute's own keywords
@@ -116,7 +124,7 @@ AGENT = ResourceDefinition(
                 "plugins are left alone, or declared as `opsconsole_agent_plugin`."
             ),
             optional=True,
-            change=Change.UPDATE,
+            change=ChangeRule.UPDATE,
             section="Endpoints: POST /api/v1/agents",
         ),
         _settable(
@@ -131,7 +139,7 @@ AGENT = ResourceDefinition(
             optional=True,
             local=True,
             creatable=False,
-            change=Change.LOCAL,
+            change=ChangeRule.LOCAL,
             allowed=("archive_with_host", "abandon", "prevent"),
         ),
         read_only(

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.definition import (
+    Attribute,
+    ChangeRule,
+    Kind,
+    Look,
+    ResourceDefinition,
+    read_only,
+    text,
+)
 
 _PLUGIN = "Resources and their fields: Plugin (list entry)"
 
@@ -56,7 +64,7 @@ AGENT_PLUGIN = ResourceDefinition(
             "agent_id",
             "Id of the agent.",
             required=True,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
             refers_to="agent",
             section="Endpoints: POST /api/v1/agents/{id}/plugins",
         ),
@@ -64,7 +72,7 @@ AGENT_PLUGIN = ResourceDefinition(
             "plugin_id",
             "Id of the plugin.",
             required=True,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
             section="Endpoints: POST /api/v1/agents/{id}/plugins",
         ),
         *PLUGIN_FIELDS,

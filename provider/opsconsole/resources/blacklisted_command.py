@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.definition import (
+    Attribute,
+    ChangeRule,
+    Kind,
+    Look,
+    ResourceDefinition,
+    read_only,
+    text,
+)
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -66,7 +74,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
             optional=True,
             computed=True,
             creatable=False,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
             section=_ROW,
         ),
         text(
@@ -93,7 +101,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
             optional=True,
             local=True,
             creatable=False,
-            change=Change.LOCAL,
+            change=ChangeRule.LOCAL,
             section="Endpoints: POST /api/v1/blacklists/{id}",
         ),
         text(

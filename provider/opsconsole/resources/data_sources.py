@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from opsconsole.definition import Attribute, Change, DataSourceDefinition, Kind, text
+from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, Kind, text
 from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
@@ -27,7 +27,7 @@ def _shown(attribute: Attribute) -> Attribute:
 
 
 def _selecting(attribute: Attribute) -> Attribute:
-    return replace(_shown(attribute), optional=True, change=Change.UPDATE)
+    return replace(_shown(attribute), optional=True, change=ChangeRule.UPDATE)
 
 
 _COMPLETE = Attribute(
@@ -114,7 +114,7 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
             required=True,
             optional=False,
             computed=False,
-            change=Change.UPDATE,
+            change=ChangeRule.UPDATE,
         )
         if attribute.name == "id"
         else _shown(attribute)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsconsole.definition import (
     Attribute,
-    Change,
+    ChangeRule,
     Kind,
     Look,
     Notation,
@@ -67,7 +67,7 @@ HOST = ResourceDefinition(
             "The org that the host belongs to; the provider's `org_id` where none is set."
             + _AT_CREATION,
             shown_description="The org that the host belongs to.",
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
         ),
         _settable(
             "public_ip",
@@ -137,19 +137,19 @@ HOST = ResourceDefinition(
             "external_id",
             Kind.STRING,
             _UNEXPLAINED.format("external_id") + _AT_CREATION,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
         ),
         _settable(
             "unique_id",
             Kind.STRING,
             _UNEXPLAINED.format("unique_id") + _AT_CREATION,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
         ),
         _settable(
             "mac",
             Kind.STRING,
             _UNEXPLAINED.format("mac") + _AT_CREATION,
-            change=Change.REPLACE,
+            change=ChangeRule.REPLACE,
         ),
         text(
             "deletion_policy",
@@ -158,7 +158,7 @@ HOST = ResourceDefinition(
             optional=True,
             local=True,
             creatable=False,
-            change=Change.LOCAL,
+            change=ChangeRule.LOCAL,
             allowed=("delete", "abandon"),
         ),
         read_only("tenant_id", "The tenant that the host belongs to.", section=_HOST),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsconsole.definition import Attribute, Change, Kind, Look, ResourceDefinition, read_only, text
+from opsconsole.definition import (
+    Attribute,
+    ChangeRule,
+    Kind,
+    Look,
+    ResourceDefinition,
+    read_only,
+    text,
+)
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.values import Attributes
 
@@ -17,7 +25,7 @@ def _declared(name: str, description: str) -> Attribute:
         description,
         optional=True,
         computed=True,
-        change=Change.REFUSE,
+        change=ChangeRule.REFUSE,
         lifted_by="specialty_update",
         section=_SPECIALTY,
     )
@@ -70,7 +78,7 @@ SPECIALTY = ResourceDefinition(
             optional=True,
             computed=True,
             creatable=False,
-            change=Change.REFUSE,
+            change=ChangeRule.REFUSE,
             section=_SPECIALTY,
         ),
         text(
@@ -78,7 +86,7 @@ SPECIALTY = ResourceDefinition(
             "The key that the specialty is looked up by.",
             optional=True,
             computed=True,
-            change=Change.REFUSE,
+            change=ChangeRule.REFUSE,
             section=_SPECIALTY,
         ),
         _declared("name", "The specialty's name."),
@@ -93,7 +101,7 @@ SPECIALTY = ResourceDefinition(
             optional=True,
             local=True,
             creatable=False,
-            change=Change.LOCAL,
+            change=ChangeRule.LOCAL,
             allowed=("delete", "abandon"),
         ),
         Attribute(
@@ -103,7 +111,7 @@ SPECIALTY = ResourceDefinition(
             optional=True,
             local=True,
             creatable=False,
-            change=Change.LOCAL,
+            change=ChangeRule.LOCAL,
             attributes=(
                 text(
                     "delete",

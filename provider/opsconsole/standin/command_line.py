@@ -22,7 +22,7 @@ _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Invocation:
     """One call of the program.
 
     Attributes:
@@ -40,7 +40,7 @@ class Call:
     given: tuple[str, ...]
 
 
-def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
+def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
     """Return what the words after the program's name ask for.
 
     Raises:
@@ -62,7 +62,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
                 "`-help` lists them; a verb's follow the verb.",
             )
     if version:
-        return Call("version", tuple(words), directory, False, tuple(given))
+        return Invocation("version", tuple(words), directory, False, tuple(given))
     verb = words.pop(0) if words else ""
     if verb in GROUPS and words and not words[0].startswith("-"):
         verb = f"{verb} {words.pop(0)}"
@@ -73,7 +73,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Call:
     ]
     words = [*(added if verb else ()), *words]
     wants_help = wants_help or any(word in _HELP for word in words)
-    return Call(verb, tuple(words), directory, wants_help, tuple(given))
+    return Invocation(verb, tuple(words), directory, wants_help, tuple(given))
 
 
 def _split(name: str, environ: Mapping[str, str]) -> list[str]:

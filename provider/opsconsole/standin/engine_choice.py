@@ -12,7 +12,7 @@ from pathlib import Path
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Arguments, Call
+from opsconsole.standin.command_line import Arguments, Invocation
 from opsconsole.standin.verbs import Verb
 
 ENGINE = "OPSCONSOLE_ENGINE"
@@ -24,7 +24,11 @@ _OWN_PLAN = b"opsconsole plan"
 
 
 def reason_for_terraform(
-    call: Call, verb: Verb | None, given: Arguments, environ: Mapping[str, str], directory: Path
+    call: Invocation,
+    verb: Verb | None,
+    given: Arguments,
+    environ: Mapping[str, str],
+    directory: Path,
 ) -> str:
     """Return why the real Terraform is to carry a call out; empty: it is not.
 

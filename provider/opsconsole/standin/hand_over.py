@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Call
+from opsconsole.standin.command_line import Invocation
 from opsconsole.terraform_binary import FALLBACK, STANDIN, real_terraform
 
 _HANDED_OVER = "OPSCONSOLE_HANDED_OVER_BY"
@@ -19,7 +19,7 @@ _NEED_PROVIDERS = frozenset(
 )
 
 
-def hand_over(call: Call, reason: str) -> NoReturn:
+def hand_over(call: Invocation, reason: str) -> NoReturn:
     """Become the real Terraform, with the same words in the same directory.
 
     Raises:
@@ -53,7 +53,7 @@ def hand_over(call: Call, reason: str) -> NoReturn:
         ) from error
 
 
-def _remark(call: Call, found: str) -> str:
+def _remark(call: Invocation, found: str) -> str:
     notes = Path(call.directory or ".") / (os.environ.get("TF_DATA_DIR") or ".terraform")
     if call.verb in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
         return f" (this directory was initialised without plugins: run `{found} init` first)"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Arguments, Call, read_call, read_flags
+from opsconsole.standin.command_line import Arguments, Invocation, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
 
 
@@ -67,7 +67,7 @@ def _run(words: list[str]) -> int:
     return code
 
 
-def _given(call: Call, verb: Verb | None) -> tuple[Arguments, UserError | None]:
+def _given(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
     """Return flags and operands, or what is wrong with them: Terraform may know better."""
     if verb is None:
         return Arguments(), None
@@ -77,7 +77,7 @@ def _given(call: Call, verb: Verb | None) -> tuple[Arguments, UserError | None]:
         return Arguments(), wrong
 
 
-def _directory(call: Call) -> Path:
+def _directory(call: Invocation) -> Path:
     directory = Path.cwd() / call.directory
     if not directory.is_dir():
         raise UserError(f"-chdir: there is no directory {call.directory}.", "Check the path.")

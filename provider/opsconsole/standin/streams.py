@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 
-from opsconsole.cli.standard_streams import Output, open_descriptors, text_stream
+from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 
 
 def take_streams() -> None:
     """Put such streams in place of stdout and stderr of this process."""
     open_descriptors()
-    sys.stdout = text_stream(Output(1))
-    sys.stderr = text_stream(Output(2, drawn_on=False))
+    sys.stdout = text_stream(OutputStream(1))
+    sys.stderr = text_stream(OutputStream(2, drawn_on=False))

@@ -25,7 +25,7 @@ from opsconsole.state.local import (
 )
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state, read_foreign, read_state
 from opsconsole.state.records import Intent
 from opsconsole.state.remote import RemoteBackend
@@ -42,10 +42,10 @@ __all__ = [
     "LockInfo",
     "Locking",
     "Number",
-    "Output",
     "RemoteBackend",
     "SnapshotMeta",
     "State",
+    "StateOutput",
     "StateSession",
     "StorageBackend",
     "Unreadable",

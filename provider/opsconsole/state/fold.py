@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
-from opsconsole.state.objects import Change, mark, object_id
+from opsconsole.state.objects import StateChange, mark, object_id
 from opsconsole.state.placeholders import take_out
 from opsconsole.state.records import (
     Changed,
@@ -130,10 +130,10 @@ def _beginning(started: Started, backup: bytes, source: str) -> State:
     return state
 
 
-def _merge(state: State, changes: Sequence[Change]) -> list[Change]:
+def _merge(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
     """Apply to a state that moved on what it cannot know; return what was applied."""
-    first: dict[tuple[str, ...], Change] = {}
-    last: dict[tuple[str, ...], Change] = {}
+    first: dict[tuple[str, ...], StateChange] = {}
+    last: dict[tuple[str, ...], StateChange] = {}
     for change in changes:
         place: tuple[str, ...] = (change.kind, change.address, change.deposed)
         first.setdefault(place, change)
@@ -146,7 +146,7 @@ def _merge(state: State, changes: Sequence[Change]) -> list[Change]:
     return applied
 
 
-def _applies(state: State, first: Change, last: Change) -> bool:
+def _applies(state: State, first: StateChange, last: StateChange) -> bool:
     """Return whether an object is to be made what the last change of a crashed run made it.
 
     Raises:

@@ -19,7 +19,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.failures import refused
 from opsconsole.state.local import replace_durably, sync_directory
 from opsconsole.state.mirror import Mirror
-from opsconsole.state.objects import Change
+from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Intent,
     Record,
@@ -113,7 +113,7 @@ class Journal:
             self._waiting.append(record)
             self._appended += 1
 
-    def waiting_changes(self) -> list[Change]:
+    def waiting_changes(self) -> list[StateChange]:
         """Return the changes that were appended and are not durable."""
         return changes_of(self._waiting)
 

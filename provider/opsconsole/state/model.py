@@ -16,9 +16,9 @@ from opsconsole.errors import UserError
 from opsconsole.state.addresses import Address
 from opsconsole.state.layout import decode, join_fields, place, quote
 from opsconsole.state.objects import (
-    Change,
     InstanceObject,
-    Output,
+    StateChange,
+    StateOutput,
     mark,
     object_id,
     read_instance,
@@ -58,7 +58,7 @@ class State:
         self.lineage = parts.lineage
         self.serial = parts.serial
         self.changed = False
-        self.on_change: Callable[[Change], None] | None = None
+        self.on_change: Callable[[StateChange], None] | None = None
 
     @classmethod
     def new(cls, lineage: str = "") -> State:
@@ -176,16 +176,16 @@ class State:
                 self.remove(source, deposed)
 
     @property
-    def outputs(self) -> dict[str, Output]:
+    def outputs(self) -> dict[str, StateOutput]:
         """The root outputs, decoded afresh, sorted by name."""
         return {name: read_output(self._outputs[name]) for name in sorted(self._outputs)}
 
-    def set_output(self, name: str, output: Output | None) -> None:
+    def set_output(self, name: str, output: StateOutput | None) -> None:
         """Set a root output, or remove it with None."""
         text = None if output is None else write_output(output)
-        self.apply(Change("output", name, text))
+        self.apply(StateChange("output", name, text))
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: StateChange) -> None:
         """Make a change that was made in another state; making it twice does no harm."""
         if change.kind == "instance":
             address = Address.parse(change.address)
@@ -252,7 +252,7 @@ class State:
         self.changed = True
         if self.on_change is not None:
             known = object_id(old), mark(old)
-            self.on_change(Change("instance", str(address), text, provider, deposed, *known))
+            self.on_change(StateChange("instance", str(address), text, provider, deposed, *known))
 
 
 def new_deposed_key() -> str:

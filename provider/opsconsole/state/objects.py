@@ -65,7 +65,7 @@ class InstanceObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class StateOutput:
     """A root output. `type` is its type as state writes it: `"string"`, `["list", "string"]`."""
 
     value: Any
@@ -74,7 +74,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StateChange:
     """One change of a state, by the text that it leaves.
 
     Attributes:
@@ -195,13 +195,13 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def read_output(text: str) -> Output:
+def read_output(text: str) -> StateOutput:
     """Decode an output's text."""
     found = _object(text, "an output")
-    return Output(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
+    return StateOutput(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
 
 
-def write_output(output: Output) -> str:
+def write_output(output: StateOutput) -> str:
     """Lay out an output."""
     fields = [("value", render(output.value, 6, sort=True)), ("type", render(output.type, 6))]
     if output.sensitive:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.state.objects import Change
+from opsconsole.state.objects import StateChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Intent:
 class Changed:
     """Changes that belong together were completed, and with them the outcome of these intents."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[StateChange, ...]
     settles: tuple[str, ...] = ()
 
 
@@ -109,7 +109,9 @@ def decode_record(text: str) -> Record:
         name, *fields = json.loads(text)
         if name == "changed":
             changes, settles = fields
-            record: Record = Changed(tuple(Change(*change) for change in changes), tuple(settles))
+            record: Record = Changed(
+                tuple(StateChange(*change) for change in changes), tuple(settles)
+            )
         else:
             record = _KINDS[name](*fields)
     except (TypeError, LookupError, RecursionError) as error:
@@ -134,7 +136,7 @@ def _well_formed(record: Record) -> bool:
     )
 
 
-def _well_formed_change(change: Change) -> bool:
+def _well_formed_change(change: StateChange) -> bool:
     texts = (change.address, change.provider, change.deposed, change.previous_mark)
     return (
         change.kind in ("instance", "output")
@@ -212,7 +214,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         start = end + 1
 
 
-def changes_of(records: Iterable[Record]) -> list[Change]:
+def changes_of(records: Iterable[Record]) -> list[StateChange]:
     """Return every change in the order it was made."""
     return [
         change for record in records if isinstance(record, Changed) for change in record.changes

@@ -22,7 +22,7 @@ from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.mirror import Mirror
 from opsconsole.state.model import Snapshot, State, new_deposed_key
-from opsconsole.state.objects import Change, InstanceObject, object_id
+from opsconsole.state.objects import InstanceObject, StateChange, object_id
 from opsconsole.state.pacer import Cadence, Pacer
 from opsconsole.state.placeholders import DETAIL, Placeholder, Placeholders
 from opsconsole.state.records import (
@@ -55,7 +55,7 @@ class StateSession:
         self._cadence = cadence
         self._base = Started(state.lineage, state.serial, state.digest(), state.empty, now())
         self._journal: Journal | None = None
-        self._pending: list[Change] = []
+        self._pending: list[StateChange] = []
         self._intents: dict[str, Intent] = {}
         self._unsent: set[str] = set()
         self._placeholders = Placeholders()

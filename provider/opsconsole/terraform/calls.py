@@ -76,7 +76,7 @@ async def _unimplemented(stream: Stream[Any, Any]) -> None:
     raise GRPCError(Status.UNIMPLEMENTED, "this provider has no such call")
 
 
-class Calls(dict[str, Handler]):
+class Handlers(dict[str, Handler]):
     """Handlers by path; a path without one is answered UNIMPLEMENTED.
 
     Newer Terraforms try calls and rely on that answer; grpclib's own lacks a content type, and is

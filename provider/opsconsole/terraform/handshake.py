@@ -61,7 +61,7 @@ def client_certificate(environment: Mapping[str, str]) -> str:
     return certificate
 
 
-class Listener:
+class SocketListener:
     """A unix socket in a folder that only this user can enter.
 
     It listens from the start, so that a client may connect before the server is there.

@@ -14,8 +14,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from opsconsole.terraform.handshake import (
-    Listener,
     RefusedError,
+    SocketListener,
     client_certificate,
     handshake_line,
     socket_parents,
@@ -67,7 +67,7 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
         sys.stderr.write(f"{refused}\n")
         return 1
     _outlive_the_terminal()
-    listener = Listener(socket_parents(os.environ))
+    listener = SocketListener(socket_parents(os.environ))
     try:
         _serve(make, listener, client_pem, parent)
     finally:
@@ -78,7 +78,7 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
 
 
 def _serve(
-    make: Callable[[Redaction], Service], listener: Listener, client_pem: str, parent: int
+    make: Callable[[Redaction], Service], listener: SocketListener, client_pem: str, parent: int
 ) -> None:
     from opsconsole.terraform.certificate import make_certificate
 

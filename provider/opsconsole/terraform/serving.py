@@ -18,7 +18,7 @@ from grpclib.server import Stream
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity, unary_handlers
 from opsconsole.terraform.certificate import Certificate
-from opsconsole.terraform.handshake import Listener
+from opsconsole.terraform.handshake import SocketListener
 from opsconsole.terraform.logs import set_up_logging
 from opsconsole.terraform.proto import plugin_pb2
 from opsconsole.terraform.tls import server_context
@@ -45,7 +45,7 @@ class Service(Protocol):
 
 def serve_process(
     make_service: Callable[[Redaction], Service],
-    listener: Listener,
+    listener: SocketListener,
     certificate: Certificate,
     client_pem: str,
     parent: int,

@@ -23,7 +23,7 @@ from grpclib.server import Handler as RequestHandler
 from h2.events import Event
 from h2.settings import SettingCodes
 
-from opsconsole.terraform.calls import BoundedCodec, Calls
+from opsconsole.terraform.calls import BoundedCodec, Handlers
 from opsconsole.terraform.tls import refusal
 
 STREAMS_AT_ONCE: Final = 1 << 16
@@ -103,7 +103,7 @@ class PluginServer:
 
     def __init__(self, handlers: Mapping[str, Handler], client_pem: str) -> None:
         self.client_pem = client_pem
-        self._handlers = Calls(handlers)
+        self._handlers = Handlers(handlers)
         self._codec = BoundedCodec()
         self._config = Configuration(
             http2_connection_window_size=_WINDOW, http2_stream_window_size=_WINDOW

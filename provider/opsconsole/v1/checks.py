@@ -23,7 +23,7 @@ _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SettingValues:
     """The values of settings as they were given; each method checks and returns one."""
 
     values: Mapping[str, Any]
@@ -129,7 +129,7 @@ class Given:
         return tuple(sorted(set(value)))
 
 
-def check_host_read(given: Given) -> None:
+def check_host_read(given: SettingValues) -> None:
     """Demand what comparing hosts by dry runs cannot do without: a probe finds it out."""
     if given.choice("host_read", "") != "dry_run":
         return

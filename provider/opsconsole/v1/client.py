@@ -23,7 +23,7 @@ from opsconsole.redaction import Redaction
 from opsconsole.v1.answers import Reply, decoded, unexpected
 from opsconsole.v1.bodies import Turn
 from opsconsole.v1.breaker import REST, CircuitBreaker
-from opsconsole.v1.limiter import Limiter, Place, Waiting, shared_limiter
+from opsconsole.v1.limiter import HeldBack, Limiter, Place, shared_limiter
 from opsconsole.v1.operations import Operation
 from opsconsole.v1.redirects import MOST_HOPS, next_url
 from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
@@ -78,9 +78,9 @@ class Client:
         self._stopped = asyncio.Event()
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> HeldBack:
         """How many callers are held back, of all clients of this console, and for how long."""
-        return Waiting(0, 0.0) if self._limiter is None else self._limiter.waiting
+        return HeldBack(0, 0.0) if self._limiter is None else self._limiter.waiting
 
     async def __aenter__(self) -> Self:
         return self

@@ -17,7 +17,7 @@ from opsconsole.v1.shapes import (
     Gap,
     ImportResult,
     Listing,
-    Page,
+    ListPage,
     RowResult,
     import_result,
     page,
@@ -266,7 +266,7 @@ def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     return found
 
 
-def _gap(last: Page, seen: int) -> Gap | None:
+def _gap(last: ListPage, seen: int) -> Gap | None:
     """Return why the entries up to the last page may not be all: the document's List envelope.
 
     `total_count` is compared with all entries that were seen, on every page.

@@ -18,7 +18,7 @@ from opsconsole.v1.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class HeldBack:
     """What is waited for: `callers` held back, `seconds` until the console may be asked again."""
 
     callers: int
@@ -75,9 +75,9 @@ class Limiter:
         self._only_refused_since: float | None = None
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> HeldBack:
         """Who waits, and for how long the console is asked nothing."""
-        return Waiting(len(self._callers), max(0.0, self._paused_until - self.clock()))
+        return HeldBack(len(self._callers), max(0.0, self._paused_until - self.clock()))
 
     @property
     def refused_for(self) -> float:

@@ -120,7 +120,7 @@ class Settings:
         for name in values:
             if name not in PROVIDER.by_name:
                 raise ConfigurationError(f'There is no setting "{name}".', setting=name)
-        given = checks.Given(_with_environment(values, environ))
+        given = checks.SettingValues(_with_environment(values, environ))
         checks.check_host_read(given)
         allow_http = given.boolean("allow_http", False)
         base_url = checked_base_url(given.text("base_url"), allow_http=allow_http)
@@ -185,7 +185,7 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
     raise problem
 
 
-def _credentials(given: checks.Given) -> tuple[str | None, str | None]:
+def _credentials(given: checks.SettingValues) -> tuple[str | None, str | None]:
     """Return key and cookie, of which exactly one is set (the document: Authentication)."""
     key, cookie = given.text("api_key"), given.text("session_cookie")
     if key and cookie:
@@ -204,7 +204,7 @@ def _credentials(given: checks.Given) -> tuple[str | None, str | None]:
     return checks.checked_key(key), None
 
 
-def _cursor(given: checks.Given) -> tuple[str | None, str | None]:
+def _cursor(given: checks.SettingValues) -> tuple[str | None, str | None]:
     parameter, envelope_field = given.text("cursor_parameter"), given.text("cursor_field")
     if (parameter is None) != (envelope_field is None):
         missing = "cursor_field" if envelope_field is None else "cursor_parameter"

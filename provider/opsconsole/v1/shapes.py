@@ -92,7 +92,7 @@ class ImportResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """One list envelope; None where it does not hold the member."""
 
     entries: list[dict[str, Any]]
@@ -105,7 +105,7 @@ class WrongShape(ValueError):
     """What an answer holds instead of the documented shape."""
 
 
-def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
+def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
     """Return a list envelope (List envelope). A member that is null counts as missing.
 
     Raises:
@@ -128,7 +128,9 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> Page:
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
         cursor = str(cursor)
-    return Page(data, has_more, total_count, cursor if isinstance(cursor, str) and cursor else None)
+    return ListPage(
+        data, has_more, total_count, cursor if isinstance(cursor, str) and cursor else None
+    )
 
 
 def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:

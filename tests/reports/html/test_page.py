@@ -20,7 +20,7 @@ from opsconsole.reports.html import drift_page, plan_page
 from opsconsole.reports.html.collapse import ROOM, collapse
 from opsconsole.reports.html.layout import HEIGHT, lay_out
 from opsconsole.reports.html.styles import PLAN_STYLES, SAME
-from opsconsole.reports.html.topology import Column, Graph, GraphItem, graph_of
+from opsconsole.reports.html.topology import Column, GraphItem, Topology, graph_of
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'
@@ -153,7 +153,7 @@ def test_sensitive_values_stay_out_even_of_the_graph() -> None:
     assert "hush" not in drift_page.render(DriftReport((finding,), ""))
 
 
-def ties(graph: Graph) -> set[tuple[str, str]]:
+def ties(graph: Topology) -> set[tuple[str, str]]:
     return {
         (graph.nodes[edge.source].title, graph.nodes[edge.target].title) for edge in graph.edges
     }
@@ -303,7 +303,7 @@ def test_boxes_do_not_overlap(plan: Plan) -> None:
 
 
 def test_nothing_to_draw_is_no_picture() -> None:
-    assert lay_out(Graph({}, ())) is None
+    assert lay_out(Topology({}, ())) is None
     assert 'id="graph"' not in plan_page.render(Plan(()))
 
 

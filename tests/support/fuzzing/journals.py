@@ -6,7 +6,7 @@ from fuzzing.states import SEEDS as STATES
 from opsconsole.errors import OpsconsoleError
 from opsconsole.state.fold import fold
 from opsconsole.state.model import State
-from opsconsole.state.objects import Change
+from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Changed,
     Intent,
@@ -25,8 +25,8 @@ _IMAGE = _STATE.image("opsconsole_host.a") or _STATE.image('opsconsole_host.b["k
 _RECORDS = [
     Started("4a1f", 0, _STATE.digest(), False, "now"),
     Intent("i", "opsconsole_host.a", "POST /x", {"name": "a"}, "now"),
-    Changed((Change("instance", "opsconsole_host.c", _IMAGE, "p"),), ("i",)),
-    Changed((Change("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)),
+    Changed((StateChange("instance", "opsconsole_host.c", _IMAGE, "p"),), ("i",)),
+    Changed((StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)),
     Settled("i", "done"),
     Writing(1, "x"),
     Written(1, "4a1f"),

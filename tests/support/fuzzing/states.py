@@ -8,7 +8,7 @@ from opsconsole.errors import OpsconsoleError
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.resources import RESOURCES
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, Output
+from opsconsole.state.objects import InstanceObject, StateOutput
 
 
 def _example() -> State:
@@ -19,7 +19,7 @@ def _example() -> State:
     state.put('opsconsole_host.b["k"]', held)
     state.put("data.opsconsole_specialty.s", held)
     state.depose("opsconsole_host.a")
-    state.set_output("o", Output([1, "é"], ["tuple", ["number", "string"]], True))
+    state.set_output("o", StateOutput([1, "é"], ["tuple", ["number", "string"]], True))
     return state
 
 

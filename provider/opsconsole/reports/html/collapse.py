@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from opsconsole.reports.html.styles import Style
-from opsconsole.reports.html.topology import Column, Edge, Graph, Node
+from opsconsole.reports.html.topology import Column, Edge, Topology, TopologyNode
 
 ROOM: Final = 40
 """Nodes that one column may hold."""
@@ -23,13 +23,13 @@ _NOUNS = {
     Column.PLUGIN: "plugins",
     Column.OTHER: "others",
 }
-Signature = Callable[[Node], Hashable]
+Signature = Callable[[TopologyNode], Hashable]
 
 
-def collapse(graph: Graph) -> Graph:
+def collapse(graph: Topology) -> Topology:
     """Return `graph` with at most about `ROOM` nodes in each column."""
     merged: dict[str, str] = {}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, TopologyNode] = {}
     left, right = _neighbours(graph)
     for column in (
         Column.JUMP_HOST,
@@ -46,18 +46,18 @@ def collapse(graph: Graph) -> Graph:
             for key in group.members:
                 merged[key] = group.node.key
             nodes[group.node.key] = group.node
-    return Graph(nodes, _edges(graph, merged))
+    return Topology(nodes, _edges(graph, merged))
 
 
 class _Group:
     """A node and the keys of what it stands for."""
 
-    def __init__(self, node: Node, members: Sequence[str]) -> None:
+    def __init__(self, node: TopologyNode, members: Sequence[str]) -> None:
         self.node = node
         self.members = members
 
 
-def _style(node: Node) -> Hashable:
+def _style(node: TopologyNode) -> Hashable:
     return node.style
 
 
@@ -66,14 +66,14 @@ def _ties(
 ) -> Signature:
     """Return a signature under which nodes are alike that share style and ties."""
 
-    def signature(node: Node) -> Hashable:
+    def signature(node: TopologyNode) -> Hashable:
         near = left.get(node.key, set()) | right.get(node.key, set())
         return node.style, frozenset(merged[key] for key in near if key in merged)
 
     return signature
 
 
-def _neighbours(graph: Graph) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _neighbours(graph: Topology) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     left: defaultdict[str, set[str]] = defaultdict(set)
     right: defaultdict[str, set[str]] = defaultdict(set)
     for edge in graph.edges:
@@ -82,14 +82,16 @@ def _neighbours(graph: Graph) -> tuple[dict[str, set[str]], dict[str, set[str]]]
     return left, right
 
 
-def _shrunk(members: list[Node], signatures: Sequence[Signature], room: int) -> list[_Group]:
+def _shrunk(
+    members: list[TopologyNode], signatures: Sequence[Signature], room: int
+) -> list[_Group]:
     if len(members) <= room:
         return [_Group(node, [node.key]) for node in members]
     loud = [node for node in members if not node.style.quiet]
     alone = {node.key for node in loud} if len(loud) <= _ALONE else set()
     single = [_Group(node, [node.key]) for node in members if node.key in alone]
     rest = [node for node in members if node.key not in alone]
-    groups: list[list[Node]] = []
+    groups: list[list[TopologyNode]] = []
     for signature in signatures:
         groups = _grouped(rest, signature)
         if len(groups) + len(single) <= room:
@@ -97,19 +99,19 @@ def _shrunk(members: list[Node], signatures: Sequence[Signature], room: int) -> 
     return [*single, *map(_merged, groups)]
 
 
-def _grouped(nodes: list[Node], signature: Signature) -> list[list[Node]]:
-    groups: defaultdict[Hashable, list[Node]] = defaultdict(list)
+def _grouped(nodes: list[TopologyNode], signature: Signature) -> list[list[TopologyNode]]:
+    groups: defaultdict[Hashable, list[TopologyNode]] = defaultdict(list)
     for node in nodes:
         groups[signature(node)].append(node)
     return list(groups.values())
 
 
-def _merged(group: list[Node]) -> _Group:
+def _merged(group: list[TopologyNode]) -> _Group:
     first = group[0]
     if len(group) == 1:
         return _Group(first, [first.key])
     style: Style = first.style
-    node = Node(
+    node = TopologyNode(
         key=f"group\0{first.key}",
         column=first.column,
         title=f"{len(group):,} {_NOUNS[first.column]}",
@@ -121,7 +123,7 @@ def _merged(group: list[Node]) -> _Group:
     return _Group(node, [member.key for member in group])
 
 
-def _edges(graph: Graph, merged: dict[str, str]) -> tuple[Edge, ...]:
+def _edges(graph: Topology, merged: dict[str, str]) -> tuple[Edge, ...]:
     found: dict[tuple[str, str], Edge] = {}
     for edge in graph.edges:
         pair = merged[edge.source], merged[edge.target]

@@ -12,17 +12,17 @@ from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
 from opsconsole.reports.html.styles import ACCEPTED, BUCKET_PAGE_STYLES, style_of_finding
 from opsconsole.reports.html.topology import GraphItem, graph_of
-from opsconsole.reports.html.view import Fact, Page, Row, Section, pair_of
+from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, pair_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.verdict import (
-    Outcome,
+    CheckOutcome,
     coverage_text,
     judge,
     several_stacks,
     unseen_text,
 )
 
-_MOODS = {Outcome.CLEAN: "add", Outcome.UNTOLD: "unseen", Outcome.DRIFT: "change"}
+_MOODS = {CheckOutcome.CLEAN: "add", CheckOutcome.UNTOLD: "unseen", CheckOutcome.DRIFT: "change"}
 
 
 def render(report: DriftReport, *, title: str = "") -> str:
@@ -69,7 +69,7 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[Fact]:
 
 def _sections(report: DriftReport) -> Iterator[Section]:
     stacks = several_stacks(report)
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[ResourceRow]] = {}
     for number, finding in enumerate(report.findings):
         rows.setdefault(style_of_finding(finding).name, []).append(_row(finding, number, stacks))
     for bucket, shown in BUCKET_STYLES.items():
@@ -89,10 +89,10 @@ def _sections(report: DriftReport) -> Iterator[Section]:
             )
 
 
-def _row(finding: Finding, number: int, stacks: bool) -> Row:
+def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
     quiet = finding.bucket is Bucket.IN_SYNC
     word = BUCKET_STYLES[finding.bucket].word
-    return Row(
+    return ResourceRow(
         anchor=f"r{number}",
         style=style_of_finding(finding),
         kind=finding.type_name.removeprefix("opsconsole_"),

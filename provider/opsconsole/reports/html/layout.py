@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from opsconsole.reports.addresses import natural
-from opsconsole.reports.html.topology import Column, Edge, Graph, Node
+from opsconsole.reports.html.topology import Column, Edge, Topology, TopologyNode
 
 WIDTH: Final = 208
 HEIGHT: Final = 42
@@ -35,7 +35,7 @@ TITLES: Final = {
 class Box:
     """A node in its place; `title` and `subtitle` are cut to fit."""
 
-    node: Node
+    node: TopologyNode
     number: int
     x: int
     y: int
@@ -74,7 +74,7 @@ class Picture:
     height: int
 
 
-def lay_out(graph: Graph) -> Picture | None:
+def lay_out(graph: Topology) -> Picture | None:
     """Place the nodes of `graph`; None where there is nothing to show."""
     if not graph.nodes:
         return None
@@ -103,12 +103,12 @@ def lay_out(graph: Graph) -> Picture | None:
     )
 
 
-def _stacks(graph: Graph, near: Mapping[str, Sequence[str]]) -> dict[int, list[Node]]:
+def _stacks(graph: Topology, near: Mapping[str, Sequence[str]]) -> dict[int, list[TopologyNode]]:
     """Return the nodes by visual column, each in the order of what it is tied to on its left.
 
     Specialties, plugins and others share the last column.
     """
-    stacks: dict[int, list[Node]] = {index: [] for index in range(4)}
+    stacks: dict[int, list[TopologyNode]] = {index: [] for index in range(4)}
     for node in graph.nodes.values():
         stacks[min(node.column, 3)].append(node)
     ranks: dict[str, int] = {}
@@ -122,13 +122,13 @@ def _stacks(graph: Graph, near: Mapping[str, Sequence[str]]) -> dict[int, list[N
     return stacks
 
 
-def _order(stacks: Mapping[int, Sequence[Node]]) -> list[int]:
+def _order(stacks: Mapping[int, Sequence[TopologyNode]]) -> list[int]:
     """Return the columns in the order of placing: the fullest first, then outward from it."""
     fullest = max(stacks, key=lambda index: len(stacks[index]))
     return sorted(stacks, key=lambda index: (abs(index - fullest), index))
 
 
-def _neighbours(graph: Graph) -> Mapping[str, Sequence[str]]:
+def _neighbours(graph: Topology) -> Mapping[str, Sequence[str]]:
     near: defaultdict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         near[edge.source].append(edge.target)
@@ -136,7 +136,9 @@ def _neighbours(graph: Graph) -> Mapping[str, Sequence[str]]:
     return near
 
 
-def _place(stack: list[Node], near: Mapping[str, Sequence[str]], places: dict[str, float]) -> None:
+def _place(
+    stack: list[TopologyNode], near: Mapping[str, Sequence[str]], places: dict[str, float]
+) -> None:
     """Give each node of a column the mean height of its placed neighbours, then push apart."""
     wished: dict[str, float] = {}
     for index, node in enumerate(stack):
@@ -158,7 +160,9 @@ def _place(stack: list[Node], near: Mapping[str, Sequence[str]], places: dict[st
         places[node.key] = top - shift
 
 
-def _overhang(stack: Sequence[Node], tops: Sequence[float], wished: Mapping[str, float]) -> float:
+def _overhang(
+    stack: Sequence[TopologyNode], tops: Sequence[float], wished: Mapping[str, float]
+) -> float:
     """Return how far a column was pushed down on the average, to centre it again."""
     if not stack:
         return 0.0
@@ -167,7 +171,7 @@ def _overhang(stack: Sequence[Node], tops: Sequence[float], wished: Mapping[str,
 
 
 def _boxes(
-    stacks: Mapping[int, Sequence[Node]],
+    stacks: Mapping[int, Sequence[TopologyNode]],
     tops: Mapping[str, int],
     xs: Mapping[int, int],
 ) -> dict[str, Box]:
@@ -186,7 +190,7 @@ def _boxes(
 
 
 def _second_header(
-    stack: Sequence[Node], tops: Mapping[str, int], xs: Mapping[int, int]
+    stack: Sequence[TopologyNode], tops: Mapping[str, int], xs: Mapping[int, int]
 ) -> list[Header]:
     for above, node in pairwise(stack):
         if above.column is not node.column:

@@ -14,7 +14,7 @@ from opsconsole.reports.html.layout import lay_out
 from opsconsole.reports.html.page import GENERATOR, write
 from opsconsole.reports.html.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.reports.html.topology import GraphItem, graph_of
-from opsconsole.reports.html.view import Fact, Page, Row, Section, spans
+from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, spans
 from opsconsole.reports.labels import heading, plan_summary
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
@@ -124,9 +124,9 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
 
 
-def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
+def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow:
     said = heading(change)
-    return Row(
+    return ResourceRow(
         anchor=anchor,
         style=style_of_change(change),
         kind=_kind(change),
@@ -139,13 +139,13 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
     )
 
 
-def _still(change: Change, anchor: str) -> Row:
-    return Row(anchor, SAME, _kind(change), printable(change.address), label_of(change))
+def _still(change: Change, anchor: str) -> ResourceRow:
+    return ResourceRow(anchor, SAME, _kind(change), printable(change.address), label_of(change))
 
 
-def _drift_row(drift: Drift, number: int) -> Row:
+def _drift_row(drift: Drift, number: int) -> ResourceRow:
     gone = drift.after is None
-    return Row(
+    return ResourceRow(
         anchor=f"d{number}",
         style=PLAN_STYLES[Action.DELETE if gone else Action.UPDATE],
         kind=drift.type_name.removeprefix("opsconsole_"),

@@ -55,7 +55,7 @@ class GraphItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TopologyNode:
     """One box of the graph, which may stand for several resources."""
 
     key: str
@@ -78,14 +78,14 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class Topology:
     """Nodes by key, and the ties between them."""
 
-    nodes: dict[str, Node]
+    nodes: dict[str, TopologyNode]
     edges: tuple[Edge, ...]
 
 
-def graph_of(items: Iterable[GraphItem]) -> Graph:
+def graph_of(items: Iterable[GraphItem]) -> Topology:
     """Tie `items` to each other; what they refer to and is not among them gets a faint node."""
     return _Tying(list(items)).graph()
 
@@ -114,14 +114,14 @@ class _Tying:
 
     def __init__(self, items: list[GraphItem]) -> None:
         self._items = items
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, TopologyNode] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
         self._by_id = {(item.stack, item.type_name, item.id): item for item in items}
         self._blocks: defaultdict[tuple[str, str], _Block] = defaultdict(_Block)
         for item in items:
             self._blocks[item.stack, _block(item.address, item.type_name)].take(item)
 
-    def graph(self) -> Graph:
+    def graph(self) -> Topology:
         jumps = {self._key(HOST.type_name, jump) for jump in self._jump_hosts()}
         for item in self._items:
             if item.type_name == HOST.type_name:
@@ -134,7 +134,7 @@ class _Tying:
                 self._put(item, Column.OTHER)
         for item in self._items:
             self._tie(item)
-        return Graph(self._nodes, tuple(self._edges.values()))
+        return Topology(self._nodes, tuple(self._edges.values()))
 
     def _jump_hosts(self) -> Iterator[GraphItem | str]:
         for item in self._items:
@@ -228,20 +228,20 @@ class _Tying:
         key = self._key(item.type_name, item)
         address = printable(item.address)
         title = item.label or address
-        self._nodes[key] = Node(key, column, title, address, item.style, item.anchor)
+        self._nodes[key] = TopologyNode(key, column, title, address, item.style, item.anchor)
 
     def _node(self, stack: str, type_name: str, found: GraphItem | str, column: Column) -> str:
         key = self._key(type_name, found, stack)
         if key not in self._nodes:
             title = printable(found) if isinstance(found, str) else found.label
-            self._nodes[key] = Node(key, column, title, ELSEWHERE.word, ELSEWHERE, "")
+            self._nodes[key] = TopologyNode(key, column, title, ELSEWHERE.word, ELSEWHERE, "")
         return key
 
     def _plugin(self, plugin_id: str, name: str) -> str:
         key = f"plugin\0{plugin_id}"
         known = self._nodes.get(key)
         if known is None or (name and known.title == plugin_id):
-            self._nodes[key] = Node(
+            self._nodes[key] = TopologyNode(
                 key, Column.PLUGIN, printable(name or plugin_id), printable(plugin_id), SAME, ""
             )
         return key

@@ -34,7 +34,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResourceRow:
     """One resource in a list.
 
     Attributes:
@@ -74,7 +74,7 @@ class Section:
     title: str
     meaning: str
     style: Style
-    rows: tuple[Row, ...]
+    rows: tuple[ResourceRow, ...]
     quiet: bool = False
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings, need_extra
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
@@ -66,7 +66,7 @@ class AzurermStorage:
     keeps_companions = True
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
-        settings = Settings("azurerm", block)
+        settings = BackendSettings("azurerm", block)
         self._settings = settings
         self._account = settings.need("storage_account_name")
         self._container = settings.need("container_name")

@@ -23,7 +23,7 @@ from azure.identity import (
 from azure.storage.blob import BlobServiceClient, ExponentialRetry
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings, trusted_file
+from opsconsole.state.backends.settings import BackendSettings, trusted_file
 
 _CLOUDS = {
     "public": ("core.windows.net", "login.microsoftonline.com", "management.azure.com"),
@@ -36,7 +36,7 @@ _CLOUDS = {
 }
 
 
-def service(settings: Settings, account: str) -> Any:
+def service(settings: BackendSettings, account: str) -> Any:
     """Return a client for the account; nothing is asked of it yet, unless its key is looked up."""
     suffix, authority, manager = _cloud(settings)
     address = f"https://{account}.blob.{suffix}"
@@ -59,7 +59,7 @@ def service(settings: Settings, account: str) -> Any:
     )
 
 
-def _cloud(settings: Settings) -> tuple[str, str, str]:
+def _cloud(settings: BackendSettings) -> tuple[str, str, str]:
     name = settings.text("environment", "ARM_ENVIRONMENT", default="public")
     if name not in _CLOUDS:
         raise UserError(
@@ -68,7 +68,7 @@ def _cloud(settings: Settings) -> tuple[str, str, str]:
     return _CLOUDS[name]
 
 
-def _identity(settings: Settings, authority: str) -> Any:
+def _identity(settings: BackendSettings, authority: str) -> Any:
     """Return the credential that the settings ask for; the libraries' own chain at the end."""
     client = _or_file(settings, "client_id", "ARM_CLIENT_ID")
     tenant = settings.text("tenant_id", "ARM_TENANT_ID")
@@ -94,7 +94,7 @@ def _identity(settings: Settings, authority: str) -> Any:
     return DefaultAzureCredential(exclude_interactive_browser_credential=True, **where)
 
 
-def _certificate(settings: Settings) -> dict[str, Any]:
+def _certificate(settings: BackendSettings) -> dict[str, Any]:
     password = settings.text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")
     extra = {"password": password} if password else {}
     if path := settings.text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH"):
@@ -104,7 +104,7 @@ def _certificate(settings: Settings) -> dict[str, Any]:
     return {}
 
 
-def _or_file(settings: Settings, name: str, variable: str) -> str:
+def _or_file(settings: BackendSettings, name: str, variable: str) -> str:
     path = settings.text(f"{name}_file_path", f"{variable}_FILE_PATH")
     return settings.text(name, variable) or (_text_of(path) if path else "")
 
@@ -116,7 +116,7 @@ def _text_of(path: str) -> str:
         raise UserError(f"The azurerm backend cannot read {path}: {error.strerror}.") from error
 
 
-def _oidc_token(settings: Settings) -> str:
+def _oidc_token(settings: BackendSettings) -> str:
     """Return the token of a pipeline: given, in a file, or asked of the pipeline's service."""
     if token := settings.text("oidc_token", "ARM_OIDC_TOKEN"):
         return token
@@ -163,7 +163,7 @@ def _oidc_token(settings: Settings) -> str:
 
 
 def _looked_up_key(
-    settings: Settings, account: str, group: str, manager: str, credential: Any
+    settings: BackendSettings, account: str, group: str, manager: str, credential: Any
 ) -> str:
     """Return an access key of the account, as Terraform looks it up."""
     subscription = settings.need("subscription_id", "ARM_SUBSCRIPTION_ID")

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings, need_extra, trusted_file
+from opsconsole.state.backends.settings import BackendSettings, need_extra, trusted_file
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
@@ -57,7 +57,7 @@ class GcsStorage:
     keeps_companions = True
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
-        settings = Settings("gcs", block)
+        settings = BackendSettings("gcs", block)
         self._settings = settings
         self._bucket_name = settings.need("bucket")
         prefix = settings.text("prefix").strip("/")
@@ -249,7 +249,7 @@ _LOG_IN = (
 )
 
 
-def _client(settings: Settings) -> Any:
+def _client(settings: BackendSettings) -> Any:
     made, project = _credentials(settings)
     target = settings.text(
         "impersonate_service_account",
@@ -277,7 +277,7 @@ def _client(settings: Settings) -> Any:
     return client
 
 
-def _credentials(settings: Settings) -> tuple[Any, str]:
+def _credentials(settings: BackendSettings) -> tuple[Any, str]:
     """Return credentials as Terraform's users have them, and the project that they name."""
     if token := settings.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"):
         return credentials.Credentials(token), ""
@@ -304,7 +304,7 @@ def _credentials(settings: Settings) -> tuple[Any, str]:
     return made, str(project or "")
 
 
-def _encryption_key(settings: Settings) -> bytes | None:
+def _encryption_key(settings: BackendSettings) -> bytes | None:
     key = settings.text("encryption_key", "GOOGLE_ENCRYPTION_KEY")
     if not key:
         return None

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings
+from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
@@ -41,7 +41,7 @@ class HttpStorage:
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
         if workspace != DEFAULT:
             raise _no_workspaces()
-        settings = Settings("http", block)
+        settings = BackendSettings("http", block)
         self._settings = settings
         self._address = settings.need("address", "TF_HTTP_ADDRESS")
         self._update = settings.text("update_method", "TF_HTTP_UPDATE_METHOD", default="POST")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, LiteralString
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings, need_extra
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
@@ -60,7 +60,7 @@ class PgStorage:
     keeps_companions = True
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
-        settings = Settings("pg", block)
+        settings = BackendSettings("pg", block)
         self._conninfo = settings.text("conn_str", "PG_CONN_STR")
         self._schema = settings.text(
             "schema_name", "PG_SCHEMA_NAME", default="terraform_remote_state"

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.settings import Settings, need_extra
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
@@ -59,7 +59,7 @@ class S3Storage:
     keeps_companions = True
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
-        settings = Settings("s3", block)
+        settings = BackendSettings("s3", block)
         self._settings = settings
         self._bucket = settings.need("bucket")
         self._base = settings.need("key").lstrip("/")
@@ -358,7 +358,7 @@ _LOG_IN = (
 )
 
 
-def _encryption(settings: Settings) -> dict[str, str]:
+def _encryption(settings: BackendSettings) -> dict[str, str]:
     """Return the headers that encrypt the state and its lock, as Terraform sends them."""
     if not settings.flag("encrypt"):
         return {}

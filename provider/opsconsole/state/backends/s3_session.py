@@ -20,7 +20,7 @@ from botocore.credentials import (
     DeferredRefreshableCredentials,
 )
 
-from opsconsole.state.backends.settings import Settings, trusted_file
+from opsconsole.state.backends.settings import BackendSettings, trusted_file
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d+)([hms])")
@@ -32,7 +32,7 @@ _ROLE = {
 }
 
 
-def clients(settings: Settings) -> tuple[Any, Any]:
+def clients(settings: BackendSettings) -> tuple[Any, Any]:
     """Return a client for S3 and one for DynamoDB; nothing is asked of either yet."""
     session = _session(settings)
     common = {
@@ -53,7 +53,7 @@ def clients(settings: Settings) -> tuple[Any, Any]:
     return made[0], made[1]
 
 
-def _config(settings: Settings) -> Config:
+def _config(settings: BackendSettings) -> Config:
     path_style = settings.flag("use_path_style") or settings.flag("force_path_style")
     checksum = "when_required" if settings.flag("skip_s3_checksum") else "when_supported"
     proxies = {
@@ -75,14 +75,14 @@ def _config(settings: Settings) -> Config:
     )
 
 
-def _verify(settings: Settings) -> bool | str | None:
+def _verify(settings: BackendSettings) -> bool | str | None:
     if settings.flag("insecure"):
         return False
     named = settings.text("custom_ca_bundle", "AWS_CA_BUNDLE")
     return named or trusted_file() or None
 
 
-def _session(settings: Settings) -> boto3.Session:
+def _session(settings: BackendSettings) -> boto3.Session:
     core = botocore.session.Session(profile=settings.text("profile") or None)
     files = settings.texts("shared_credentials_files") or settings.texts("shared_credentials_file")
     if files:
@@ -104,7 +104,7 @@ def _session(settings: Settings) -> boto3.Session:
     return boto3.Session(botocore_session=core)
 
 
-def _assume(core: Any, settings: Settings) -> None:
+def _assume(core: Any, settings: BackendSettings) -> None:
     """Let the session assume the roles that the block names, again whenever they expire."""
     web = settings.block("assume_role_with_web_identity")
     if web.get("role_arn"):
@@ -135,7 +135,7 @@ def _use(core: Any, fetcher: Any, method: str) -> None:
     )
 
 
-def _creator(core: Any, settings: Settings) -> Any:
+def _creator(core: Any, settings: BackendSettings) -> Any:
     address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
 
     def create(service: str, **arguments: Any) -> Any:

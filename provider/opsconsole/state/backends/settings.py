@@ -11,7 +11,7 @@ from opsconsole.errors import UserError
 _TRUE = frozenset(("1", "t", "true", "yes", "on"))
 
 
-class Settings:
+class BackendSettings:
     """The settings of one backend.
 
     Args:
