@@ -6,9 +6,10 @@ provider is decided in one question to the lifecycle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from graphlib import TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, Path, warning
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
@@ -26,22 +27,32 @@ from opsconsole.reconcile.declaration import (
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers
 from opsconsole.reconcile.targets import Targets
-from opsconsole.resources import owning_types
+from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 
-def levels(graph: Graph) -> list[list[str]]:
-    """Return the addresses of a graph in levels: each depends on earlier levels only."""
-    level: dict[str, int] = {}
-    found: list[list[str]] = []
-    for address in graph.order:
-        number = max((level[item] + 1 for item in graph.direct[address]), default=0)
-        level[address] = number
-        if number == len(found):
-            found.append([])
-        found[number].append(address)
-    return found
+def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
+    """Yield the addresses of a graph in levels: each depends on earlier levels only.
+
+    What is owned comes as late as it can: what happens to it depends on what happens to its owner,
+    also where it is to leave that owner and no longer refers to it.
+    """
+    place = {address: number for number, address in enumerate(graph.order)}
+    sorter = TopologicalSorter(graph.direct)
+    sorter.prepare()
+    waiting: dict[int, list[str]] = {}
+    while sorter.is_active():
+        for address in sorter.get_ready():
+            waiting.setdefault(_owners(blocks[address]), []).append(address)
+        level = waiting.pop(min(waiting))
+        sorter.done(*level)
+        yield sorted(level, key=place.__getitem__)
+
+
+def _owners(block: Block) -> int:
+    """Return how many owners are above the instances of a block."""
+    return 0 if block.mode == "data" else len(owners_above(RESOURCES[block.type_name]))
 
 
 def ignored_paths(block: Block) -> frozenset[Path]:
@@ -88,7 +99,7 @@ class Walk:
             UserError: something in it cannot be evaluated.
         """
         self._create_first = self._creating_first()
-        for level in levels(self.graph):
+        for level in levels(self.graph, self.evaluator.program.blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
                 block = self.evaluator.program.blocks[address]
