@@ -30,7 +30,6 @@ from h2.settings import SettingCodes
 
 from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
-from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity, BoundedCodec, Handlers
@@ -117,7 +116,7 @@ class AttachedProviders:
         return json.dumps({f"{host}/{SOURCE}": facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:
-        async def connect(config: Attributes) -> LifecycleInterface:
+        async def connect(config: Attributes) -> Lifecycle:
             return Lifecycle(Settings.from_values(config, environment))
 
         server = await asyncio.get_running_loop().create_unix_server(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, ResourceLifecycle
+from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 
 
-async def created(lifecycle: ResourceLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
+async def created(lifecycle: BaseLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
     """Create, and return the last that was reported of each."""
     found: dict[int, Outcome] = {}
 

@@ -55,7 +55,11 @@ _log = logging.getLogger(__name__)
 
 
 class BaseLifecycle(ABC):
-    """The steps of one resource, taken one by one."""
+    """The steps of one resource, taken one by one.
+
+    No public method raises for what one resource meets: each outcome carries its diagnostics, and
+    one failing request never fails its neighbours.
+    """
 
     definition: ClassVar[ResourceDefinition]
 
@@ -82,7 +86,11 @@ class BaseLifecycle(ABC):
 
     @abstractmethod
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create or adopt resources, and report the outcome of each once it is known."""
+        """Create or adopt resources, at most `creates_together`; each is reported once it is known.
+
+        Raises:
+            Exception: What `report` raised.
+        """
 
     async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
@@ -120,13 +128,24 @@ class BaseLifecycle(ABC):
         """Note a resource in state, which messages name and whose id no creation may take."""
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
-        """Return None: the console has no way to judge creations of this kind."""
+        """Let the console judge creations, none of which takes place.
+
+        An outcome without a diagnostic stands for a resource that would be created. None: the
+        console has no way to judge creations of this kind.
+        """
         return None
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Return that nothing can be found out of creations of this kind."""
+        """Say what became of creates whose outcome was lost, in order: here it stays unknown.
+
+        Args:
+            existing: Resources of the kind that are known to exist.
+
+        Raises:
+            ConsoleError: The console could not be asked.
+        """
         return [SettledCreate(CreateOutcome.UNKNOWN) for _ in lost]
 
     def name(self, values: Attributes | None, address: str = "") -> str:
@@ -226,7 +245,10 @@ class BaseLifecycle(ABC):
         return answer
 
     def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
-        """Return what stands for a create whose run ended before it knew the outcome."""
+        """Return what stands for a create whose run ended before it knew the outcome.
+
+        None: it may be asked for again. `said` is what a dry run called it before it was sent.
+        """
         return self._uncertain(request, sent_by_a_run_that_ended(said))
 
     def _uncertain(

@@ -1,4 +1,4 @@
-"""What passes between an engine and the lifecycle: requests, outcomes and the interface itself.
+"""What passes between an engine and the lifecycle: requests and outcomes.
 
 Both engines use exactly this. What only reads is asked for many at once, and answered in order.
 What writes is asked for one at a time, and reported as soon as it is known; only what the console
@@ -7,12 +7,11 @@ takes in bulk, an import of hosts, is asked for many at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar, Protocol
 
-from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
 from opsconsole.values import Attributes
@@ -281,98 +280,3 @@ class Report(Protocol):
         Args:
             last: False: these exist by now, and a later report says more of each.
         """
-
-
-class ResourceLifecycle(Protocol):
-    """The steps of one resource.
-
-    No method raises for what one resource meets: each outcome carries its diagnostics, and one
-    failing request never fails its neighbours.
-    """
-
-    @property
-    def definition(self) -> ResourceDefinition:
-        """The definition of the resource."""
-
-    async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        """Say what would be done; reads what a plan must know, writes nothing."""
-
-    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
-        """Read the resources; what cannot be read keeps its state."""
-
-    @property
-    def reads_together(self) -> int:
-        """How many resources are worth reading in one call of `read`."""
-
-    @property
-    def creates_together(self) -> int:
-        """How many creations the console takes in one request."""
-
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create or adopt resources, at most `creates_together`; each is reported once it is known.
-
-        Raises:
-            Exception: What `report` raised.
-        """
-
-    def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
-        """Return what stands for a create whose run ended before it knew the outcome.
-
-        None: it may be asked for again. `said` is what a dry run called it before it was sent.
-        """
-
-    async def update(self, request: UpdateRequest) -> Outcome:
-        """Update a resource in place."""
-
-    async def delete(self, request: DeleteRequest) -> Outcome:
-        """Delete a resource, or let it leave management."""
-
-    async def import_state(self, import_id: str) -> Outcome:
-        """Read the resource that `import_id` names into a new state value."""
-
-
-class NativeLifecycle(ResourceLifecycle, Protocol):
-    """The further steps that the native engine asks of a resource."""
-
-    def introduce(self, state: Attributes, address: str) -> None:
-        """Note a resource in state, which messages name and whose id no creation may take."""
-
-    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
-        """Let the console judge creations, none of which takes place.
-
-        An outcome without a diagnostic stands for a resource that would be created. None: the
-        console has no way to judge them.
-        """
-
-    async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Say what became of creates whose outcome was lost, in order.
-
-        Args:
-            existing: Resources of the kind that are known to exist.
-
-        Raises:
-            ConsoleError: The console could not be asked.
-        """
-
-
-class LifecycleInterface(Protocol):
-    """Everything an engine needs, for one provider configuration and one run."""
-
-    @property
-    def resources(self) -> Mapping[str, ResourceLifecycle]:
-        """The lifecycle of each resource by Terraform type name."""
-
-    @property
-    def data_sources(self) -> Mapping[str, DataSourceDefinition]:
-        """The definition of each data source by Terraform type name."""
-
-    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
-        """Read one data source; `config` is all known."""
-
-    def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
-
-    async def close(self) -> None:
-        """Let go of connections. No call is made afterwards."""

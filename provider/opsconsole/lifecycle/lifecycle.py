@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.lifecycle.agent import AgentLifecycle
 from opsconsole.lifecycle.agent_plugin import AgentPluginLifecycle
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.blacklisted_command import BlacklistedCommandLifecycle
 from opsconsole.lifecycle.data import read_data
 from opsconsole.lifecycle.host import HostLifecycle
-from opsconsole.lifecycle.interface import NativeLifecycle, Outcome
+from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty import SpecialtyLifecycle
 from opsconsole.resources import DATA_SOURCES
@@ -21,7 +22,7 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
-LIFECYCLES: Final[Mapping[str, Callable[[Session], NativeLifecycle]]] = {
+LIFECYCLES: Final[Mapping[str, type[BaseLifecycle]]] = {
     steps.definition.type_name: steps
     for steps in (
         SpecialtyLifecycle,
@@ -46,7 +47,7 @@ class Lifecycle:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self._client = Client(settings, read_only=read_only)
         self.session = Session(Console(self._client, settings), settings)
-        self.resources: Mapping[str, NativeLifecycle] = {
+        self.resources: Mapping[str, BaseLifecycle] = {
             type_name: make(self.session) for type_name, make in LIFECYCLES.items()
         }
 

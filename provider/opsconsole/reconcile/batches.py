@@ -9,19 +9,19 @@ from typing import Any
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
-    LifecycleInterface,
     Outcome,
     PlanChange,
     PlanCreation,
     PlanOutcome,
     PlanRequest,
-    ResourceLifecycle,
     UpdateRequest,
     WriteRequest,
 )
+from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
@@ -52,7 +52,7 @@ class Worker:
         reported: Addresses of what was created and is still to be read back.
     """
 
-    lifecycles: Mapping[str, LifecycleInterface]
+    lifecycles: Mapping[str, Lifecycle]
     session: StateSession
     config_of: Callable[[Step], Attributes]
     provider_in_state: Callable[[str], str]
@@ -193,7 +193,7 @@ class Worker:
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
 
     async def _settled(
-        self, lifecycle: ResourceLifecycle, steps: Sequence[Step]
+        self, lifecycle: BaseLifecycle, steps: Sequence[Step]
     ) -> list[CreateRequest | UpdateRequest | Outcome]:
         """Return what to ask for each step, replanned where the plan held unknowns."""
         open_steps = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, Path, error, has_error
 from opsconsole.language import Evaluator, Instance
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     PlanChange,
     PlanCreation,
@@ -20,7 +21,6 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     PlanRequest,
     Removal,
-    ResourceLifecycle,
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Action, Change
@@ -60,7 +60,7 @@ class PlanInput:
 
 
 async def decide(
-    lifecycle: ResourceLifecycle, inputs: Sequence[PlanInput], removal_of: RemovalOf
+    lifecycle: BaseLifecycle, inputs: Sequence[PlanInput], removal_of: RemovalOf
 ) -> list[Decision]:
     """Return what happens to declared instances of one type and provider, in order."""
     first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
@@ -84,7 +84,7 @@ async def decide(
 
 
 async def _left_behind(
-    lifecycle: ResourceLifecycle,
+    lifecycle: BaseLifecycle,
     inputs: Sequence[PlanInput],
     reasons: Sequence[str],
     removal_of: RemovalOf,
@@ -105,7 +105,7 @@ async def _left_behind(
 
 
 async def _plan_removals(
-    lifecycle: ResourceLifecycle, going: Sequence[PriorInstance], removal_of: RemovalOf
+    lifecycle: BaseLifecycle, going: Sequence[PriorInstance], removal_of: RemovalOf
 ) -> list[PlanOutcome]:
     return await lifecycle.plan(
         [
@@ -145,7 +145,7 @@ def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
 
 
 def _decision(
-    lifecycle: ResourceLifecycle,
+    lifecycle: BaseLifecycle,
     wanted: PlanInput,
     plan: PlanOutcome,
     reason: str,
@@ -211,7 +211,7 @@ def _action(
 
 
 async def decide_removals(
-    lifecycle: ResourceLifecycle,
+    lifecycle: BaseLifecycle,
     leaving: Sequence[PriorInstance],
     removal_of: RemovalOf,
     reasons: Mapping[str, str],

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import LifecycleInterface, ReadRequest
+from opsconsole.lifecycle.interface import ReadRequest
+from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.declaration import PriorInstance, from_state
 from opsconsole.reconcile.order import config_address
 from opsconsole.reconcile.providers import Providers, in_state
@@ -137,7 +138,7 @@ def undeclared_imports(
 
 
 async def refresh(
-    known: Sequence[PriorInstance], lifecycles: Mapping[str, LifecycleInterface]
+    known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
 ) -> dict[str, PriorInstance]:
     """Return what state holds together with what reading it said, by address.
 
@@ -166,7 +167,7 @@ async def refresh(
 
 
 async def _read(
-    lifecycle: LifecycleInterface, type_name: str, group: Sequence[PriorInstance]
+    lifecycle: Lifecycle, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
     outcomes = await lifecycle.resources[type_name].read(requests)

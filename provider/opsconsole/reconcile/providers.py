@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.errors import ConfigurationError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import LifecycleInterface
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
@@ -85,7 +84,7 @@ class Providers:
             problem.message = f"provider {key}: {problem.message}"
             raise
 
-    def by_state_address(self, addresses: Iterable[str]) -> dict[str, LifecycleInterface]:
+    def by_state_address(self, addresses: Iterable[str]) -> dict[str, Lifecycle]:
         """Return the lifecycles of the providers that state names."""
         return {address: self.of(key_of(address)) for address in set(addresses)}
 

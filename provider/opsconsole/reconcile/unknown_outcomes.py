@@ -13,13 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.interface import (
-    CreateOutcome,
-    LostCreate,
-    NativeLifecycle,
-    Outcome,
-    SettledCreate,
-)
+from opsconsole.lifecycle.base import BaseLifecycle
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Outcome, SettledCreate
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
@@ -240,7 +235,7 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
 
 
 async def _found(
-    steps: NativeLifecycle, group: Sequence[_Standing], existing: Sequence[PriorInstance]
+    steps: BaseLifecycle, group: Sequence[_Standing], existing: Sequence[PriorInstance]
 ) -> list[tuple[_Standing, SettledCreate]]:
     """Ask the console; where it cannot be asked, everything stays as it stands."""
     lost = [item.lost for item in group]

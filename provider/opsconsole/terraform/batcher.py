@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest, ResourceLifecycle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
+
+if TYPE_CHECKING:
+    from opsconsole.lifecycle.base import BaseLifecycle
 
 _PAUSE = 0.0005
 _LONGEST_WAIT = 0.003
@@ -33,7 +37,7 @@ class Batcher:
     would take almost twice as long as with none batched; with a few, hardly longer.
     """
 
-    def __init__(self, lifecycle: ResourceLifecycle, at_once: int = 4) -> None:
+    def __init__(self, lifecycle: BaseLifecycle, at_once: int = 4) -> None:
         self._lifecycle = lifecycle
         self._at_once = at_once
         self._waiting: list[tuple[CreateRequest, asyncio.Future[Outcome]]] = []
@@ -100,7 +104,7 @@ class ReadBatcher:
     unless `-parallelism` says otherwise.
     """
 
-    def __init__(self, steps: ResourceLifecycle) -> None:
+    def __init__(self, steps: BaseLifecycle) -> None:
         self._steps = steps
         self._waiting: list[tuple[ReadRequest, asyncio.Future[Outcome]]] = []
         self._running: set[asyncio.Task[None]] = set()

@@ -8,18 +8,12 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
-from opsconsole.lifecycle.interface import (
-    CreateRequest,
-    LifecycleInterface,
-    Outcome,
-    ReadRequest,
-    ResourceLifecycle,
-)
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
@@ -28,7 +22,11 @@ from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.values import Attributes, holds_unknown
 
-Connect = Callable[[Attributes], Awaitable[LifecycleInterface]]
+if TYPE_CHECKING:
+    from opsconsole.lifecycle.base import BaseLifecycle
+    from opsconsole.lifecycle.lifecycle import Lifecycle
+
+Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
 """Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
@@ -51,7 +49,7 @@ class Configured:
         for name in SECRET_VARIABLES:
             redaction.learn(os.environ.get(name))
         self._connect = connect
-        self._lifecycle: LifecycleInterface | None = None
+        self._lifecycle: Lifecycle | None = None
         self._why_not = error("The provider is not configured")
         self._batchers: dict[str, Batcher] = {}
         self._readers: dict[str, ReadBatcher] = {}
@@ -119,7 +117,7 @@ class Configured:
             raise NotServedError(_held_twice(type_name, object_id))
         self._claims.add(claim)
 
-    def lifecycle(self) -> LifecycleInterface:
+    def lifecycle(self) -> Lifecycle:
         """Return the lifecycle.
 
         Raises:
@@ -129,7 +127,7 @@ class Configured:
             raise NotServedError(self._why_not)
         return self._lifecycle
 
-    def steps(self, type_name: str) -> ResourceLifecycle:
+    def steps(self, type_name: str) -> BaseLifecycle:
         """Return the steps of a resource.
 
         Raises:

@@ -22,13 +22,13 @@ from opsconsole.terraform.handshake import (
 )
 
 if TYPE_CHECKING:
-    from opsconsole.lifecycle.interface import LifecycleInterface
+    from opsconsole.lifecycle.lifecycle import Lifecycle
     from opsconsole.redaction import Redaction
     from opsconsole.terraform.serving import Service
     from opsconsole.values import Attributes
 
 
-async def connect(config: Attributes) -> LifecycleInterface:
+async def connect(config: Attributes) -> Lifecycle:
     """Return the lifecycle for `config`, filled up from the environment. No call is made yet.
 
     The HTTP libraries take longer to import than all the rest: only a provider that is configured
