@@ -167,7 +167,7 @@ class Scene:
         with open_state(backend_for(self.folder, None, "plan")) as session:
             program = load_directory(self.folder, resources)
             variables = resolve_variables(program, directory=self.folder, environment={})
-            space = Workspace.of(program, variables, session.state, self.terraform.environment)
+            space = Workspace(program, variables, session.state, self.terraform.environment)
             making = make_plan(space, session, PlanOptions(mode="destroy" if destroy else "normal"))
             return asyncio.run(asyncio.wait_for(making, _SECONDS))
 

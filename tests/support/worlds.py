@@ -69,7 +69,7 @@ class World:
     async def _run(self, session: StateSession, *, apply: bool) -> Plan:
         program = load_directory(self.folder, resources)
         variables = resolve_variables(program, directory=self.folder, environment={})
-        workspace = Workspace.of(program, variables, session.state, self.terraform.environment)
+        workspace = Workspace(program, variables, session.state, self.terraform.environment)
         planner = Planner(workspace, PlanOptions())
         try:
             plan = await planner.plan()

@@ -130,11 +130,13 @@ def _apply_saved(args: argparse.Namespace) -> int:
         applying.demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         ui = applying.ApplyUI(args, operation=_operation(saved.plan))
-        objection = planning.guard_of(args).objection(saved.plan)
-        diagnostics = [objection] if objection is not None else []
-        diagnostics = diagnostics or run_stoppable(
-            runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
-        )
+        objection = planning.objection_to(args, saved.plan)
+        if objection is not None:
+            diagnostics = [objection]
+        else:
+            diagnostics = run_stoppable(
+                runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
+            )
         if diagnostics:
             ui.refuse(diagnostics)
             return FAILED

@@ -59,7 +59,7 @@ class ApplyUI:
 
     def shown(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return it with the guard's objection, if it has one."""
-        objection = planning.guard_of(self.args).objection(plan)
+        objection = planning.objection_to(self.args, plan)
         if objection is not None:
             plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
         planning.write_reports(self.args, plan, title)

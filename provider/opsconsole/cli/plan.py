@@ -15,7 +15,7 @@ from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
 from opsconsole.cli.interrupts import make_runner
-from opsconsole.diagnostics import error, has_error
+from opsconsole.diagnostics import Severity, error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
@@ -142,10 +142,11 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         planning.report_folded(session)
         space = planning.workspace(args, program, variables, session)
         plan = planning.planned(runner, args, space, session)
-        objection = planning.guard_of(args).objection(plan)
+        objection = planning.objection_to(args, plan)
         if objection is not None:
-            warned = (*plan.diagnostics, planning.softened(objection))
-            plan = replace(plan, diagnostics=warned)
+            # It forbids to apply, not to plan.
+            warned = replace(objection, severity=Severity.WARNING)
+            plan = replace(plan, diagnostics=(*plan.diagnostics, warned))
         _show(args, plan, space)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:

@@ -17,14 +17,14 @@ from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.terminal import coloured, columns
-from opsconsole.diagnostics import Diagnostic, Severity, has_error
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Planner, Workspace
-from opsconsole.reconcile.runs import Guard, make_plan
+from opsconsole.reconcile.runs import guard_objection, make_plan
 from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import diagnostics_text, plan_text
 from opsconsole.state import StateSession, workspace_of
@@ -39,18 +39,15 @@ def workspace(
     Raises:
         UserError: The program refers to what there is not, or in a cycle.
     """
-    found = Workspace.of(program, variables, session.state, os.environ)
-    found.name = workspace_of(program.root)
     limit = args.parallelism
-    if limit is not None:
-        if limit < 1:
-            raise UserError("--parallelism must be 1 or more.")
-        found.make = lambda settings: _limited(settings, limit)
-    return found
+    if limit is not None and limit < 1:
+        raise UserError("--parallelism must be 1 or more.")
 
+    def make(settings: Settings) -> Lifecycle:
+        return Lifecycle(replace(settings, max_concurrency=limit or settings.max_concurrency))
 
-def _limited(settings: Settings, limit: int) -> Lifecycle:
-    return Lifecycle(replace(settings, max_concurrency=limit))
+    name = workspace_of(program.root)
+    return Workspace(program, variables, session.state, os.environ, name, make)
 
 
 def planned(
@@ -77,9 +74,9 @@ def planned(
         return run_stoppable(runner, work)
 
 
-def guard_of(args: argparse.Namespace) -> Guard:
-    """Return the guard that the command line asks for."""
-    return Guard(args.force, args.max_destroy)
+def objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
+    """Return why a plan needs to be forced, where the command line does not; or None."""
+    return None if args.force else guard_objection(plan, args.max_destroy)
 
 
 def report_folded(session: StateSession) -> None:
@@ -157,8 +154,3 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
 
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return plan_json.render(plan, timestamp=at, program=program, variables=variables)
-
-
-def softened(objection: Diagnostic) -> Diagnostic:
-    """Return an objection as a warning: it forbids to apply, not to plan."""
-    return replace(objection, severity=Severity.WARNING)

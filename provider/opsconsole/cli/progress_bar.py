@@ -86,7 +86,6 @@ class Bar:
 
     def __init__(self, console: Console, title: str) -> None:
         self._lines = Lines(self._say)
-        self._title = title
         self._failed = 0
         self._few = False
         self._recent = RecentRate()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
@@ -94,23 +95,18 @@ class Applier:
         """What the consoles' limits on requests have the run wait for."""
         return self._providers.waiting
 
-    @property
-    def calls(self) -> Mapping[str, int]:
-        """How many requests were sent, by operation."""
-        return self._providers.calls
-
-    def _make_execution(self, lifecycles: Mapping[str, object]) -> Execution:
-        sessions = [self._providers.of(key).session for key in lifecycles]
+    def _make_execution(self, lifecycles: Mapping[str, Lifecycle]) -> Execution:
         worker = Worker(
-            {key: self._providers.of(key) for key in lifecycles},
+            lifecycles,
             self._session,
             self._config_of,
             lambda key: in_state(self._workspace.program, key),
             self._values,
         )
-        for item in sessions:
-            item.before_write = worker.note
-        limit = min((item.limit for item in sessions), default=1)
+        sessions = [lifecycle.session for lifecycle in lifecycles.values()]
+        for session in sessions:
+            session.before_write = worker.note
+        limit = min((session.limit for session in sessions), default=1)
         return Execution(order(self._plan.changes), worker, self._listener, limit)
 
     def _catch_up(self) -> None:
@@ -190,8 +186,7 @@ class Applier:
         ]
         if not wanted:
             return []
-        addresses = {item.held.provider for item in wanted}
-        found = await refresh(wanted, self._providers.by_state_address(addresses))
+        found = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[tuple[str, Diagnostic]] = []
         for item in found.values():
             if item.value is None or item.value == item.before:

@@ -76,7 +76,6 @@ class Declaration:
         construct_path: Path of the construct.
         sensitive: Paths of what is sensitive in the declared values.
         import_id: Id that an `import` block gives.
-        pending: Whether something that it explicitly depends on has a change planned.
     """
 
     address: str
@@ -91,7 +90,6 @@ class Declaration:
     construct_path: str = ""
     sensitive: frozenset[Path] = frozenset()
     import_id: str = ""
-    pending: bool = False
 
     def against(self, prior: Attributes) -> Declaration:
         """Return the declaration with what it ignores taken from `prior`, where both have it."""

@@ -153,7 +153,7 @@ class Execution:
     def _collect(self) -> None:
         """Sort what has become ready, and take what asks nothing of the console at once."""
         for number in self._schedule.take_ready():
-            step = self._schedule.step(number)
+            step = self._schedule.steps[number]
             blocker = self._failures.blocker(step, self._worker.config_of)
             if blocker:
                 self._skip(number, step, blocker)
@@ -179,14 +179,14 @@ class Execution:
         for numbers in self._waiting.values():
             if not numbers:
                 continue
-            together = self._worker.creates_together(self._schedule.step(numbers[0]))
+            together = self._worker.creates_together(self._schedule.steps[numbers[0]])
             if together > 1 and self._imports >= _IMPORTS_AT_A_TIME:
                 continue
             return [numbers.popleft() for _ in range(min(together, len(numbers)))]
         return []
 
     def _begin(self, numbers: Sequence[int]) -> None:
-        steps = [self._schedule.step(number) for number in numbers]
+        steps = [self._schedule.steps[number] for number in numbers]
         together = self._worker.creates_together(steps[0]) > 1
         self._imports += together
         for number, step in zip(numbers, steps, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,9 +52,6 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, State
 from opsconsole.values import Attributes
 
-Told = list[tuple[str, Diagnostic]]
-"""Diagnostics, each with the address that it speaks of."""
-
 
 @dataclass
 class Workspace:
@@ -66,15 +63,22 @@ class Workspace:
         state: The state, which planning leaves as it is.
         environ: The environment that provider settings fall back on.
         name: Terraform's workspace.
+        make: Makes a lifecycle of a provider's settings.
+
+    Raises:
+        UserError: The program refers to what there is not, or in a cycle.
     """
 
     program: Program
     variables: Mapping[str, Any]
     state: State
     environ: Mapping[str, str]
-    graph: Graph
     name: str = "default"
     make: MakeLifecycle = Lifecycle
+    graph: Graph = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.graph = build_graph(self.program)
 
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         """Return the paths of what state calls sensitive in an object."""
@@ -103,21 +107,6 @@ class Workspace:
         """Return the provider configurations; without `evaluator`, no instance is known to them."""
         return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
 
-    @classmethod
-    def of(
-        cls,
-        program: Program,
-        variables: Mapping[str, Any],
-        state: State,
-        environ: Mapping[str, str],
-    ) -> Workspace:
-        """Make a workspace, checking every reference of the program.
-
-        Raises:
-            UserError: the program refers to what there is not, or in a cycle.
-        """
-        return cls(program, variables, state, environ, build_graph(program))
-
 
 class Planner:
     """Makes one plan. Its providers stay open until `close`, for what follows the plan."""
@@ -129,7 +118,8 @@ class Planner:
         self._planned_at = datetime.now(UTC)
         self.evaluator = self._evaluator(self._values)
         self.providers = workspace.providers(self.evaluator)
-        self._diagnostics: Told = [
+        # Each with the address that it speaks of.
+        self._diagnostics: list[tuple[str, Diagnostic]] = [
             ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
             for path, text in workspace.program.warnings
         ]
@@ -155,18 +145,7 @@ class Planner:
         prior = await self._prior()
         places = places_of(prior.known.values(), lambda held: self._console(key_of(held)))
         self._diagnostics += held_twice(places)
-        targets = Targets(
-            options.targets,
-            workspace.graph,
-            {
-                *prior.known,
-                *(item.previous_address or address for address, item in prior.known.items()),
-            },
-            destroy=options.mode == "destroy",
-            held_by=prior.depended_on(),
-        )
-        self._diagnostics += (("", item) for item in left_out(prior.moved(), options.targets))
-        self._wanted_outputs = targets.outputs(workspace.graph, destroy=options.mode == "destroy")
+        targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
         self.providers.check_stopped()
         if self._refuse_missing(prior, known):
@@ -184,16 +163,7 @@ class Planner:
             self._values,
             options.replace,
         )
-        if options.mode == "normal":
-            await walk.run()
-            nothing = replacing_nothing(options.replace, walk.declared)
-            self._diagnostics += (("", item) for item in nothing)
-            self._diagnostics += undeclared_imports(prior, targets, walk.declared)
-        self._diagnostics += (
-            ("", item) for item in still_declared(workspace.program, walk.declared)
-        )
-        await decide_removals_of(walk, destroy=options.mode == "destroy")
-        self._diagnostics += walk.diagnostics
+        await self._run(walk, prior)
         changes = self._explained(walk)
         if options.mode == "normal":
             self._look_for_moves(changes)
@@ -202,6 +172,35 @@ class Planner:
             addresses[:0] = places.get(place, ())
         self._diagnostics += held_twice(adopted)
         return self._result(tuple(_in_order(changes)), known, prior.imports, walk)
+
+    def _targets(self, prior: Prior) -> Targets:
+        """Return what is planned; report moves that the targets leave out."""
+        options, graph = self._options, self._workspace.graph
+        destroy = options.mode == "destroy"
+        targets = Targets(
+            options.targets,
+            graph,
+            {*prior.known, *(item.previous_address for item in prior.moved())},
+            destroy=destroy,
+            held_by=prior.depended_on(),
+        )
+        self._report(left_out(prior.moved(), options.targets))
+        self._wanted_outputs = targets.outputs(graph, destroy=destroy)
+        return targets
+
+    async def _run(self, walk: Walk, prior: Prior) -> None:
+        """Walk the program, unless everything is destroyed, and add what is to be removed."""
+        options = self._options
+        if options.mode == "normal":
+            await walk.run()
+            self._report(replacing_nothing(options.replace, walk.declared))
+            self._diagnostics += undeclared_imports(prior, walk.targets, walk.declared)
+        self._report(still_declared(self._workspace.program, walk.declared))
+        await decide_removals_of(walk, destroy=options.mode == "destroy")
+        self._diagnostics += walk.diagnostics
+
+    def _report(self, diagnostics: Iterable[Diagnostic], address: str = "") -> None:
+        self._diagnostics += ((address, item) for item in diagnostics)
 
     def _console(self, key: str) -> str:
         """Return what tells the console of a provider configuration from others."""
@@ -217,12 +216,12 @@ class Planner:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
         known, diagnostics = moved(read_prior(workspace.state), workspace.program)
-        self._diagnostics += (("", item) for item in diagnostics)
+        self._report(diagnostics)
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal":
             await take_imports(prior, workspace.program, self.evaluator, self.providers)
-            self._diagnostics += (("", item) for item in prior.diagnostics)
+            self._report(prior.diagnostics)
         return prior
 
     def _explained(self, walk: Walk) -> list[Change]:
@@ -230,14 +229,13 @@ class Planner:
         cascade = walk.cascade()
         changes = explained(list(walk.changes.values()), cascade, walk.known)
         self._diagnostics += taken_along(changes, cascade, walk.known.values())
-        refused = still_needed(changes, walk.known.values(), self._can_delete)
-        self._diagnostics += (("", item) for item in refused)
+        self._report(still_needed(changes, walk.known.values(), self._can_delete))
         return changes
 
     def _look_for_moves(self, changes: Sequence[Change]) -> None:
         found, unclear = likely_moves(changes, self._replanned)
         self._likely_moves = tuple(found)
-        self._diagnostics += (("", item) for item in told_moves(found, unclear))
+        self._report(told_moves(found, unclear))
 
     def _replanned(
         self, values: Mapping[str, Attributes], addresses: Collection[str]
@@ -275,14 +273,10 @@ class Planner:
         wanted = [item for item in prior.known.values() if item.address in targets]
         if not self._options.refresh:
             wanted = [item for item in wanted if item.address in prior.imports]
-        addresses = {item.held.provider for item in wanted}
-        lifecycles = self.providers.by_state_address(addresses)
-        found = await refresh(wanted, lifecycles)
+        found = await refresh(wanted, self.providers.by_state_address(wanted))
         for item in found.values():
             if item.read is not None:
-                self._diagnostics += (
-                    (item.address, diagnostic) for diagnostic in item.read.diagnostics
-                )
+                self._report(item.read.diagnostics, item.address)
         return prior.known | found
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
@@ -308,32 +302,24 @@ class Planner:
             )
             self._values.update(_data_in(state))
         refused = {address for address, item in self._diagnostics if has_error((item,))}
-        outputs = (
-            ()
-            if refused
-            else output_changes(
-                None if mode == "destroy" else self.evaluator, state, self._wanted_outputs
-            )
-        )
+        evaluator = None if mode == "destroy" else self.evaluator
+        outputs = () if refused else output_changes(evaluator, state, self._wanted_outputs)
+        moves = ((item.previous_address, item.address) for item in known.values())
         return Plan(
-            tuple(change for change in changes if change.address not in refused),
-            tuple(_drift(known, imports)),
-            outputs,
-            tuple(item.about(address) for address, item in self._diagnostics),
-            state.lineage,
-            state.serial,
-            mode,
-            self.providers.calls,
-            tuple(_kept(known, changes)),
-            tuple(walk.data) if walk is not None else (),
-            self._dropped(walk) if walk is not None else (),
-            tuple(
-                (item.previous_address, item.address)
-                for item in known.values()
-                if item.previous_address
-            ),
-            self._planned_at.isoformat(),
-            self._likely_moves,
+            changes=tuple(change for change in changes if change.address not in refused),
+            drift=tuple(_drift(known, imports)),
+            outputs=outputs,
+            diagnostics=tuple(item.about(address) for address, item in self._diagnostics),
+            lineage=state.lineage,
+            serial=state.serial,
+            mode=mode,
+            calls=self.providers.calls,
+            refreshed=tuple(_kept(known, changes)),
+            data=tuple(walk.data) if walk is not None else (),
+            dropped=self._dropped(walk) if walk is not None else (),
+            moved=tuple((before, now) for before, now in moves if before),
+            planned_at=self._planned_at.isoformat(),
+            likely_moves=self._likely_moves,
         )
 
 

@@ -10,6 +10,7 @@ from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.errors import ConfigurationError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import holds_unknown
@@ -84,9 +85,9 @@ class Providers:
             problem.message = f"provider {key}: {problem.message}"
             raise
 
-    def by_state_address(self, addresses: Iterable[str]) -> dict[str, Lifecycle]:
-        """Return the lifecycles of the providers that state names."""
-        return {address: self.of(key_of(address)) for address in set(addresses)}
+    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
+        """Return the lifecycles of instances in state, by the provider's address there."""
+        return {address: self.of(key_of(address)) for address in {i.held.provider for i in known}}
 
     def by_key(self) -> Mapping[str, Lifecycle]:
         """Return the lifecycles opened so far, by key."""

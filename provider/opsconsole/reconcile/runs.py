@@ -6,17 +6,17 @@ Commands put their words around this; nothing is printed or asked here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.reconcile.changes import DEFAULT_SHARE, Action, Change, Counts, Plan, PlanOptions
+from opsconsole.reconcile.changes import Action, Change, Counts, Plan, PlanOptions
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.order import StepKind
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import OnStop, Providers
-from opsconsole.reconcile.unknown_outcomes import settle_standing, settle_unknown
+from opsconsole.reconcile.unknown_outcomes import settle_unknown
 from opsconsole.reconcile.walk import unsettled_warnings
 from opsconsole.state import StateSession
 from opsconsole.values import holds_unknown
@@ -25,19 +25,7 @@ _FEWEST = 10
 """Fewer resources than this are not guarded: a share of them says little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """How much a plan may take away: `share` per cent, or anything if `forced`."""
-
-    forced: bool = False
-    share: float = DEFAULT_SHARE
-
-    def objection(self, plan: Plan) -> Diagnostic | None:
-        """Return why a plan needs to be forced, or None."""
-        return None if self.forced else _too_much_goes(plan, self.share)
-
-
-def _too_much_goes(plan: Plan, share: float) -> Diagnostic | None:
+def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
     Deleted and replaced instances count, and those that had vanished from the console before the
@@ -51,7 +39,7 @@ def _too_much_goes(plan: Plan, share: float) -> Diagnostic | None:
     going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
     if plan.mode == "destroy":
         going = []
-    existing = sum(item.before is not None and item.type_name != "" for item in plan.changes)
+    existing = sum(item.before is not None for item in plan.changes)
     existing += len(gone)
     if existing < _FEWEST or not (going or gone):
         return None
@@ -93,10 +81,9 @@ async def make_plan(
         watch(planner)
     try:
         diagnostics = await settle_unknown(session, planner.providers)
-        diagnostics += await settle_standing(session, planner.providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
-            plan = await with_preflight(plan, planner.providers)
+            plan = await _with_preflight(plan, planner.providers)
         planner.providers.check_stopped()
     finally:
         await planner.close()
@@ -116,7 +103,6 @@ async def settle_all(
     on_stop(providers.stop)
     try:
         diagnostics = await settle_unknown(session, providers)
-        diagnostics += await settle_standing(session, providers)
     finally:
         await providers.close()
     unsettled = unsettled_warnings(read_prior(session.state).values())
@@ -137,7 +123,7 @@ def counted(applied: Applied) -> Counts:
     )
 
 
-async def with_preflight(plan: Plan, providers: Providers) -> Plan:
+async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
     """Return the plan with the console's verdict on every creation that it can judge.
 
     A declaration is sent as far as its values are known; what it was judged without is said.

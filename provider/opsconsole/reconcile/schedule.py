@@ -50,10 +50,6 @@ class Schedule:
         """Return the steps that are not over, in order."""
         return [self.steps[number] for number in sorted(self._open)]
 
-    def step(self, number: int) -> Step:
-        """Return a step by its number."""
-        return self.steps[number]
-
     def _release(self, node: Node) -> None:
         for follower in self._followers.get(node, ()):
             self._waits[follower] -= 1

@@ -83,7 +83,7 @@ async def _compared(
             in_state(workspace.program, change.provider), change.before, 0, remembered
         )
         known.append(PriorInstance(change.address, change.type_name, item, change.before))
-    found = await refresh(known, providers.by_state_address(i.held.provider for i in known))
+    found = await refresh(known, providers.by_state_address(known))
     failed = [
         diagnostic
         for item in found.values()

@@ -37,14 +37,18 @@ from opsconsole.values import UNKNOWN, Attributes
 
 
 async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle what can be settled of the calls that earlier runs left; return what the user is told.
-
-    State is durable before a call is removed from the list.
+    """Settle what can be settled of the unknown outcomes of earlier runs; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or what was found cannot be made durable.
         Stopped: The run was told to stop.
     """
+    diagnostics = await _settle_calls(session, providers)
+    return diagnostics + await _settle_sentinels(session, providers)
+
+
+async def _settle_calls(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle calls that earlier runs left; state is durable before a call leaves the list."""
     calls = [call for call in session.unresolved if call.id]
     if not calls:
         return []
@@ -186,7 +190,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _LostInState:
     """An instance in state under an id that stands for "not known"."""
 
     known: PriorInstance
@@ -210,24 +214,19 @@ class _Standing:
         return dict(PrivateState.decode(self.known.held.private).extra)
 
 
-async def settle_standing(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle what can be settled of the unknown outcomes in state; return what the user is told.
-
-    Raises:
-        UserError: What was found cannot be made durable.
-        Stopped: The run was told to stop.
-    """
+async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle what state holds under an id that stands for "not known"."""
     groups: dict[tuple[str, str], list[PriorInstance]] = {}
     for item in read_prior(session.state).values():
         groups.setdefault((item.held.provider, item.type_name), []).append(item)
     diagnostics: list[Diagnostic] = []
     for (provider, type_name), items in sorted(groups.items()):
-        group = [_Standing(item) for item in items if is_sentinel(item.before.get("id"))]
+        group = [_LostInState(item) for item in items if is_sentinel(item.before.get("id"))]
         existing = [item for item in items if not is_sentinel(item.before.get("id"))]
         if group:
             steps = providers.of(key_of(provider)).resources[type_name]
-            for standing, found in await _found(steps, group, existing):
-                diagnostics += _kept(session, standing, found)
+            for lost, found in await _found(steps, group, existing):
+                diagnostics += _kept(session, lost, found)
     if diagnostics:
         session.record()
         await session.checkpoint()
@@ -235,8 +234,8 @@ async def settle_standing(session: StateSession, providers: Providers) -> list[D
 
 
 async def _found(
-    steps: BaseLifecycle, group: Sequence[_Standing], existing: Sequence[PriorInstance]
-) -> list[tuple[_Standing, SettledCreate]]:
+    steps: BaseLifecycle, group: Sequence[_LostInState], existing: Sequence[PriorInstance]
+) -> list[tuple[_LostInState, SettledCreate]]:
     """Ask the console; where it cannot be asked, everything stays as it stands."""
     lost = [item.lost for item in group]
     try:
@@ -249,7 +248,7 @@ async def _found(
     return list(zip(group, results, strict=True))
 
 
-def _kept(session: StateSession, item: _Standing, found: SettledCreate) -> list[Diagnostic]:
+def _kept(session: StateSession, item: _LostInState, found: SettledCreate) -> list[Diagnostic]:
     """Put what was found into state, and say so."""
     address = item.known.address
     outcome = found.outcome

@@ -47,7 +47,7 @@ async def settle_writes(
         if verb_of(call) == "delete" and address is not None:
             deletes[address] = call
     wanted = _with_what_goes_along(known, deletes)
-    lifecycles = providers.by_state_address({item.held.provider for item in wanted})
+    lifecycles = providers.by_state_address(wanted)
     found = await refresh(wanted, lifecycles)
     providers.check_stopped()
     gone = [item.address for item in found.values() if item.value is None]
