@@ -6,13 +6,13 @@ Each check of a watch looks for the states again; an app is run once at most.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from opsconsole import resources
+from opsconsole.cli.opening import variables_of
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.stack import Stack
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
@@ -22,7 +22,6 @@ from opsconsole.language import (
     load_directory,
     load_stack,
     read_app,
-    resolve_variables,
     stacks_of,
     synthesise,
 )
@@ -107,12 +106,6 @@ def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
     return [load_stack(output, resources, name) for name in names if not wanted or name in wanted]
 
 
-def _variables(args: argparse.Namespace, program: Program) -> dict[str, Any]:
-    return resolve_variables(
-        program, directory=program.root, environment=os.environ, arguments=args.variables
-    )
-
-
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     block = program.backend
     settings = None if block is None else {block.type: block.settings}
@@ -120,7 +113,7 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
         program.stack or program.root.name,
         _backend_of(program, settings),
         program,
-        _variables(args, program),
+        variables_of(args, program),
         workspace_of(program.root),
         args.program is not None,
     )
@@ -163,7 +156,7 @@ def _of_files(
                 name,
                 backend,
                 program,
-                _variables(args, program),
+                variables_of(args, program),
                 workspace_of_state(path),
                 args.program is not None,
             )

@@ -10,18 +10,18 @@ import hashlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, finding_of
-from opsconsole.drift.consoles import Consoles, StackSettings, method_of, open_for, why_unread
+from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import problems
 from opsconsole.drift.reading import StackState, absent, has_no_state, read_stack, rewritten
-from opsconsole.drift.report import DriftReport, Finding, Managed, Share
+from opsconsole.drift.report import BaselineProblem, DriftReport, Finding, Managed, Share
 from opsconsole.drift.shards import Shard
 from opsconsole.drift.stack import Stack, StateObject
 from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
@@ -96,7 +96,6 @@ class _Check:
     ) -> None:
         self._stacks = stacks
         self._options = options
-        self._environ = environ
         self._diagnostics: list[Diagnostic] = []
         self._why: dict[str, str] = {}
         self._listed: dict[str, Inventory] = {}
@@ -113,25 +112,10 @@ class _Check:
         for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
             await self._list(key)
         self.consoles.check_stopped()
-        findings = self._findings(held, outcomes)
-        findings += self._pending(read)
-        findings = self._located(findings)
-        certain = len(read) == len(self._stacks)
+        findings = self._with_declarations(self._findings(held, outcomes), read)
         now = datetime.now(UTC)
         listed = self._all_listed(held, outcomes)
-        before = findings
-        findings, baseline = options.baseline.applied(
-            before, now.date(), certain=certain, listed=listed
-        )
-        share = None
-        if options.shard is not None:
-            # Another shard may use what this one does not: the merge of all decides.
-            _, sure = options.baseline.applied(before, now.date(), certain=False)
-            unused = tuple(item.entry for item in baseline if item not in sure)
-            nowhere = sum(map(has_no_state, read))
-            stacks = len(self._stacks)
-            share = Share(options.shard, self._managed(held), unused, stacks, nowhere)
-            baseline = sure
+        findings, baseline, unused = self._accepted(findings, read, now.date(), listed=listed)
         if any(finding.is_drift for finding in findings):
             self._diagnostics += (item for found in read for item in rewritten(found))
         seen = (item for item in outcomes.values() if item and item.seen is Seen.PRESENT)
@@ -154,12 +138,33 @@ class _Check:
             time.monotonic() - started,
             required_types(),
             options.min_coverage,
-            share,
+            self._share(held, unused, read),
         )
 
-    def _managed(self, held: Sequence[StateObject]) -> tuple[Managed, ...]:
-        """Return what these states manage, for the merge with other shards."""
-        return tuple(
+    def _accepted(
+        self, findings: Sequence[Finding], read: Sequence[StackState], today: date, *, listed: bool
+    ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
+        """Return the findings with what is accepted marked, and the entries to look at.
+
+        The last are entries that this shard does not use: another one may, so that the merge of
+        all decides.
+        """
+        baseline = self._options.baseline
+        certain = len(read) == len(self._stacks)
+        marked, problems_found = baseline.applied(findings, today, certain=certain, listed=listed)
+        if self._options.shard is None:
+            return marked, problems_found, ()
+        _, sure = baseline.applied(findings, today, certain=False)
+        return marked, sure, tuple(item.entry for item in problems_found if item not in sure)
+
+    def _share(
+        self, held: Sequence[StateObject], unused: tuple[str, ...], read: Sequence[StackState]
+    ) -> Share | None:
+        """Return what the merge with other shards needs of this one; None: there are no others."""
+        shard = self._options.shard
+        if shard is None:
+            return None
+        managed = tuple(
             Managed(
                 self._digest_of(self._console_of[item.known.address]),
                 item.known.type_name,
@@ -167,6 +172,7 @@ class _Check:
             )
             for item in held
         )
+        return Share(shard, managed, unused, len(self._stacks), sum(map(has_no_state, read)))
 
     def _digest_of(self, key: str) -> str:
         """Return a digest of a console's address; a report must not hold the address."""
@@ -195,19 +201,16 @@ class _Check:
         """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
         known: list[PriorInstance] = []
         for found in read:
-            values = {item.address: item.known.before for item in found.held}
-            settings = StackSettings(found.stack, values, self._environ)
-            keys = {
-                provider: open_for(self.consoles, settings, provider)
-                for provider in {item.provider for item in found.held}
-            }
+            keys, problems_of = self.consoles.open_stack(
+                found.stack,
+                {item.address: item.known.before for item in found.held},
+                {item.provider for item in found.held},
+            )
             for item in found.held:
-                key, problem = keys[item.provider]
-                why = item.unreadable or (str(problem) if problem else "")
+                why = item.unreadable or problems_of.get(item.provider, "")
                 if why:
-                    key = ""
                     self._why[item.known.address] = why
-                slim = replace(item.known.held, provider=key)
+                slim = replace(item.known.held, provider="" if why else keys[item.provider])
                 known.append(replace(item.known, held=slim))
         done = await refresh(known, self.consoles.lifecycles)
         self._console_of = {item.address: item.held.provider for item in known}
@@ -294,26 +297,20 @@ class _Check:
         self._shown.add(what)
         return not seen
 
-    def _pending(self, read: Sequence[StackState]) -> list[Finding]:
-        found: list[Finding] = []
+    def _with_declarations(
+        self, findings: Sequence[Finding], read: Sequence[StackState]
+    ) -> list[Finding]:
+        """Add what is declared and not applied yet, and where each resource is declared."""
+        found = list(findings)
+        declared: dict[str, Declarations] = {}
         for item in read:
-            values = {held.address: held.known.before for held in item.held}
-            declared = Declarations(item.stack, self._options.root)
-            pending, diagnostics = declared.pending(values.keys(), values)
+            own = declared[item.stack.name] = Declarations(item.stack, self._options.root)
+            pending, diagnostics = own.pending(
+                {held.address: held.known.before for held in item.held}
+            )
             found += pending
             self._diagnostics += diagnostics
-        return found
-
-    def _located(self, findings: Sequence[Finding]) -> list[Finding]:
-        declared = {
-            stack.name: Declarations(stack, self._options.root)
-            for stack in self._stacks
-            if stack.program is not None
-        }
-        return [
-            declared[finding.stack].located(finding) if finding.stack in declared else finding
-            for finding in findings
-        ]
+        return [declared[finding.stack].located(finding) for finding in found]
 
 
 def _id_of(item: StateObject) -> str:

@@ -6,7 +6,8 @@ restricted here to what a check may do, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from opsconsole.drift.stack import Stack
@@ -16,8 +17,6 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
-
-_NO_ALIAS = "its provider configuration {key} is in a program that was not named (--program, --dir)"
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Consoles:
     stopped: bool = False
     _settings: list[Settings] = field(default_factory=list)
 
-    def open(self, settings: Settings) -> str:
+    def _open(self, settings: Settings) -> str:
         """Return the key of the lifecycle under these settings."""
         restricted = for_checking(settings, read_only=self.read_only)
         if restricted not in self._settings:
@@ -48,6 +47,50 @@ class Consoles:
                 self.lifecycles[key].stop()
         return str(self._settings.index(restricted))
 
+    def open_stack(
+        self, stack: Stack, values: Mapping[str, Attributes], providers: Iterable[str]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Open the lifecycles of a stack's provider configurations.
+
+        Args:
+            values: What state holds, by address.
+            providers: The configurations, as state writes them.
+
+        Returns:
+            The key of the lifecycle of each, and of each that has none, why.
+        """
+        opened: Providers | None = None
+        if stack.program is not None:
+            evaluator = Evaluator(
+                stack.program, stack.variables, values.get, workspace=stack.workspace
+            )
+            opened = Providers(stack.program, evaluator, self.environ)
+        keys: dict[str, str] = {}
+        why: dict[str, str] = {}
+        for provider in providers:
+            try:
+                keys[provider] = self._open(self._settings_of(provider, opened))
+            except OpsconsoleError as problem:
+                why[provider] = str(problem)
+        return keys, why
+
+    def _settings_of(self, provider: str, providers: Providers | None) -> Settings:
+        """Return the settings of a provider configuration: the program's, or the environment's.
+
+        Raises:
+            UserError, ConfigurationError: They are wrong, or cannot be determined.
+        """
+        key = key_of(provider)
+        inside = provider.startswith("module.")
+        if inside or (providers is None and key != LOCAL_NAME):
+            raise UserError(
+                f"its provider configuration {provider if inside else key} is in a program that "
+                "was not named (--program, --dir)"
+            )
+        if providers is None:
+            return Settings.from_values({}, self.environ)
+        return providers.settings(key)
+
     def settings(self) -> tuple[Settings, ...]:
         """Return the settings under which something is read."""
         return tuple(self._settings)
@@ -55,10 +98,9 @@ class Consoles:
     @property
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for lifecycle in self.lifecycles.values():
-            for name, count in lifecycle.calls.items():
-                total[name] = total.get(name, 0) + count
+            total.update(lifecycle.calls)
         return dict(sorted(total.items()))
 
     def stop(self) -> None:
@@ -97,46 +139,6 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
         if declared.startswith("GET ")
     }
     return replace(settings, host_read="none", agent_read="plugins", extra_endpoints=readable)
-
-
-class StackSettings:
-    """The settings of one stack's provider configurations: its program's, or the environment's."""
-
-    def __init__(
-        self, stack: Stack, values: Mapping[str, Attributes], environ: Mapping[str, str]
-    ) -> None:
-        """Ask nothing yet; `values` are what state holds, by address."""
-        self._environ = environ
-        self._providers: Providers | None = None
-        if stack.program is not None:
-            evaluator = Evaluator(
-                stack.program, stack.variables, values.get, workspace=stack.workspace
-            )
-            self._providers = Providers(stack.program, evaluator, environ)
-
-    def of(self, provider: str) -> Settings:
-        """Return the settings of a provider configuration as state writes it.
-
-        Raises:
-            UserError, ConfigurationError: they are wrong, or cannot be determined.
-        """
-        key = key_of(provider)
-        inside = provider.startswith("module.")
-        if inside or (self._providers is None and key != LOCAL_NAME):
-            raise UserError(_NO_ALIAS.format(key=provider if inside else key))
-        if self._providers is None:
-            return Settings.from_values({}, self._environ)
-        return self._providers.settings(key)
-
-
-def open_for(
-    consoles: Consoles, settings: StackSettings, provider: str
-) -> tuple[str, OpsconsoleError | None]:
-    """Return the key of a provider configuration's lifecycle, or why there is none."""
-    try:
-        return consoles.open(settings.of(provider)), None
-    except OpsconsoleError as problem:
-        return "", problem
 
 
 def method_of(settings: tuple[Settings, ...], *, read_only: bool) -> str:

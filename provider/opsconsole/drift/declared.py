@@ -11,6 +11,7 @@ from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language import Block, Evaluator, Origin, Program
+from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.state import Address
 from opsconsole.values import Attributes
@@ -29,7 +30,7 @@ class Declarations:
 
     def located(self, finding: Finding) -> Finding:
         """Return a finding with the construct that declares its resource, and its place."""
-        if finding.bucket is Bucket.UNMANAGED:
+        if finding.bucket is Bucket.UNMANAGED or not self._blocks:
             return finding
         block = self._blocks.get(config_address(self._now(finding.address)))
         if block is None:
@@ -39,22 +40,18 @@ class Declarations:
 
     def _now(self, address: str) -> str:
         """Return the address after the program's `moved` blocks, without a deposed key."""
-        address = address.partition(" (deposed ")[0]
+        address, _ = instance_and_key(address)
         return _moved(self._moves, address) if self._moves else address
 
-    def pending(
-        self, addresses: Collection[str], values: Mapping[str, Attributes]
-    ) -> tuple[list[Finding], list[Diagnostic]]:
+    def pending(self, values: Mapping[str, Attributes]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return what the program declares and state does not hold, and what cannot be determined.
 
         Args:
-            addresses: The addresses in state.
             values: What state holds, by address: count and for_each may ask for it.
         """
         stack = self._stack
         if stack.program is None or not stack.pending:
             return [], []
-        present = {self._now(address) for address in addresses}
         by_address = {self._now(address): value for address, value in values.items()}
         evaluator = Evaluator(
             stack.program, stack.variables, by_address.get, workspace=stack.workspace
@@ -63,7 +60,7 @@ class Declarations:
         diagnostics: list[Diagnostic] = []
         for block in stack.program.resources:
             try:
-                found += self._pending_of(block, evaluator, present)
+                found += self._pending_of(block, evaluator, by_address)
             except OpsconsoleError as problem:
                 diagnostics.append(
                     warning(
@@ -84,8 +81,6 @@ class Declarations:
                     block.type_name,
                     Bucket.PENDING,
                     reason="declared in the program, not applied yet",
-                    construct_path=block.origin.path,
-                    location=place_of(block.origin, self._root),
                 )
 
 

@@ -8,7 +8,12 @@ from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.language import Program
-from opsconsole.reconcile.declaration import PriorInstance, from_state, sensitive_names
+from opsconsole.reconcile.declaration import (
+    PriorInstance,
+    deposed_name,
+    from_state,
+    sensitive_names,
+)
 from opsconsole.reconcile.providers import LOCAL_NAME
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, Backend, InstanceObject, State
@@ -89,7 +94,7 @@ def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnos
 
 def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> StateObject:
     definition = RESOURCES[address.type]
-    text = f"{address} (deposed {deposed})" if deposed else str(address)
+    text = deposed_name(str(address), deposed) if deposed else str(address)
     newer = item.schema_version > 0
     # A newer release may have changed the meaning of any value but a name.
     named = {name: held for name, held in item.attributes.items() if isinstance(held, str)}
