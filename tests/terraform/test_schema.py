@@ -11,7 +11,8 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import error, warning
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.configured import attribute_path, rendered
+from opsconsole.terraform.configured import Configured, attribute_path, rendered
+from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import schema
 
@@ -104,3 +105,11 @@ def test_diagnostics() -> None:
     assert (first.summary, first.detail) == ("wrong: ***", "detail ***")
     assert first.attribute.steps[0].attribute_name == "name"
     assert not second.HasField("attribute")
+
+
+@pytest.mark.parametrize("name", ["OPSCONSOLE_API_KEY", "OPSCONSOLE_SESSION_COOKIE"])
+def test_secrets_of_the_environment_are_hidden(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "sid=hunter22")
+    redaction = Redaction()
+    Configured(connect, redaction)
+    assert redaction.hide("the console echoes hunter22") == "the console echoes ***"

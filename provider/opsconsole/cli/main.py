@@ -171,7 +171,8 @@ def _write_safely(text: str) -> None:
     from opsconsole.redaction import Redaction
 
     secrets = Redaction()
-    secrets.learn(os.environ.get("OPSCONSOLE_API_KEY"))
+    for name in ("OPSCONSOLE_API_KEY", "OPSCONSOLE_SESSION_COOKIE"):
+        secrets.learn(os.environ.get(name))
     sys.stderr.write(secrets.hide(text))
 
 

@@ -37,8 +37,8 @@ class Batcher:
     would take almost twice as long as with none batched; with a few, hardly longer.
     """
 
-    def __init__(self, lifecycle: BaseLifecycle, at_once: int = 4) -> None:
-        self._lifecycle = lifecycle
+    def __init__(self, steps: BaseLifecycle, at_once: int = 4) -> None:
+        self._steps = steps
         self._at_once = at_once
         self._waiting: list[tuple[CreateRequest, asyncio.Future[Outcome]]] = []
         self._running: set[asyncio.Task[None]] = set()
@@ -53,7 +53,7 @@ class Batcher:
             Exception: What the call for all of them raised.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        if self._lifecycle.creates_together == 1:
+        if self._steps.creates_together == 1:
             await self._answer([(request, result)])
         else:
             self._waiting.append((request, result))
@@ -74,7 +74,7 @@ class Batcher:
     async def _run(self) -> None:
         await _others(self._waiting)
         self._collecting = False
-        size = self._lifecycle.creates_together
+        size = self._steps.creates_together
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
@@ -90,7 +90,7 @@ class Batcher:
                     waiting[id(request)].set_result(outcome)
 
         try:
-            await self._lifecycle.create([request for request, _ in batch], report)
+            await self._steps.create([request for request, _ in batch], report)
         except Exception as problem:
             for result in waiting.values():
                 if not result.done():
@@ -98,7 +98,7 @@ class Batcher:
 
 
 class ReadBatcher:
-    """Reads what arrives together in one call, for a lifecycle that gains by it.
+    """Reads what arrives together in one call, where the steps gain by it.
 
     The first to arrive waits for others as a `Batcher` does. Terraform asks for ten at a time
     unless `-parallelism` says otherwise.
@@ -115,6 +115,9 @@ class ReadBatcher:
         Raises:
             Exception: What the call for all of them raised.
         """
+        if self._steps.reads_together == 1:
+            [outcome] = await self._steps.read([request])
+            return outcome
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, result))
         if len(self._waiting) == 1:

@@ -20,6 +20,7 @@ from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher, ReadBatcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.v1.settings import ENVIRONMENT
 from opsconsole.values import Attributes, holds_unknown
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
 """Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
-SECRET_VARIABLES: Final = ("OPSCONSOLE_API_KEY",)
 
 
 class NotServedError(Exception):
@@ -46,8 +46,8 @@ class Configured:
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
         self.redaction = redaction
-        for name in SECRET_VARIABLES:
-            redaction.learn(os.environ.get(name))
+        for name in SECRET_SETTINGS:
+            redaction.learn(os.environ.get(ENVIRONMENT[name]))
         self._connect = connect
         self._lifecycle: Lifecycle | None = None
         self._why_not = error("The provider is not configured")
@@ -74,13 +74,13 @@ class Configured:
         """
         await self.close()
         self.learn_secrets(config)
-        found = _left_behind(pathlib.Path.cwd())
-        if has_error(found):
-            return found
+        diagnostics = _left_behind(pathlib.Path.cwd())
+        if has_error(diagnostics):
+            return diagnostics
         unknown = [name for name, value in config.items() if holds_unknown(value)]
         if unknown:
             self._why_not = _not_known(unknown)
-            return found
+            return diagnostics
         lifecycle = await self._connect(config)
         self._lifecycle = lifecycle
         self._claims.clear()
@@ -88,7 +88,7 @@ class Configured:
         self._readers = {name: ReadBatcher(steps) for name, steps in lifecycle.resources.items()}
         if self._stopped:
             lifecycle.stop()
-        return found
+        return diagnostics
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
@@ -96,7 +96,7 @@ class Configured:
         if self._lifecycle is not None:
             self._lifecycle.stop()
 
-    def claim(self, doing: str, type_name: str, values: Attributes | None) -> None:
+    def claim(self, doing: str, type_name: str, values: Attributes) -> None:
         """Note that an object is read or changed, which Terraform asks for once in one process.
 
         A second time means that two addresses hold it. Dropping one of them would delete the
@@ -109,7 +109,7 @@ class Configured:
         Raises:
             NotServedError: It was claimed before.
         """
-        object_id = (values or {}).get("id")
+        object_id = values.get("id")
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return
         claim = (doing, type_name, object_id)
@@ -133,7 +133,7 @@ class Configured:
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        self.codec("resource", type_name)
+        self.attributes("resource", type_name)  # refuses what there is not
         return self.lifecycle().resources[type_name]
 
     async def create(self, type_name: str, request: CreateRequest) -> Outcome:
@@ -151,10 +151,7 @@ class Configured:
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        steps = self.steps(type_name)
-        if steps.reads_together == 1:
-            [outcome] = await steps.read([request])
-            return outcome
+        self.steps(type_name)
         return await self._readers[type_name].read(request)
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
@@ -182,10 +179,10 @@ class Configured:
         return self._codecs[key]
 
     def rendered(
-        self, diagnostics: Iterable[Diagnostic], attributes: Mapping[str, Attribute]
+        self, diagnostics: Iterable[Diagnostic], kind: str, type_name: str = ""
     ) -> list[pb.Diagnostic]:
-        """Return `diagnostics` on an object of `attributes` as messages without secrets."""
-        return rendered(diagnostics, attributes, self.redaction)
+        """Return diagnostics as messages without secrets; `kind` and name as for `attributes`."""
+        return rendered(diagnostics, self.attributes(kind, type_name), self.redaction)
 
     async def close(self) -> None:
         """Let go of the lifecycle, if there is one."""

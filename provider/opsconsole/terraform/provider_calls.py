@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class ProviderCalls:
-    """Answers them for one process."""
+    """Answers the calls about the whole provider, for one process."""
 
     def __init__(self, provider: Configured) -> None:
         self._provider = provider
@@ -53,7 +53,7 @@ class ProviderCalls:
             _check_settings(config)
         except ConfigurationError as problem:
             found = diagnose(problem, "use the provider's settings")
-            diagnostics = self._provider.rendered(found, PROVIDER.by_name)
+            diagnostics = self._provider.rendered(found, "provider")
             return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
         return pb.ValidateProviderConfig.Response()
 
@@ -64,9 +64,7 @@ class ProviderCalls:
         config = self._provider.codec("provider").decode(request.config) or PROVIDER.empty()
         found = await self._provider.configure(config)
         log.info("configured under Terraform %s", request.terraform_version)
-        return pb.ConfigureProvider.Response(
-            diagnostics=self._provider.rendered(found, PROVIDER.by_name)
-        )
+        return pb.ConfigureProvider.Response(diagnostics=self._provider.rendered(found, "provider"))
 
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
@@ -74,10 +72,9 @@ class ProviderCalls:
         """Judge one declaration by itself; needs no configuration."""
         name = request.type_name
         config = self._provider.codec("resource", name).decode(request.config) or {}
-        attributes = self._provider.attributes("resource", name)
-        found = validate(RESOURCES[name], config)
+        diagnostics = validate(RESOURCES[name], config)
         return pb.ValidateResourceConfig.Response(
-            diagnostics=self._provider.rendered(found, attributes)
+            diagnostics=self._provider.rendered(diagnostics, "resource", name)
         )
 
     async def validate_data_resource_config(
@@ -97,9 +94,7 @@ class ProviderCalls:
         outcome = await self._provider.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self._provider.rendered(
-                outcome.diagnostics, self._provider.attributes("data source", name)
-            ),
+            diagnostics=self._provider.rendered(outcome.diagnostics, "data source", name),
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:

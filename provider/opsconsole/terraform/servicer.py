@@ -6,7 +6,7 @@ decided there, not here. The calls about the whole provider are in `provider_cal
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from google.protobuf.message import Message
@@ -27,7 +27,6 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
-from opsconsole.resources import PROVIDER
 from opsconsole.terraform.calls import Activity, Method, unary_handlers
 from opsconsole.terraform.configured import Configured, Connect, NotServedError, attribute_path
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
@@ -35,7 +34,7 @@ from opsconsole.terraform.provider_calls import ProviderCalls
 
 
 class ResourceCalls:
-    """Answers them for one process."""
+    """Answers the calls about one resource, for one process."""
 
     def __init__(self, provider: Configured) -> None:
         self._provider = provider
@@ -67,7 +66,9 @@ class ResourceCalls:
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._rendered(name, (*outcome.diagnostics, *_not_begun(outcome))),
+            diagnostics=self._provider.rendered(
+                (*outcome.diagnostics, *_not_begun(outcome)), "resource", name
+            ),
         )
 
     async def plan_resource_change(
@@ -94,7 +95,7 @@ class ResourceCalls:
             planned_state=codec.encode(outcome.planned),
             requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
             planned_private=outcome.private,
-            diagnostics=self._rendered(name, outcome.diagnostics),
+            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name),
         )
 
     async def apply_resource_change(
@@ -118,7 +119,9 @@ class ResourceCalls:
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self._rendered(name, (*outcome.diagnostics, *_not_begun(outcome))),
+            diagnostics=self._provider.rendered(
+                (*outcome.diagnostics, *_not_begun(outcome)), "resource", name
+            ),
         )
 
     async def import_resource_state(
@@ -128,7 +131,7 @@ class ResourceCalls:
         name = request.type_name
         outcome = await self._provider.steps(name).import_state(request.id)
         response = pb.ImportResourceState.Response(
-            diagnostics=self._rendered(name, outcome.diagnostics)
+            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name)
         )
         if outcome.state is not None:
             response.imported_resources.add(
@@ -150,9 +153,6 @@ class ResourceCalls:
             )
         )
 
-    def _rendered(self, name: str, diagnostics: Iterable[Diagnostic]) -> list[pb.Diagnostic]:
-        return self._provider.rendered(diagnostics, self._provider.attributes("resource", name))
-
 
 def _not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
     """Say that nothing was asked of the console, where the run was told to stop before."""
@@ -173,17 +173,17 @@ class Servicer:
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
         self._provider = Configured(connect, redaction)
-        about, resource = ProviderCalls(self._provider), ResourceCalls(self._provider)
+        whole, resource = ProviderCalls(self._provider), ResourceCalls(self._provider)
         self._methods: dict[str, Callable[[Any], Awaitable[Message]]] = {
-            "GetMetadata": about.get_metadata,
-            "GetProviderSchema": about.get_provider_schema,
-            "GetFunctions": about.get_functions,
-            "ValidateProviderConfig": about.validate_provider_config,
-            "ConfigureProvider": about.configure_provider,
-            "ValidateResourceConfig": about.validate_resource_config,
-            "ValidateDataResourceConfig": about.validate_data_resource_config,
-            "ReadDataSource": about.read_data_source,
-            "StopProvider": about.stop_provider,
+            "GetMetadata": whole.get_metadata,
+            "GetProviderSchema": whole.get_provider_schema,
+            "GetFunctions": whole.get_functions,
+            "ValidateProviderConfig": whole.validate_provider_config,
+            "ConfigureProvider": whole.configure_provider,
+            "ValidateResourceConfig": whole.validate_resource_config,
+            "ValidateDataResourceConfig": whole.validate_data_resource_config,
+            "ReadDataSource": whole.read_data_source,
+            "StopProvider": whole.stop_provider,
             "UpgradeResourceState": resource.upgrade_resource_state,
             "ReadResource": resource.read_resource,
             "PlanResourceChange": resource.plan_resource_change,
@@ -212,9 +212,8 @@ class Servicer:
                 found = refused.diagnostics
             except Exception as problem:
                 found = diagnose(problem, _doing(name, request))
-            response: Message = response_type(
-                diagnostics=self._provider.rendered(found, PROVIDER.by_name)
-            )
+            diagnostics = self._provider.rendered(found, "provider")
+            response: Message = response_type(diagnostics=diagnostics)
             _keep_state(request, response)
             return response
 
