@@ -110,7 +110,8 @@ class AgentAttributes:
     remote_execution_input = attributes.Declaration[bool | cdktf.IResolvable]("remote_execution")
     reset_remote_execution = attributes.Reset("remote_execution")
     credential_config = objects.structs(
-        "The credentials that the agent uses.",
+        "The credentials that the agent uses. The console may set what an entry leaves out; that "
+        "is no difference.",
         AgentCredentialConfig,
         AgentCredentialConfigOutputReference,
     )
@@ -161,7 +162,8 @@ class Agent(CarriesSpecialty, AgentAttributes):
         main_engine: Identifier of the main engine.
         secondary_engine: Identifier of the secondary engine.
         remote_execution: Whether the agent executes on the remote machine.
-        credential_config: The credentials that the agent uses.
+        credential_config: The credentials that the agent uses. The console may set what an entry
+            leaves out; that is no difference.
         plugin_ids: The full set of the agent's plugins, kept by attaching and detaching. Omitted:
             plugins are left alone, or declared as `opsconsole_agent_plugin`.
         accessible_credential_ids: Ids of the credentials that the agent may use.

@@ -35,6 +35,30 @@ def same(left: Value, right: Value) -> bool:
     return bool(left == right)
 
 
+def satisfies(kept: Value, asked: Value) -> bool:
+    """Return whether `kept` is what `asked` asks for.
+
+    An object within a list asks for nothing where it holds null: a console may set such a field
+    by itself.
+    """
+    if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
+        return same(asked, kept)
+    return all(_entry_satisfies(*pair) for pair in zip(kept, asked, strict=True))
+
+
+def _entry_satisfies(kept: Value, asked: Value) -> bool:
+    if not isinstance(asked, dict) or not isinstance(kept, dict):
+        return same(asked, kept)
+    return all(value is None or same(value, kept.get(name)) for name, value in asked.items())
+
+
+def unsatisfied_fields(
+    asked: Mapping[str, Value], kept: Mapping[str, Value], names: Iterable[str]
+) -> list[str]:
+    """Return those of `names` whose value in `kept` is not what `asked` asks for, in order."""
+    return [name for name in names if not satisfies(kept.get(name), asked.get(name))]
+
+
 def changed_fields(
     before: Mapping[str, Value], after: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:

@@ -22,7 +22,7 @@ def test_a_create_answers_with_the_agent_without_plugins(make: Make) -> None:
     assert status == 200
     assert (agent["status"], agent["name"], agent["org_id"]) == ("idle", "a", "org_main")
     assert "plugin_ids" not in agent
-    entry = {"credential_id": "crd_a", "credential_role": None, "order": 1, "is_required": None}
+    entry = {"credential_id": "crd_a", "credential_role": None, "order": 1, "is_required": False}
     assert agent["credential_config"] == [entry]
     _, plugins = ask("GET", f"{AGENTS}/{agent['id']}/plugins")
     assert [item["id"] for item in plugins["data"]] == ["plg_disk"]

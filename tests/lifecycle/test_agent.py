@@ -66,6 +66,31 @@ async def test_creation_then_a_plan_without_a_change(
     assert plan.planned == read.state
 
 
+async def test_what_the_console_sets_within_an_entry_is_no_difference(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    entry = {"credential_id": "crd_1", "credential_role": "login"}
+    declared["credential_config"] = [entry | {"order": None, "is_required": None}]
+    agents = steps_of("agent")
+
+    created = await agents.create(**declared, plugin_ids=["plg_disk"])
+    # The console answers with the agent, whose entry has an order and is_required.
+    attached = await agents.change(created, **declared, plugin_ids=["plg_disk", "plg_logs"])
+
+    assert (created.diagnostics, attached.diagnostics) == ((), ())
+    [kept] = console.rows("agents")
+    assert kept["credential_config"] == [entry | {"order": 0, "is_required": False}]
+    shown = attached.state | {"credential_config": kept["credential_config"]}
+    config = agents.config(**declared, plugin_ids=["plg_disk", "plg_logs"])
+    for state in (attached.state, shown):
+        plan = await agents.plan(replace(attached, state=state), config)
+        assert (plan.planned, plan.replace) == (state, ())
+
+    declared["credential_config"] = [entry | {"order": 2, "is_required": None}]
+    plan = await agents.plan(attached, agents.config(**declared, plugin_ids=["plg_disk"]))
+    assert [item.path for item in plan.diagnostics] == [("credential_config",)]
+
+
 @pytest.mark.parametrize("name", ["host_id", "specialty_id"])
 async def test_what_a_create_needs_is_demanded(
     steps_of: Callable[..., Any], declared: dict[str, Any], name: str

@@ -55,7 +55,7 @@ def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     org_id = fields.get("org_id") or (host or {}).get("org_id") or call.principal.org_id
     call.principal.authorize(org_id)
     plugin_ids = fields.pop("plugin_ids", [])
-    fields = _kept(fields)
+    fields = _kept(console.profile, fields)
     now = console.store.now()
     row: Row = {"id": console.store.new_id("agt"), "status": "idle", "tenant_id": TENANT}
     if console.profile.fills_defaults:
@@ -67,11 +67,12 @@ def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     return Answer(console.rendering.render("agent", row))
 
 
-def _kept(fields: dict[str, Any]) -> dict[str, Any]:
+def _kept(profile: Profile, fields: dict[str, Any]) -> dict[str, Any]:
     if entries := fields.get("credential_config"):
         known = [
-            {name: entry[name] for name in CREDENTIAL_FIELDS if entry.get(name) is not None}
-            for entry in entries
+            ({"order": position, "is_required": False} if profile.fills_defaults else {})
+            | {name: entry[name] for name in CREDENTIAL_FIELDS if entry.get(name) is not None}
+            for position, entry in enumerate(entries)
         ]
         return {**fields, "credential_config": known}
     return fields
@@ -143,7 +144,7 @@ def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     if "org_id" in fields:
         call.principal.authorize(fields["org_id"])
     plugin_ids = fields.pop("plugin_ids", None)
-    fields = _kept(fields)
+    fields = _kept(console.profile, fields)
     if plugin_ids is not None:
         for attachment in store.attachments.find("agent_id", row["id"]):
             if attachment["plugin_id"] not in plugin_ids:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from opsconsole.compare import changed_fields
+from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
@@ -258,7 +258,7 @@ class AgentLifecycle(SingleCreation):
         values = shown(self.answered, answer)
         state = settle(self.definition, request.planned, values)
         declared = [a.name for a in self.definition.settable if a.name in values]
-        differing = changed_fields(state, values, declared)
+        differing = unsatisfied_fields(state, values, declared)
         diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
         if request.prior is not None:
             # Beside an error state may follow the console: the next plan shows the difference.
@@ -277,7 +277,9 @@ class AgentLifecycle(SingleCreation):
             await self.session.before_write("update", [request])
         sent = bool(changes) and self.session.console.has("agent_update")
         if sent:
-            answer = await self.session.console.one("agent_update", prior["id"], changes)
+            answer = await self.session.console.one(
+                "agent_update", prior["id"], _without_unset(changes)
+            )
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
@@ -396,12 +398,18 @@ def _create_body(config: Attributes) -> dict[str, Any]:
         for attribute in AGENT.settable
         if attribute.creatable and config.get(attribute.name) is not None
     }
-    if "credential_config" in body:
-        body["credential_config"] = [
-            {name: value for name, value in entry.items() if value is not None}
-            for entry in body["credential_config"]
-        ]
-    return body
+    return _without_unset(body)
+
+
+def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `body` without what the entries of its credential_config leave unset."""
+    entries = body.get("credential_config")
+    if entries is None:
+        return dict(body)
+    declared = [
+        {name: value for name, value in entry.items() if value is not None} for entry in entries
+    ]
+    return {**body, "credential_config": declared}
 
 
 def _in_part(name: str) -> Diagnostic:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from opsconsole.compare import changed_fields, normalise_set
+from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.private_state import PrivateState
@@ -139,7 +139,9 @@ def merge(
             # It can be set at creation only; a warning said that the console did not keep it.
             pass
         elif name in values:
-            state[name] = values[name]
+            # What the console set by itself inside a declared object is no difference.
+            if name not in state or not satisfies(values[name], state[name]):
+                state[name] = values[name]
         elif name in memory.observed:
             state[name] = None
         elif state.get(name) is not None or memory.declared is None:

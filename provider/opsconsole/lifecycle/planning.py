@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from opsconsole.compare import same
+from opsconsole.compare import same, satisfies
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.lifecycle.answers import normalise
 from opsconsole.lifecycle.private_state import PrivateState
@@ -66,7 +66,7 @@ def propose_change(
         declared = normalise(attribute, config.get(name))
         if declared is None and (attribute.computed or prior.get(name) is None):
             continue
-        if same(declared, normalise(attribute, prior.get(name))):
+        if satisfies(normalise(attribute, prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
         _sort(proposal, attribute, prior, memory, attribute.change_under(extra_endpoints))

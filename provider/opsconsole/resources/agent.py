@@ -113,7 +113,9 @@ AGENT = ResourceDefinition(
         _settable(
             "credential_config",
             Kind.OBJECT_LIST,
-            "The credentials that the agent uses.",
+            "The credentials that the agent uses. The console may set what an entry leaves out; "
+            "that is no difference.",
+            shown_description="The credentials that the agent uses.",
             attributes=_CREDENTIAL_CONFIG,
         ),
         Attribute(
