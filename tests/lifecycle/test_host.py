@@ -9,7 +9,7 @@ import pytest
 
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
-from opsconsole.lifecycle.interface import DeleteRequest, ReadRequest, Seen
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from outcomes import errors, warnings
@@ -200,6 +200,30 @@ async def test_a_console_that_changes_it_by_itself_never_replaces(
     assert plan.replace == ()
     assert plan.planned == read.state
     assert "by itself" in warnings(plan)[0]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+async def test_nor_where_no_apply_took_the_declaration(
+    steps_of: Callable[..., Any], console: Emulator, imported: bool
+) -> None:
+    """The declaration followed the console once, or the host was imported."""
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", external_id="one")
+    console.change("hosts", created.state["id"], external_id="two")
+    known = Outcome(created.state, b"" if imported else created.private)
+    followed = await hosts.read(known)
+    declared = hosts.config(name="web", external_id="two")
+    assert (await hosts.plan(followed, declared)).planned == followed.state
+
+    console.change("hosts", created.state["id"], external_id="three")
+    moved = await hosts.read(followed)
+    plan = await hosts.plan(moved, declared)
+    changed = await hosts.plan(moved, hosts.config(name="web", external_id="four"))
+
+    assert plan.replace == ()
+    assert plan.planned == moved.state
+    assert "by itself" in warnings(plan)[0]
+    assert changed.replace == ("external_id",)
 
 
 async def test_a_missing_host_leaves_state_with_a_warning(

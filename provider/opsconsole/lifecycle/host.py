@@ -6,6 +6,7 @@ Their creation, a guarded bulk import, is in `host_creation`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
@@ -102,7 +103,9 @@ class HostLifecycle(BaseLifecycle):
                 raise
             return self._refused(request, problem)
         self.session.held_hosts.setdefault(host_id, request.address or self.name(request.prior))
-        return self.seen(request.prior, request.private, answer)
+        return _noting_what_changed(
+            request.prior, self.seen(request.prior, request.private, answer)
+        )
 
     def _unchecked(
         self, request: ReadRequest, reason: str, problem: ApiError | None = None
@@ -211,6 +214,19 @@ def _not_keeping(memory: PrivateState, prior: Attributes, planned: Attributes) -
         for name in REPLACING
         if prior[name] is None and planned[name] is not None and name in memory.observed
     )
+
+
+def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
+    """Remember what state held of attributes that replace and that the console changed by itself.
+
+    The declaration may be of that value though no apply took it: after an import, or where it
+    followed the console.
+    """
+    if outcome.state is None or outcome.state is prior:
+        return outcome
+    before = PrivateState.decode(outcome.private)
+    memory = before.overtaking(prior, outcome.state, REPLACING)
+    return outcome if memory is before else replace(outcome, private=memory.encode())
 
 
 def _replacing(name: str, names: Sequence[str]) -> Diagnostic:

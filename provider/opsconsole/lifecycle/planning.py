@@ -105,11 +105,9 @@ def _sort(
 
 
 def _changed_by_console(name: str, declared: object, memory: PrivateState) -> bool:
-    return (
-        memory.declared is not None
-        and memory.declared.get(name) is not None
-        and same(memory.declared[name], declared)
-    )
+    """Return whether a declaration is that of an earlier run, which the console has left."""
+    earlier = ((memory.declared or {}).get(name), memory.overtaken.get(name))
+    return any(value is not None and same(value, declared) for value in earlier)
 
 
 def _follow(proposal: Proposal, name: str, prior: Attributes) -> None:

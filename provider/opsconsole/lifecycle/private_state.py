@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
+from opsconsole.compare import changed_fields
 from opsconsole.values import Attributes, Value
 
 _PLACES: Final = """
@@ -42,6 +43,8 @@ class PrivateState:
         kept: Set only between plan and apply: its owner stays while this one is removed.
         dropped: Names of declared attributes that can be set at creation only and that the console
             did not keep. State holds what was declared, whatever reading shows.
+        overtaken: What state held of attributes that replace before the console changed them by
+            itself. A declaration of such a value has not changed, also where no apply took it.
         host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
     """
 
@@ -51,6 +54,7 @@ class PrivateState:
     kept: bool = False
     host_id: str | None = None
     dropped: frozenset[str] = frozenset()
+    overtaken: Mapping[str, Value] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -65,6 +69,7 @@ class PrivateState:
         observed = content.pop("observed", None)
         declared = content.pop("declared", None)
         host_id = content.pop("host_id", None)
+        overtaken = content.pop("overtaken", None)
         return cls(
             _unpacked(observed) if isinstance(observed, str) else _named(observed),
             declared if isinstance(declared, dict) else None,
@@ -72,6 +77,7 @@ class PrivateState:
             content.pop("kept", False) is True,
             host_id if isinstance(host_id, str) else None,
             _named(content.pop("dropped", None)),
+            overtaken if isinstance(overtaken, dict) else {},
             content,
         )
 
@@ -92,6 +98,8 @@ class PrivateState:
             content["host_id"] = self.host_id
         if self.dropped:
             content["dropped"] = sorted(self.dropped)
+        if self.overtaken:
+            content["overtaken"] = dict(self.overtaken)
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def seeing(self, names: Iterable[str]) -> PrivateState:
@@ -103,6 +111,14 @@ class PrivateState:
         """Return this memory with `names` noted as not kept by the console."""
         return replace(self, dropped=self.dropped.union(names))
 
+    def overtaking(
+        self, before: Attributes, after: Attributes, names: Iterable[str]
+    ) -> PrivateState:
+        """Return this memory with what state held of `names` and the console has changed."""
+        changed = {name: before[name] for name in changed_fields(before, after, names)}
+        held = {name: value for name, value in changed.items() if value is not None}
+        return replace(self, overtaken={**self.overtaken, **held}) if held else self
+
     def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this memory with what `config` declares for `names`."""
         return replace(
@@ -110,6 +126,7 @@ class PrivateState:
             declared={name: config.get(name) for name in names},
             removal_planned=False,
             kept=False,
+            overtaken={},
         )
 
 

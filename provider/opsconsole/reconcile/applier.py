@@ -65,7 +65,7 @@ class Applier:
             self._catch_up()
             if self._plan.mode == "refresh-only":
                 keep_outputs(self._evaluator, self._session.state, self._outputs)
-                return Applied()
+                return self._settled(Applied())
             keys = {change.provider for change in self._plan.acting() if change.provider}
             lifecycles = {key: self._providers.of(key) for key in keys}
             self._introduce_state()
@@ -76,8 +76,7 @@ class Applier:
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             applied.diagnostics += self._unguarded()
-            applied.unsettled = self._plan.unsettled
-            applied.diagnostics += still_unknown(applied.unsettled)
+            self._settled(applied)
             if applied.complete:
                 gone = self._plan.mode == "destroy" and not self._values_left()
                 keep_outputs(None if gone else self._evaluator, self._session.state, self._outputs)
@@ -89,6 +88,12 @@ class Applier:
                 self._session.record()
             finally:
                 await self._providers.close()
+
+    def _settled(self, applied: Applied) -> Applied:
+        """Note which creations stay of unknown outcome: no run is complete beside them."""
+        applied.unsettled = self._plan.unsettled
+        applied.diagnostics += still_unknown(applied.unsettled)
+        return applied
 
     @property
     def waiting(self) -> HeldBack:

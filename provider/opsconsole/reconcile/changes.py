@@ -246,10 +246,10 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether applying would change nothing, and everything declared is known to be there."""
-        if self.mode == "refresh-only":
-            return not self.drift
         if self.unsettled:
             return False
+        if self.mode == "refresh-only":
+            return not self.drift
         return not any(
             change.acts and change.action is not Action.READ for change in self.changes
         ) and all(output.action is Action.NO_OP for output in self.outputs)

@@ -15,6 +15,7 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import explained, still_needed, taken_along
 from opsconsole.reconcile.changes import (
     Action,
@@ -47,7 +48,7 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
 from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
-from opsconsole.reconcile.walk import Walk, unsettled_warnings
+from opsconsole.reconcile.walk import Walk, left_alone, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, State
 from opsconsole.values import Attributes
@@ -152,7 +153,12 @@ class Planner:
             return self._result((), known, prior.imports, None)
         self._diagnostics += unsettled_warnings(known.values())
         if options.mode == "refresh-only":
-            return self._result((), known, prior.imports, None)
+            unsettled = (
+                left_alone(item)
+                for item in known.values()
+                if is_sentinel(item.before.get("id")) and item.address in targets
+            )
+            return self._result(tuple(unsettled), known, prior.imports, None)
         walk = Walk(
             self.evaluator,
             workspace.graph,

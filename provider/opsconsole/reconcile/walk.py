@@ -140,24 +140,11 @@ class Walk:
         address = instance.address
         item = self.known.get(address)
         if item is not None and is_sentinel(item.before.get("id")):
-            self._leave_unsettled(item)
+            self.changes[address] = left_alone(item)
             return None
         evaluated = self.evaluator.config(instance)
         declared = self._declaration(instance, evaluated)
         return PlanInput(declared, item, address in self.requested)
-
-    def _leave_unsettled(self, item: PriorInstance) -> None:
-        """Leave alone what an earlier run may or may not have created."""
-        self.changes[item.address] = Change(
-            item.address,
-            item.type_name,
-            Action.NO_OP,
-            item.before,
-            item.before,
-            sensitive=item.sensitive,
-            notes=("left alone until it is settled whether it was created",),
-            depends_on=tuple(item.held.dependencies),
-        )
 
     def _declaration(self, instance: Instance, evaluated: Evaluated) -> Declaration:
         block = instance.block
@@ -301,6 +288,20 @@ class Walk:
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),
         )
+
+
+def left_alone(item: PriorInstance) -> Change:
+    """Return that nothing is done with what an earlier run may or may not have created."""
+    return Change(
+        item.address,
+        item.type_name,
+        Action.NO_OP,
+        item.before,
+        item.before,
+        sensitive=item.sensitive,
+        notes=("left alone until it is settled whether it was created",),
+        depends_on=tuple(item.held.dependencies),
+    )
 
 
 def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
