@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from opsconsole.emulator.running import serve
+
 HOST = "opsconsole_host"
 
 
@@ -68,6 +70,70 @@ def test_two_declarations_that_adopt_one_specialty(native: Any) -> None:
     result = native.run("apply", "-auto-approve", expect=1)
     assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
     assert not native.state_file.exists() or native.addresses() == []
+
+
+def two_providers(native: Any, resource: dict[str, Any], **settings: Any) -> None:
+    """Declare resources under two provider configurations, `opsconsole.other` being the second."""
+    second = settings | {"alias": "other"}
+    first = {name: value for name, value in settings.items() if name != "base_url"}
+    native.write(resource, provider={"opsconsole": [first, second]})
+
+
+def hosts_of_two_providers() -> dict[str, Any]:
+    return {HOST: {"a": {"name": "a"}, "b": {"name": "a", "provider": "opsconsole.other"}}}
+
+
+def test_an_import_under_another_provider_of_the_same_console(native: Any) -> None:
+    host_id = one_host(native)
+    two_providers(native, hosts_of_two_providers())
+    refused(native.run("import", f"{HOST}.b", host_id, expect=1).err, host_id)
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+def test_adoptions_under_two_providers_of_one_console(native: Any) -> None:
+    native.console.create("hosts", id="hst_a", name="a")
+    two_providers(native, hosts_of_two_providers(), on_existing_host="adopt")
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "hst_a stands for two declarations" in result.text
+    assert len(native.addresses()) == 1
+
+
+def test_two_consoles_may_have_objects_of_one_id(native: Any) -> None:
+    with serve("default") as other:
+        for console in (native.console, other):
+            console.create("hosts", id="hst_a", name="a")
+        resources = hosts_of_two_providers() | {
+            "opsconsole_specialty": {
+                "a": {"key": "linux-server"},
+                "b": {"key": "linux-server", "provider": "opsconsole.other"},
+            }
+        }
+        settings = {"on_existing_host": "adopt", "base_url": other.base_url}
+        two_providers(native, resources, **settings)
+        for target in ("a", "b"):
+            targets = [f"-target={name}.{target}" for name in resources]
+            native.run("apply", "-auto-approve", *targets)
+        assert len(native.addresses()) == 4
+
+
+def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native: Any) -> None:
+    native.write(
+        {
+            HOST: {"a": {"name": "a"}},
+            "opsconsole_specialty": {
+                "a": {"key": "linux-server"},
+                "b": {"key": "${data.opsconsole_specialty.late.key}"},
+            },
+        },
+        data={
+            "opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}},
+        },
+    )
+    result = native.run("apply", "-auto-approve", expect=1)
+    held = "opsconsole_specialty.a" in native.addresses()
+    first, second = ("a", "b") if held else ("b", "a")
+    assert f"opsconsole_specialty.{first} holds the specialty spc_linux already" in result.text
+    assert f"opsconsole_specialty.{second}" not in native.addresses()
 
 
 def test_a_declaration_that_adopts_what_state_holds(native: Any) -> None:

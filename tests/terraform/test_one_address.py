@@ -44,3 +44,13 @@ def test_an_import_of_what_another_address_holds(terraform: Any, console_of: Any
     result = folder.apply(expect=(1,))
     assert "Two addresses in state hold the host" in result.text
     assert len(folder.state()["resources"]) == 1
+
+
+def test_two_declarations_that_adopt_one_object(terraform: Any, console_of: Any) -> None:
+    rows = {name: {"id": "blk_format"} for name in ("a", "b")}
+    folder = terraform(
+        {"resource": {"opsconsole_blacklisted_command": rows}}, console_of("default")
+    )
+    result = folder.apply(expect=(1,))
+    assert "Another resource holds the blacklisted command blk_format already" in result.text
+    assert len(folder.state()["resources"]) == 1

@@ -124,8 +124,9 @@ class BaseLifecycle(ABC):
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
         return Outcome(self.definition.empty() | {"id": import_id})
 
-    def introduce(self, state: Attributes, address: str) -> None:  # noqa: B027  # nothing to note
+    def introduce(self, state: Attributes, address: str) -> None:
         """Note a resource in state, which messages name and whose id no creation may take."""
+        self.session.held[self.definition.type_name, state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
         """Let the console judge creations, none of which takes place.
@@ -256,6 +257,18 @@ class BaseLifecycle(ABC):
     ) -> Outcome:
         state = settle(self.definition, request.planned, {"id": new_sentinel()})
         return Outcome(state, PrivateState(extra=remembered).encode(), diagnostics, uncertain=True)
+
+    def held_by_another(self, request: CreateRequest, object_id: str) -> Outcome | None:
+        """Hold an object that is to be adopted; return a refusal where another address holds it."""
+        holder = self.session.hold(self.definition.type_name, object_id, request.address)
+        if holder is None:
+            return None
+        refused = error(
+            f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
+            "One object has one address: removing either would delete what the other manages. "
+            "Declare it once.",
+        )
+        return Outcome(None, diagnostics=(refused,))
 
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""

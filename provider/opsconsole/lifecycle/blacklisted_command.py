@@ -126,7 +126,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if row_id is None:
             return await self._create_row(request)
         row = await self._row(row_id)
-        return await self._write(row_id, row, request)
+        return self.held_by_another(request, row_id) or await self._write(row_id, row, request)
 
     async def _create_row(self, request: CreateRequest) -> Outcome:
         planned = request.planned

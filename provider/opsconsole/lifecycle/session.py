@@ -80,6 +80,8 @@ class Session:
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         held_hosts: Host id to the name of the resource that holds it.
+        held: Type and id of other objects in state, or adopted in this run, to the address that
+            holds each; empty where the engine tells none.
         stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
         host_read_accepted: Whether it has accepted one.
@@ -109,6 +111,7 @@ class Session:
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
     held_hosts: dict[str, str] = field(default_factory=dict)
+    held: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: bool = False
     host_reading_refused: bool = False
     host_read_accepted: bool = False
@@ -132,6 +135,22 @@ class Session:
     def __post_init__(self) -> None:
         self.import_chunk_size = self.settings.import_chunk_size
         self.limit = self.settings.max_concurrency
+
+    def share_with(self, other: Session) -> None:
+        """Note what is held where another session of the same console notes it."""
+        self.held_hosts, self.held = other.held_hosts, other.held
+
+    def hold(self, type_name: str, object_id: str, address: str) -> str | None:
+        """Hold an object for an address; return the other address that holds it, if one does.
+
+        Args:
+            address: May be empty: then no other call for this object is taken for the same one.
+        """
+        key = (type_name, object_id)
+        if key in self.held and not (address and self.held[key] == address):
+            return self.held[key]
+        self.held[key] = address
+        return None
 
     @property
     def gone_hosts(self) -> set[str]:

@@ -141,7 +141,7 @@ class SpecialtyLifecycle(SingleCreation):
             )
             return Outcome(None, diagnostics=(moved,))
         row = self.definition.empty() | found
-        return await self._write(request, row)
+        return self.held_by_another(request, row["id"]) or await self._write(request, row)
 
     async def _create_new(self, request: CreateRequest) -> Outcome:
         planned = request.planned

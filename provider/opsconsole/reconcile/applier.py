@@ -18,7 +18,7 @@ from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior, refresh
-from opsconsole.reconcile.providers import in_state
+from opsconsole.reconcile.providers import in_state, key_of
 from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -138,10 +138,13 @@ class Applier:
         self._session.record()
 
     def _introduce_state(self) -> None:
-        """Let every lifecycle know what is in state."""
+        """Let every lifecycle know what state holds of its console."""
+        console_of = self._providers.console_of
         for item in read_prior(self._session.state).values():
-            for lifecycle in self._providers.by_key().values():
-                lifecycle.resources[item.type_name].introduce(item.before, item.address)
+            console = console_of(key_of(item.held.provider))
+            for key, lifecycle in self._providers.by_key().items():
+                if console_of(key) == console:
+                    lifecycle.resources[item.type_name].introduce(item.before, item.address)
 
     def _unguarded(self) -> list[tuple[str, Diagnostic]]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""

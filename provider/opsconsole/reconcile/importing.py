@@ -11,7 +11,7 @@ from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there, read_prior, refresh
-from opsconsole.reconcile.providers import OnStop, Providers, in_state
+from opsconsole.reconcile.providers import OnStop, Providers, in_state, key_of
 from opsconsole.state import Address, InstanceObject, StateSession
 
 
@@ -46,7 +46,7 @@ async def import_instance(
     if item is None or has_error(diagnostics):
         return diagnostics
     assert item.value is not None
-    holder = _holder(session, address, item)
+    holder = _holder(session, providers, address, item)
     if holder is not None:
         return [taken_already(item.type_name, item.value["id"], holder, str(address))]
     kept = InstanceObject(
@@ -82,12 +82,17 @@ def _check_free(session: StateSession, address: Address) -> None:
         )
 
 
-def _holder(session: StateSession, address: Address, item: PriorInstance) -> str | None:
-    """Return the other address at which state holds what was read."""
+def _holder(
+    session: StateSession, providers: Providers, address: Address, item: PriorInstance
+) -> str | None:
+    """Return the other address at which state holds what was read, of the same console."""
     assert item.value is not None
+    console = providers.console_of(key_of(item.held.provider))
     for other in read_prior(session.state).values():
         same = other.type_name == item.type_name and other.before.get("id") == item.value["id"]
-        if same and other.held.provider == item.held.provider and other.address != str(address):
+        if not same or other.address == str(address):
+            continue
+        if providers.console_of(key_of(other.held.provider)) == console:
             return other.address
     return None
 

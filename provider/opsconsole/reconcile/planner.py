@@ -12,7 +12,7 @@ from typing import Any
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
-from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
@@ -124,7 +124,6 @@ class Planner:
             ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
             for path, text in workspace.program.warnings
         ]
-        self._consoles: dict[str, str] = {}
         self._wanted_outputs: frozenset[str] | None = None
         self._likely_moves: tuple[LikelyMove, ...] = ()
 
@@ -144,7 +143,8 @@ class Planner:
         """
         workspace, options = self._workspace, self._options
         prior = await self._prior()
-        places = places_of(prior.known.values(), lambda held: self._console(key_of(held)))
+        console_of = self.providers.console_of
+        places = places_of(prior.known.values(), lambda held: console_of(key_of(held)))
         self._diagnostics += held_twice(places)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
@@ -173,7 +173,7 @@ class Planner:
         changes = self._explained(walk)
         if options.mode == "normal":
             self._look_for_moves(changes)
-        adopted = adopted_places(changes, self._console)
+        adopted = adopted_places(changes, console_of)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
         self._diagnostics += held_twice(adopted)
@@ -207,16 +207,6 @@ class Planner:
 
     def _report(self, diagnostics: Iterable[Diagnostic], address: str = "") -> None:
         self._diagnostics += ((address, item) for item in diagnostics)
-
-    def _console(self, key: str) -> str:
-        """Return what tells the console of a provider configuration from others."""
-        if key not in self._consoles:
-            try:
-                self._consoles[key] = self.providers.settings(key).base_url
-            except OpsconsoleError:
-                # What is wrong with its settings is told where something is asked of it.
-                self._consoles[key] = key
-        return self._consoles[key]
 
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""

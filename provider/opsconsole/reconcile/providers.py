@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.address import SOURCE, TERRAFORM_HOST
-from opsconsole.errors import ConfigurationError, Stopped, UserError
+from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.declaration import PriorInstance
@@ -55,6 +55,7 @@ class Providers:
     stopped: bool = False
     _opened: dict[str, Lifecycle] = field(default_factory=dict)
     _closed: Counter[str] = field(default_factory=Counter)
+    _consoles: dict[str, str] = field(default_factory=dict)
 
     def of(self, key: str) -> Lifecycle:
         """Return the lifecycle under a provider configuration.
@@ -63,9 +64,14 @@ class Providers:
             UserError, ConfigurationError: its settings are wrong, or not known yet.
         """
         if key not in self._opened:
-            self._opened[key] = self.make(self.settings(key))
-            session = self._opened[key].session
+            made = self.make(self.settings(key))
+            session = made.session
             session.command, session.reads_first = "opsconsole", True
+            for other in self._opened.values():
+                if other.session.settings.base_url == session.settings.base_url:
+                    session.share_with(other.session)
+                    break
+            self._opened[key] = made
             if self.stopped:
                 self._opened[key].stop()
         return self._opened[key]
@@ -84,6 +90,16 @@ class Providers:
         except ConfigurationError as problem:
             problem.message = f"provider {key}: {problem.message}"
             raise
+
+    def console_of(self, key: str) -> str:
+        """Return what tells the console of a provider configuration from others."""
+        if key not in self._consoles:
+            try:
+                self._consoles[key] = self.settings(key).base_url
+            except OpsconsoleError:
+                # What is wrong with its settings is told where something is asked of it.
+                self._consoles[key] = key
+        return self._consoles[key]
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
         """Return the lifecycles of instances in state, by the provider's address there."""
