@@ -115,6 +115,48 @@ def test_ids_that_an_import_does_not_tell_are_told_by_a_dry_run(native: Any) -> 
     assert "Import: 2 created, 0 updated" in result.out
 
 
+def import_answer(created: int, *told: int) -> str:
+    """An answer to a real import that has verdicts on some rows only."""
+    results = [{"index": index, "status": "created", "id": f"hst_{index}"} for index in told]
+    counts = {"created": created, "updated": 0, "skipped": 0, "failed": 0}
+    return json.dumps({"dry_run": False, "stopped": False, "counts": counts, "results": results})
+
+
+def test_a_row_without_a_verdict_fails(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
+    native.console.fault(
+        operation="host_import", holds='"dry_run":false', status=200, text=import_answer(1, 0)
+    )
+    result = native.run("hosts", "import", "hosts.json", "--json", expect=1)
+    first, second, _ = map(json.loads, result.out.splitlines())
+    assert (first["created"], first["failed"]) == (True, False)
+    assert (second["status"], second["failed"]) == ("not told", True)
+
+
+def test_counts_pass_rows_that_have_no_verdict(native: Any) -> None:
+    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
+    native.console.fault(
+        operation="host_import",
+        holds='"dry_run":false',
+        handled=True,
+        status=200,
+        text=import_answer(2),
+    )
+    result = native.run("hosts", "import", "hosts.json")
+    assert all(row["id"] in result.out for row in native.console.rows("hosts"))
+
+
+def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on: Callable[[str], Any]) -> None:
+    native = native_on("heedless")
+    native.monkeypatch.setenv("OPSCONSOLE_MAX_RETRIES", "0")
+    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
+    native.console.fault(kind="cut_answer", operation="host_import")
+    result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
+    assert "nothing was imported" not in result.out
+    assert "nobody knows whether it imported rows" in result.out
+    assert len(native.console.rows("hosts")) == 1
+
+
 def test_csv_is_sent_as_it_is(native: Any) -> None:
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")

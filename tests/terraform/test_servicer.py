@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.terraform.configured import Configured
+from opsconsole.terraform.main import connect as connect_to_console
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.provider_calls import ProviderCalls
 from opsconsole.values import UNKNOWN
 
 HOST = "opsconsole_host"
@@ -273,6 +277,19 @@ async def test_data_sources(client: Any) -> None:
     )
     assert not response.diagnostics
     assert response.state.msgpack
+
+
+async def test_a_data_source_that_a_stop_leaves_unread(wire: Any) -> None:
+    """Terraform would call an answer without a value a bug of the provider."""
+    provider = Configured(connect_to_console, Redaction())
+    calls = ProviderCalls(provider)
+    settings = wire("provider", base_url="http://localhost:9", api_key="svc_ak_any")
+    await calls.configure_provider(pb.ConfigureProvider.Request(config=settings))
+    await calls.stop_provider(pb.StopProvider.Request())
+    config = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
+    asked = pb.ReadDataSource.Request(type_name="opsconsole_specialties", config=config)
+    assert "Not begun: the run was told to stop" in shown(await calls.read_data_source(asked))
+    await provider.close()
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ async def test_max_retries_are_tries_after_the_first(server, connect, clock, ans
         assert backoff / 2 <= wait <= backoff
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
 async def test_retry_after_is_obeyed(server, connect, clock, answer, status):
     _, console = connect()
     server.will(answer(status, ERROR, headers={"Retry-After": "7"}), answer(body=GOOD))

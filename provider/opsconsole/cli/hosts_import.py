@@ -240,6 +240,8 @@ class _Lines:
             opening = "Dry run, nothing was imported"
             if done.imported_all_the_same:
                 opening = "The console ignored the dry run and imported rows"
+            elif not done.is_dry_run_sure:
+                opening = "Dry run without an answer, so nobody knows whether it imported rows"
         if done.unknown:
             sys.stdout.write(
                 f"\nNobody knows whether {plural(done.unknown, 'row')} marked unknown were "
@@ -266,7 +268,7 @@ class _JsonLines:
         self._write(
             {
                 "object": "import",
-                "dry_run": args.dry_run and not done.imported_all_the_same,
+                "dry_run": args.dry_run and done.is_dry_run_sure,
                 "counts": dict(done.counts),
                 "rows": total,
                 "not_sent": total - done.judged,

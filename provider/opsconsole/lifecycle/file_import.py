@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.bulk_import import (
     RowVerdict,
+    all_created,
     blames_the_rows,
     guarded,
     halved,
@@ -109,6 +110,12 @@ class FileImport:
             self.problem = problem
 
     @property
+    def is_dry_run_sure(self) -> bool:
+        """Whether nothing is known to have been imported, and nothing can have been."""
+        lost = isinstance(self.problem, ConsoleError) and not self.problem.safe_to_repeat
+        return not self.imported_all_the_same and (self.session.dry_run_honoured or not lost)
+
+    @property
     def _ended(self) -> bool:
         return self.failed and self.ends_at_failure
 
@@ -188,9 +195,16 @@ class FileImport:
     async def _without_id(
         self, rows: Rows, words: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
-        """Return rows that an import created without an id, with the ids that a dry run shows."""
-        said = enumerate(verdicts(result, len(rows.names)))
-        without = {place for place, item in said if item.created and item.id is None}
+        """Return rows whose id an import does not tell, with the ids that a dry run shows.
+
+        A row without a verdict may have been created too; after a stop the console left it out.
+        """
+        may_be = rows.divisible and not result.stopped
+        without = {
+            place
+            for place, item in enumerate(verdicts(result, len(rows.names)))
+            if item.id is None and (item.created or (may_be and not item.matched))
+        }
         found = await self._created(rows, words) if without else {}
         return {place: item for place, item in found.items() if place in without}
 
@@ -206,14 +220,25 @@ class FileImport:
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
         found = verdicts(result, len(rows.names))
-        self._report(rows, start, [better.get(place, item) for place, item in enumerate(found)])
+        passed = all_created(result, len(rows.names))
+        found = [better.get(place, item) for place, item in enumerate(found)]
+        self._report(rows, start, found, passed=passed)
 
-    def _report(self, rows: Rows, start: int, found: Sequence[RowVerdict]) -> None:
+    def _report(
+        self, rows: Rows, start: int, found: Sequence[RowVerdict], *, passed: bool = False
+    ) -> None:
+        """Report the verdicts of some rows.
+
+        Args:
+            passed: Whether the counts alone say that all were created, whatever the words.
+        """
         reported = []
         for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
-            failed = bool(item.error) or unknown
+            # Where no line is known as the header, one of the lines has no verdict.
+            untold = rows.divisible and not item.matched and not passed
+            failed = bool(item.error) or untold or unknown
             reported.append(
                 ReportedRow(
                     place,
@@ -221,7 +246,7 @@ class FileImport:
                     item.status if item.matched or unknown else "not told",
                     item.id,
                     item.error,
-                    item.created,
+                    item.created or passed,
                     failed,
                 )
             )

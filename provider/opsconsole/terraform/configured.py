@@ -191,6 +191,13 @@ class Configured:
             await lifecycle.close()
 
 
+def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    """Say that nothing was asked of the console, where the run was told to stop before."""
+    if outcome.begun:
+        return ()
+    return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)
+
+
 def _held_twice(type_name: str, object_id: str) -> Diagnostic:
     title = RESOURCES[type_name].title
     return error(

@@ -11,7 +11,7 @@ from opsconsole.errors import ConfigurationError
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.configured import Configured
+from opsconsole.terraform.configured import Configured, not_begun
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import metadata, provider_schema
 from opsconsole.v1.settings import Settings
@@ -94,7 +94,9 @@ class ProviderCalls:
         outcome = await self._provider.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self._provider.rendered(outcome.diagnostics, "data source", name),
+            diagnostics=self._provider.rendered(
+                (*outcome.diagnostics, *not_begun(outcome)), "data source", name
+            ),
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:

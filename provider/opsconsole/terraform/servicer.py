@@ -13,11 +13,10 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpclib.const import Handler
 
-from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
-    Outcome,
     PlanChange,
     PlanCreation,
     PlanRemoval,
@@ -28,7 +27,13 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.calls import Activity, Method, unary_handlers
-from opsconsole.terraform.configured import Configured, Connect, NotServedError, attribute_path
+from opsconsole.terraform.configured import (
+    Configured,
+    Connect,
+    NotServedError,
+    attribute_path,
+    not_begun,
+)
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.provider_calls import ProviderCalls
 
@@ -67,7 +72,7 @@ class ResourceCalls:
             new_state=codec.encode(outcome.state),
             private=outcome.private,
             diagnostics=self._provider.rendered(
-                (*outcome.diagnostics, *_not_begun(outcome)), "resource", name
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
             ),
         )
 
@@ -120,7 +125,7 @@ class ResourceCalls:
             new_state=codec.encode(outcome.state),
             private=outcome.private,
             diagnostics=self._provider.rendered(
-                (*outcome.diagnostics, *_not_begun(outcome)), "resource", name
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
             ),
         )
 
@@ -152,13 +157,6 @@ class ResourceCalls:
                 "address.",
             )
         )
-
-
-def _not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
-    """Say that nothing was asked of the console, where the run was told to stop before."""
-    if outcome.begun:
-        return ()
-    return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)
 
 
 _SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]

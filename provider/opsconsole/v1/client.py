@@ -241,6 +241,8 @@ class Client:
         if delay is None:
             self._wake()
             raise failed
+        # The limiter hears some statuses alone; whoever is asked to wait waits so long.
+        delay = max(delay, asked or 0.0)
         _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
         await self._pause(delay)
         if self._stopped.is_set() and not failed.safe_to_repeat:
