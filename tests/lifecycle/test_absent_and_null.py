@@ -46,6 +46,23 @@ async def test_what_was_never_shown_is_kept(
     assert "knowledge" in read.unobserved
 
 
+async def test_an_answer_of_a_part_of_a_host_proves_no_absence(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", knowledge="a")
+    part = json.dumps({"id": created.state["id"], "public_ip": None})
+    console.fault(method="POST", path="/hosts/hst_", status=200, text=part, times=2)
+
+    changed = await hosts.change(created, name="web", knowledge="b", target_port=2200)
+    read = await hosts.read(changed)
+
+    assert (read.state["knowledge"], read.state["target_port"]) == ("b", 2200)
+    assert {"knowledge", "target_port"} <= set(read.unobserved)
+    plan = await hosts.plan(read, hosts.config(name="web", knowledge="b", target_port=2200))
+    assert plan.planned == read.state
+
+
 @pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
 async def test_a_console_that_clears_what_replaces_never_replaces(
     steps_of: Callable[..., Any], console: Emulator, name: str

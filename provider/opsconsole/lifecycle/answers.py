@@ -6,7 +6,7 @@ Pure. What an answer does not show is never taken for null unless it was shown b
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opsconsole.compare import changed_fields, normalise_set, satisfies
@@ -115,7 +115,7 @@ def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[s
 
 
 def merge(
-    attributes: Iterable[Attribute],
+    attributes: Sequence[Attribute],
     prior: Attributes,
     memory: PrivateState,
     answer: Mapping[str, Any],
@@ -124,12 +124,14 @@ def merge(
 
     A field that is absent now but was shown before is null now; one that was never shown keeps
     what state holds. Absent where state holds nothing and the resource was created here: both
-    sides agree on null.
+    sides agree on null. An answer without a required field that state holds shows a part of the
+    resource: nothing follows from what is absent there.
 
     Raises:
         UnexpectedAnswer: as `shown`.
     """
     values = shown(attributes, answer)
+    whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)
     observed: list[str] = []
     unseen: list[str] = []
@@ -142,6 +144,9 @@ def merge(
             # What the console set by itself inside a declared object is no difference.
             if name not in state or not satisfies(values[name], state[name]):
                 state[name] = values[name]
+        elif not whole:
+            unseen.append(name)
+            continue
         elif name in memory.observed:
             state[name] = None
         elif state.get(name) is not None or memory.declared is None:
