@@ -219,3 +219,22 @@ def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monke
     assert code == 0
     assert "There is nothing to import, and no program is written." in told
     assert not (tmp_path / "adopted.py").exists()
+
+
+def test_ids_without_a_prefix(adopt, tmp_path, opsconsole_emulator) -> None:
+    opsconsole_emulator.create("hosts", id="17", name="web")
+    opsconsole_emulator.create(
+        "agents", id="a-1", host_id="17", specialty_id="17", name="keeper", org_id="org_main"
+    )
+    (tmp_path / "hosts.json").write_text(json.dumps([{"name": "web"}]))
+
+    _, by_kind, told = adopt("host=17", "agent=a-1")
+    _, by_inventory, _ = adopt("--inventory", "hosts.json")
+
+    assert "1 host, 1 agent to import." in told
+    assert '.import_from("17")' in by_kind
+    assert '.import_from("a-1")' in by_kind
+    assert '.import_from("17")' in by_inventory
+    code, _, told = adopt("host=17", "agent=17")
+    assert code == 1
+    assert "'17' is the id of two objects: host and agent." in told

@@ -6,9 +6,9 @@ of them exist.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.inventory import inventory
@@ -32,9 +32,17 @@ _PREFIXES: Final = (
     ("key=", SPECIALTY),
     ("blk_", BLACKLISTED_COMMAND),
 )
+_KINDS: Final = {definition.name: name for name, definition in RESOURCES.items()}
 LISTED: Final = (HOST.type_name, AGENT.type_name, BLACKLISTED_COMMAND.type_name)
 """Kinds that are looked up in lists. A specialty is managed only where its id is given: deleting
 one cannot be undone."""
+
+
+class Wanted(NamedTuple):
+    """An object to look at: its type and its import id."""
+
+    type_name: str
+    import_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +77,32 @@ class Findings:
     remarks: Sequence[str]
 
 
-def type_of(import_id: str) -> str:
-    """Return the type that an import id is of, by its prefix.
+def wanted_by(text: str) -> Wanted:
+    """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
+
+    The prefixes of ids are those of the document's examples; a console may have others.
 
     Raises:
-        UserError: The API document shows no such prefix.
+        UserError: The API document shows no such prefix, and there is no such kind.
     """
-    if import_id.startswith("agt_"):
-        return AGENT_PLUGIN.type_name if "/" in import_id else AGENT.type_name
+    kind, equals, import_id = text.partition("=")
+    if equals and import_id and kind in _KINDS:
+        return Wanted(_KINDS[kind], import_id)
+    if text.startswith("agt_"):
+        return Wanted(AGENT_PLUGIN.type_name if "/" in text else AGENT.type_name, text)
     for prefix, definition in _PREFIXES:
-        if import_id.startswith(prefix):
-            return definition.type_name
+        if text.startswith(prefix):
+            return Wanted(definition.type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
-    raise UserError(f"{import_id!r} is not an import id.", f"Import ids are: {forms}.")
+    raise UserError(
+        f"{text!r} is not an import id.",
+        f"Import ids are: {forms}. For an id of another form, name its kind: "
+        f"{', '.join(f'{kind}=ID' for kind in _KINDS)}.",
+    )
 
 
-async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:
-    """Return the ids that the console's list endpoints show, and what there is to say of them.
+async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
+    """Return the objects that the console's list endpoints show, and what there is to say of them.
 
     Raises:
         UserError: No list endpoint is named, so nothing can be looked up.
@@ -117,15 +134,26 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[str], list[str]]:
         for name, listing in lists.items()
         if not listing.complete
     ]
-    entries = (entry for listing in lists.values() for entry in listing.entries)
-    return [entry["id"] for entry in entries if entry.get("status") != "archived"], remarks
+    wanted = [
+        Wanted(name, entry["id"])
+        for name, listing in lists.items()
+        for entry in listing.entries
+        if entry.get("status") != "archived"
+    ]
+    return wanted, remarks
 
 
-async def look(lifecycle: Lifecycle, import_ids: Iterable[str]) -> Findings:
-    """Read the objects that import ids name, and the plugins of the agents among them."""
+async def look(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
+    """Read these objects, and the plugins of the agents among them.
+
+    Raises:
+        UserError: Two of them, of different kinds, have one id.
+    """
+    objects = list(dict.fromkeys(objects))
+    _part(objects)
     wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
-    for import_id in dict.fromkeys(import_ids):
-        wanted[type_of(import_id)].append(import_id)
+    for type_name, import_id in objects:
+        wanted[type_name].append(import_id)
     found: list[FoundObject] = []
     remarks: list[str] = []
     for type_name, ids in wanted.items():
@@ -140,9 +168,15 @@ async def look(lifecycle: Lifecycle, import_ids: Iterable[str]) -> Findings:
     return Findings(found, await _specialties(lifecycle, found), remarks)
 
 
-def without(import_ids: Iterable[str], managed: Collection[tuple[str, str]]) -> list[str]:
-    """Return the import ids of what is not `managed`: types and ids of what a state holds."""
-    return [one for one in import_ids if (type_of(one), one) not in managed]
+def _part(objects: Iterable[Wanted]) -> None:
+    kinds: dict[str, str] = {}
+    for type_name, import_id in objects:
+        title = RESOURCES[type_name].title
+        if (other := kinds.setdefault(import_id, title)) != title:
+            raise UserError(
+                f"{import_id!r} is the id of two objects: {other} and {title}.",
+                "Adopt them in two runs, each with its own --output.",
+            )
 
 
 async def _read(
@@ -217,8 +251,8 @@ def _one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
-async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list[str]]:
-    """Return the ids of the hosts that exist, and what there is to say of the other rows.
+async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
+    """Return the hosts that exist, and what there is to say of the other rows.
 
     Raises:
         OpsconsoleError: The dry run could not be made.
@@ -236,7 +270,7 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[str], list
         )
     if work.problem is not None:
         raise work.problem
-    ids = [row.id for row in verdicts if row.id and not row.created]
+    ids = [Wanted(HOST.type_name, row.id) for row in verdicts if row.id and not row.created]
     others = [row for row in verdicts if not row.id or row.created]
     remarks = [_unmatched(row) for row in others]
     if work.judged < len(rows.names):

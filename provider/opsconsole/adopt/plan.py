@@ -159,7 +159,9 @@ def _declared(
             continue
         if attribute.refers_to:
             many = isinstance(value, list)
-            ids = [_id(one, made, lookups) for one in (value if many else [value])]
+            ids = [
+                _id(one, attribute.refers_to, made, lookups) for one in (value if many else [value])
+            ]
             value = ids if many else ids[0]
         yield name, value
 
@@ -187,10 +189,17 @@ _LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)
 """Attachments are objects of their own."""
 
 
-def _id(value: str, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]) -> Any:
-    if value in made:
-        return ObjectReference(made[value])
-    return lookups.get(value, value)
+def _id(
+    value: str,
+    kind: str,
+    made: Mapping[str, AdoptedObject],
+    lookups: Mapping[str, Lookup],
+) -> Any:
+    """Return what stands for the id of an object of this kind; another kind may have the id too."""
+    item = made.get(value)
+    if item is not None and RESOURCES[item.found.type_name].name == kind:
+        return ObjectReference(item)
+    return lookups.get(value, value) if kind == SPECIALTY.name else value
 
 
 def _group(found: FoundObject, made: Mapping[str, AdoptedObject]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.adopt.fleet_rows import fleet_rows
-from opsconsole.adopt.found import Findings, listed_ids, look, matched_ids, type_of, without
+from opsconsole.adopt.found import Findings, Wanted, listed_ids, look, matched_ids, wanted_by
 from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
@@ -41,7 +41,12 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         example="opsconsole adopt hst_0123456789 agt_0123456789\n"
         "opsconsole adopt --inventory hosts.csv",
     )
-    parser.add_argument("ids", metavar="ID", nargs="*", help="import ids")
+    parser.add_argument(
+        "ids",
+        metavar="ID",
+        nargs="*",
+        help="import ids; KIND=ID, such as host=17, where the console's ids have no prefix",
+    )
     arguments.option(
         parser, "ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
     )
@@ -90,9 +95,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(
                 f"{file} exists already.", "Name another file with --output, or move it away."
             )
-    ids = [*args.ids, *(_ids_of(args.file) if args.file else ())]
-    for import_id in ids:
-        type_of(import_id)
+    ids = [wanted_by(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))]
     rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed(args)
     found, _ = settings.settings_of(args)
@@ -163,7 +166,7 @@ def _next(args: argparse.Namespace, path: Path) -> str:
 
 async def _look(
     found: Settings,
-    ids: list[str],
+    ids: list[Wanted],
     rows: Rows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
@@ -182,21 +185,21 @@ async def _look(
         elif not ids:
             sys.stderr.write("Asking the named list endpoints what there is.\n")
             ids, remarks = await listed_ids(lifecycle)
-        wanted = without(dict.fromkeys(ids), managed)
+        wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(lifecycle, wanted)
         findings = await look(lifecycle, wanted)
-        attached = {item.import_id for item in findings.objects}
-        free = set(without(attached, managed))
-        objects = [item for item in findings.objects if item.import_id in free]
+        objects = [
+            item for item in findings.objects if (item.type_name, item.import_id) not in managed
+        ]
         return Findings(objects, findings.specialties, [*remarks, *findings.remarks])
     finally:
         await lifecycle.close()
 
 
-def _announce(lifecycle: Lifecycle, ids: Iterable[str]) -> None:
+def _announce(lifecycle: Lifecycle, wanted: Iterable[Wanted]) -> None:
     """Say what is about to be called."""
     console = lifecycle.session.console
-    for type_name, count in Counter(map(type_of, ids)).items():
+    for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
         endpoint = definition.lifted_by.get("read", "")
         call = endpoint if endpoint and console.has(endpoint) else definition.operations["read"]
