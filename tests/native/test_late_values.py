@@ -42,3 +42,21 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(
     assert native.addresses() == ["opsconsole_host.a"]
     assert len(native.console.rows("hosts")) == 1
     assert native.console.row("blacklists", "blk_format") == before
+
+
+def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native: Any) -> None:
+    late = '${opsconsole_host.a.id == "" ? "" : "blk_format"}'
+    declared = {"id": late, "pattern": "rm -rf /x", "tenant_wide": True}
+    native.write(
+        {
+            "opsconsole_host": {"a": {"name": "a"}},
+            "opsconsole_blacklisted_command": {"late": declared},
+        }
+    )
+
+    told = native.run("apply", "-auto-approve").text
+
+    assert told.count("Adopting the blacklisted command blk_format changes a row") == 1
+    assert "'mkfs*' → 'rm -rf /x'" in told
+    assert "org org_main → tenant-wide" in told
+    assert native.actions() == {}

@@ -107,6 +107,7 @@ class Applier:
             self._config_of,
             lambda key: in_state(self._workspace.program, key),
             self._values,
+            told=frozenset((item.summary, item.detail) for item in self._plan.diagnostics),
         )
         sessions = [lifecycle.session for lifecycle in lifecycles.values()]
         for session in sessions:

@@ -50,6 +50,8 @@ class Worker:
         sending: The steps that are being carried out, by address.
         intents: Address to the intent that was noted for its write.
         reported: Addresses of what was created and is still to be read back.
+        told: Summary and detail of what the plan has told.
+        late: Address to what its plan says only now that all values are known.
     """
 
     lifecycles: Mapping[str, Lifecycle]
@@ -61,6 +63,8 @@ class Worker:
     sending: dict[str, Step] = field(default_factory=dict)
     intents: dict[str, str] = field(default_factory=dict)
     reported: set[str] = field(default_factory=set)
+    told: frozenset[tuple[str, str]] = frozenset()
+    late: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
     def creates_together(self, step: Step) -> int:
         """Return how many creations of this kind the console takes in one request."""
@@ -131,6 +135,8 @@ class Worker:
         """Keep outcomes, and make them durable; without `ended` more is to come of each."""
         settles = []
         for step, outcome in found:
+            if ended is not None and (late := self.late.pop(step.change.address, ())):
+                outcome = outcome.with_diagnostics(*late)
             self._keep(step, outcome)
             if ended is None:
                 self.reported.add(step.change.address)
@@ -204,6 +210,13 @@ class Worker:
         asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
         plans = await lifecycle.plan(asked) if asked else []
         settled = dict(zip(open_steps, plans, strict=True))
+        for index, plan in settled.items():
+            if not plan.failed:
+                self.late[steps[index].change.address] = tuple(
+                    item
+                    for item in plan.diagnostics
+                    if (item.summary, item.detail) not in self.told
+                )
         return [
             _replanned(step, open_steps[index], settled[index])
             if index in settled
