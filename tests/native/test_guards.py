@@ -306,3 +306,20 @@ def test_a_host_stays_while_its_agent_could_not_move(
     native.run("apply", "-auto-approve", "-force")
     assert native.actions() == {}
     assert [row["status"] for row in native.console.rows("agents")] != ["archived"]
+
+
+def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("extended")
+    resources = _agent(specialty_id="spc_linux")
+    native.write(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    native.run("apply", "-auto-approve")
+    native.console.reset_log()
+    native.console.fault(operation="agent_delete", delay=0.3)
+
+    native.write({"opsconsole_host": resources["opsconsole_host"]})
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    assert writes == ["agent_delete", "specialty_delete"]

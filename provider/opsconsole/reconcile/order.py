@@ -113,6 +113,7 @@ class _Edges:
         self._deleting: set[str] = set()
         self._updates: dict[tuple[str, str | None], int] = {}
         self._deletions: dict[tuple[str, str], tuple[int, Change]] = {}
+        self._carriers: dict[tuple[str, str], list[int]] = {}
         # What others keep from being deleted goes after the owners that take these along.
         self._blocking: Mapping[str, list[Node]] = {
             name: [
@@ -132,6 +133,8 @@ class _Edges:
             if not step.is_up:
                 self._deleting.add(gate[0])
                 self._deletions[object_of(step.change)] = number, step.change
+                for carried in _carried_ids(step.change):
+                    self._carriers.setdefault(carried, []).append(number)
                 if leaves_owner(step.change):
                     self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
 
@@ -168,10 +171,14 @@ class _Edges:
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for updates of those that no longer refer to it.
 
+        It waits for deletions of what carries its object too, where an id that is spelled out makes
+        no dependency.
+
         An update waits for deletions of what its instance owns: they say what it holds after them.
         """
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:
+            self.graph[number].update(self._carriers.get(object_of(change), ()))
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
             owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
@@ -196,6 +203,16 @@ class _Edges:
 def object_of(change: Change) -> tuple[str, str]:
     """Return resource and id of what a deletion deletes."""
     return RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
+
+
+def _carried_ids(change: Change) -> Iterator[tuple[str, str]]:
+    """Yield resource and id of each object that cannot be deleted before an instance is."""
+    if change.cascade or change.before is None:
+        return
+    for attribute in RESOURCES[change.type_name].references:
+        held = change.before.get(attribute.name)
+        if attribute.blocks_deletion and isinstance(held, str):
+            yield attribute.refers_to or "", held
 
 
 def dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
