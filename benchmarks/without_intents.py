@@ -16,7 +16,10 @@ _NOTHING: Mapping[str, str] = {}
 
 
 async def _note_nothing(
-    self: Worker, verb: str, requests: Sequence[WriteRequest], said: Mapping[str, str] = _NOTHING
+    self: Worker,
+    verb: str,
+    requests: Sequence[WriteRequest],
+    dry_run_statuses: Mapping[str, str] = _NOTHING,
 ) -> None:
     """Let writes be sent without a note of them."""
 

@@ -55,14 +55,14 @@ class Cause:
 
     Attributes:
         kind: What kind of problem it is.
-        said: What was wrong, without the operation, the request id and the remedy.
+        message: What was wrong, without the operation, the request id and the remedy.
         operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
         answer: The error body that the console answered with, where it was one.
         text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
     """
 
     kind: ProblemKind
-    said: str = ""
+    message: str = ""
     operation: str = ""
     answer: Problem | None = None
     text: str = dataclasses.field(default="", compare=False)
@@ -71,7 +71,7 @@ class Cause:
     def gist(self) -> tuple[object, ...]:
         """What causes have in common that differ only in the operation and the request id."""
         answer = self.answer
-        return (self.kind, self.said, *((answer.status, answer.code) if answer else ()))
+        return (self.kind, self.message, *((answer.status, answer.code) if answer else ()))
 
 
 class OpsconsoleError(Exception):
@@ -201,8 +201,8 @@ class ApiError(ConsoleError):
     @property
     def cause(self) -> Cause:
         """What this error knows, the console's answer included."""
-        said = self.problem.message
-        return Cause(self.kind, said, self.operation, self.problem, str(self))
+        message = self.problem.message
+        return Cause(self.kind, message, self.operation, self.problem, str(self))
 
 
 class BadRequest(ApiError):
@@ -297,7 +297,7 @@ class UnexpectedAnswer(ConsoleError):
         safe_to_repeat: bool = False,
     ) -> None:
         super().__init__(f"{operation}: {message}" if operation else message, remedy)
-        self.said = message
+        self._without_operation = message
         self.operation = operation
         self.status = status
         self.safe_to_repeat = safe_to_repeat
@@ -305,4 +305,4 @@ class UnexpectedAnswer(ConsoleError):
     @property
     def cause(self) -> Cause:
         """What this error knows, the operation apart from what was wrong."""
-        return Cause(self.kind, self.said, self.operation, text=str(self))
+        return Cause(self.kind, self._without_operation, self.operation, text=str(self))

@@ -105,8 +105,8 @@ class Parser(argparse.ArgumentParser):
             for word in action.option_strings
             if word.startswith("--") and action.help != argparse.SUPPRESS
         }
-        said = did_you_mean(f"--{name.lstrip('-')}", sorted(known))
-        return f" {said}" if said.startswith("Did") else ""
+        hint = did_you_mean(f"--{name.lstrip('-')}", sorted(known))
+        return f" {hint}" if hint.startswith("Did") else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

@@ -119,7 +119,7 @@ class _Check:
         if any(finding.is_drift for finding in findings):
             self._diagnostics += (item for found in read for item in rewritten(found))
         seen = (item for item in outcomes.values() if item and item.seen is Seen.PRESENT)
-        self._diagnostics += (said for item in seen for said in item.diagnostics)
+        self._diagnostics += (diagnostic for item in seen for diagnostic in item.diagnostics)
         diagnostics = problems(
             (
                 (item, outcomes[item.known.address], self._why.get(item.known.address, ""))

@@ -143,10 +143,10 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
 
 def method_of(settings: tuple[Settings, ...], *, read_only: bool) -> str:
     """Say in one or two sentences how hosts, and agents, were read."""
-    said = dict.fromkeys(_hosts_read(item, read_only) for item in settings)
+    sentences = dict.fromkeys(_hosts_read(item, read_only) for item in settings)
     if any(item.agent_read == "reattach" for item in settings):
-        said["Agents were read by attaching an attached plugin again (agent_read)."] = None
-    return " ".join(said)
+        sentences["Agents were read by attaching an attached plugin again (agent_read)."] = None
+    return " ".join(sentences)
 
 
 def why_unread(settings: Settings, *, read_only: bool) -> str:

@@ -57,9 +57,9 @@ def merged(reports: Sequence[DriftReport]) -> DriftReport:
 def _missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     counts = {share.shard.count for share in shares}
     if len(counts) > 1:
-        said = ", ".join(str(share.shard) for share in shares)
+        shards = ", ".join(str(share.shard) for share in shares)
         raise UserError(
-            f"The reports are not shares of one whole: {said}.",
+            f"The reports are not shares of one whole: {shards}.",
             "Merge reports that were made with the same N of --shard K/N.",
         )
     numbers = Counter(share.shard.number for share in shares)

@@ -151,7 +151,7 @@ class AgentPluginLifecycle(SingleCreation):
             await attaching.ended.wait()
             await report([(request, await self._shown(request, outcome))])
 
-    def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
+    def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
         """Return None: attaching may be asked for again."""
         return None
 

@@ -204,10 +204,13 @@ class BaseLifecycle(ABC):
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
             return request.unchecked(refused if cause else str(problem), *found, cause=cause)
 
-    def lost(self, request: CreateRequest, problem: OpsconsoleError, said: str = "") -> Outcome:
+    def lost(
+        self, request: CreateRequest, problem: OpsconsoleError, dry_run_status: str = ""
+    ) -> Outcome:
         """Return the outcome of a create that was sent and whose answer was lost.
 
-        `said` is what a dry run called it before it was sent, by which a later run settles it.
+        `dry_run_status` is the status that a dry run gave its row before it was sent: by it a later
+        run settles the create.
         """
         diagnostic = outcome_lost(
             self.name(request.config, request.address),
@@ -216,7 +219,7 @@ class BaseLifecycle(ABC):
             request.address,
             self.session.command,
         )
-        return self._uncertain(request, sent_now(said), diagnostic)
+        return self._uncertain(request, sent_now(dry_run_status), diagnostic)
 
     async def settle_update(
         self,
@@ -245,12 +248,12 @@ class BaseLifecycle(ABC):
             raise problem
         return answer
 
-    def placeholder(self, request: CreateRequest, said: str = "") -> Outcome | None:
+    def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
         """Return what stands for a create whose run ended before it knew the outcome.
 
-        None: it may be asked for again. `said` is what a dry run called it before it was sent.
+        None: it may be asked for again. `dry_run_status` is as of `lost`.
         """
-        return self._uncertain(request, sent_by_a_run_that_ended(said))
+        return self._uncertain(request, sent_by_a_run_that_ended(dry_run_status))
 
     def _uncertain(
         self, request: CreateRequest, remembered: Mapping[str, Any], *diagnostics: Diagnostic
@@ -291,9 +294,9 @@ class BaseLifecycle(ABC):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
         if isinstance(problem, ApiError) and (named := self.session.named_in(problem)):
-            said = f"Its details name {'; '.join(named)}."
+            names = f"Its details name {'; '.join(named)}."
             diagnostics = (
-                replace(diagnostics[0], detail=f"{diagnostics[0].detail} {said}".strip()),
+                replace(diagnostics[0], detail=f"{diagnostics[0].detail} {names}".strip()),
                 *diagnostics[1:],
             )
         return Outcome(

@@ -59,18 +59,18 @@ def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
 
 
 def all_created(result: ImportResult, rows: int) -> bool:
-    """Return whether the counts alone say that every row passed, whatever the words."""
+    """Return whether the counts alone say that every row passed, whatever the statuses."""
     counts = result.counts
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
 
 
-def was_created(verdict: RowVerdict, said: str | None) -> bool:
-    """Return whether a dry run says otherwise of a row than `said` did before its import.
+def was_created(verdict: RowVerdict, dry_run_status: str | None) -> bool:
+    """Return whether a dry run gives a row another status than the one before its import did.
 
-    None: what was said before is not known, which settles nothing.
+    None: the status before is not known, which settles nothing.
     """
-    return said is not None and not verdict.created and verdict.status != said
+    return dry_run_status is not None and not verdict.created and verdict.status != dry_run_status
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:

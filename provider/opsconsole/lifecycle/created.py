@@ -103,11 +103,11 @@ def _kept(
     except Exception as problem:
         state = settle(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
-        said = diagnose(problem, "read the answer")[0]
+        why = diagnose(problem, "read the answer")[0]
         diagnostic = warning(
             f"The {name} was created, but the console's answer cannot be read",
-            f"State holds what was declared; a later refresh shows the rest. {said.detail}".strip(),
-            cause=said.cause,
+            f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
+            cause=why.cause,
         )
         private = PrivateState().having_declared(request.config, ()).encode()
         return Outcome(state, private, (diagnostic,))

@@ -129,7 +129,7 @@ class FileImport:
 
     async def _chunk(self, rows: Rows, start: int) -> None:
         """Send one chunk: as a dry run, and for real where that is asked for."""
-        words: Sequence[RowVerdict] = ()
+        before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
             judged = await guarded(self.session, lambda: rows.send(console, dry_run=True))
@@ -137,14 +137,14 @@ class FileImport:
                 self._take(rows, start, judged)
                 self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
                 return
-            words = verdicts(judged, len(rows.names))
+            before = verdicts(judged, len(rows.names))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
                 raise rehearsed()
-            self._take(rows, start, done, await self._without_id(rows, words, done))
+            self._take(rows, start, done, await self._without_id(rows, before, done))
         except OpsconsoleError as problem:
-            if words and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
-                await self._settle(rows, start, words, problem)
+            if before and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
+                await self._settle(rows, start, before, problem)
             elif blames_the_rows(problem):
                 await self._refused(rows, start, problem)
             else:
@@ -163,19 +163,19 @@ class FileImport:
             await self._chunk(rows.part(half, count), start + half)
 
     async def _settle(
-        self, rows: Rows, start: int, words: Sequence[RowVerdict], problem: ConsoleError
+        self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
         """Ask by another dry run what became of rows whose import was not answered."""
         unknown = RowVerdict(False, False, "unknown", error=str(problem))
-        created = await self._created(rows, words)
+        created = await self._created(rows, before)
         self.counts["created"] += len(created)
         self._report(rows, start, [created.get(place, unknown) for place in range(len(rows.names))])
 
-    async def _created(self, rows: Rows, words: Sequence[RowVerdict]) -> dict[int, RowVerdict]:
+    async def _created(self, rows: Rows, before: Sequence[RowVerdict]) -> dict[int, RowVerdict]:
         """Return the rows that a dry run shows to be there now, by their place, with their ids.
 
         Args:
-            words: What the dry run before the import said of each.
+            before: The verdicts of the dry run before the import.
         """
         count = len(rows.names)
         created: dict[int, RowVerdict] = {}
@@ -186,14 +186,14 @@ class FileImport:
         except ConsoleError:
             return created  # nothing is known beyond the import's answer
         self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
-        for place, (before, now) in enumerate(zip(words, verdicts(again, count), strict=True)):
-            said = before.status if before.matched else None
-            if now.matched and now.id is not None and was_created(now, said):
+        for place, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
+            status = earlier.status if earlier.matched else None
+            if now.matched and now.id is not None and was_created(now, status):
                 created[place] = replace(now, created=True, status="created", error=None)
         return created
 
     async def _without_id(
-        self, rows: Rows, words: Sequence[RowVerdict], result: ImportResult
+        self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
         """Return rows whose id an import does not tell, with the ids that a dry run shows.
 
@@ -205,7 +205,7 @@ class FileImport:
             for place, item in enumerate(verdicts(result, len(rows.names)))
             if item.id is None and (item.created or (may_be and not item.matched))
         }
-        found = await self._created(rows, words) if without else {}
+        found = await self._created(rows, before) if without else {}
         return {place: item for place, item in found.items() if place in without}
 
     def _take(

@@ -54,13 +54,13 @@ def missing(
     kept = must_stay(session, definition, summary, how, cause)
     if kept is not None:
         return request.unchecked(_UNSEEN, kept, cause=cause)
-    said = f"{how} It is removed from state{_with_it(definition)}."
+    detail = f"{how} It is removed from state{_with_it(definition)}."
     if "create" in definition.operations:
-        said += (
+        detail += (
             " If it is only hidden from this key, the next apply creates it again: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
-    return Outcome(None, diagnostics=(warning(summary, said),), seen=Seen.GONE)
+    return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
 
 
 def _with_it(definition: ResourceDefinition) -> str:

@@ -64,12 +64,12 @@ async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tupl
 def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:
     listed = ", ".join(changed)
     if not known:
-        said = f"Hosts cannot be read, so everything declared was sent: {listed}."
+        detail = f"Hosts cannot be read, so everything declared was sent: {listed}."
     elif changed:
-        said = f"Changed to what is declared: {listed}."
+        detail = f"Changed to what is declared: {listed}."
     else:
-        said = "Nothing changed."
-    return warning(f"The {name} was there already and is adopted", said)
+        detail = "Nothing changed."
+    return warning(f"The {name} was there already and is adopted", detail)
 
 
 def _not_verified(name: str, unseen: list[str]) -> Diagnostic:

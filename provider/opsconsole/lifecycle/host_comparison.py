@@ -72,9 +72,9 @@ class HostComparison:
         diagnostics: list[Diagnostic] = []
 
         async def compare(chunk: Sequence[_Compared]) -> None:
-            outcomes, said = await self._chunk(chunk)
+            outcomes, warnings = await self._chunk(chunk)
             found.update(outcomes)
-            diagnostics.extend(said)
+            diagnostics.extend(warnings)
 
         await each(chunks, compare, self._session.limit)
         return found, tuple(diagnostics)
@@ -197,9 +197,9 @@ def _imported(chunk: Sequence[_Compared], result: ImportResult) -> Diagnostic:
 
 
 def _unknown(verdict: RowVerdict) -> Diagnostic:
-    said = f"the verdict {verdict.status!r}" if verdict.matched else "verdicts that match no row"
+    shown = f"the verdict {verdict.status!r}" if verdict.matched else "verdicts that match no row"
     return warning(
         "Hosts are read one by one for the rest of this run",
-        f"The console answered a dry run with {said}, which the settings do not name "
+        f"The console answered a dry run with {shown}, which the settings do not name "
         "(host_read_same, host_read_differs). Run opsconsole probe again.",
     )

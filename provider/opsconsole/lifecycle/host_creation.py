@@ -117,8 +117,8 @@ class HostCreation:
 
     async def _for_real(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
-        said = {row.request.address: row.guard_word or "" for row in rows}
-        await self._session.before_write("create", [row.request for row in rows], said)
+        statuses = {row.request.address: row.dry_run_status or "" for row in rows}
+        await self._session.before_write("create", [row.request for row in rows], statuses)
         try:
             result = await self._send(rows, dry_run=False)
         except ConsoleError as problem:
@@ -166,7 +166,7 @@ class HostCreation:
 
         async def settle_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
-            row.guard_word = verdict.status if verdict.matched else None
+            row.dry_run_status = verdict.status if verdict.matched else None
             if row in passing or row.outcome is not None:
                 return
             if not adopting or verdict.id is None:
@@ -186,21 +186,21 @@ class HostCreation:
     async def _passing(
         self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
     ) -> set[HostRow]:
-        """Return the rows that a dry run passes, by their own words or by the counts.
+        """Return the rows that a dry run passes, by their statuses or by the counts.
 
         A console may call passing rows something else than `created`. Where the counts say that
-        such rows are among others, those of one word are sent again as a dry run of their own, in
+        such rows are among others, those of one status are sent again as a dry run of their own, in
         which the counts are certain.
         """
         if all_created(result, len(rows)):
             return set(rows)
         passing = {row for row, verdict in zip(rows, judged, strict=True) if verdict.created}
         hidden = result.counts.get("created", 0) - len(passing)
-        words: dict[str, list[HostRow]] = {}
+        by_status: dict[str, list[HostRow]] = {}
         for row, verdict in zip(rows, judged, strict=True):
             if verdict.matched and not verdict.created:
-                words.setdefault(verdict.status, []).append(row)
-        for group in words.values():
+                by_status.setdefault(verdict.status, []).append(row)
+        for group in by_status.values():
             if len(group) > hidden:
                 continue
             try:
@@ -236,8 +236,8 @@ class HostCreation:
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                said = self._not_created(row, verdict, rehearsed=False)
-                await self._fail([row], (said, *notes))
+                refusal = self._not_created(row, verdict, rehearsed=False)
+                await self._fail([row], (refusal, *notes))
             elif verdict.id is None:
                 unknown.append(row)
             elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
@@ -318,7 +318,7 @@ class HostCreation:
         for row in rows:
             verdict = found.get(row)
             ours = verdict is not None and (
-                was_created(verdict, row.guard_word) or (bool(diagnostics) and verdict.created)
+                was_created(verdict, row.dry_run_status) or (bool(diagnostics) and verdict.created)
             )
             if verdict is None or verdict.id is None or not ours:
                 await self._end(row, self._lost(row, problem), (notes or {}).get(row, ()))
@@ -338,7 +338,7 @@ class HostCreation:
         await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
 
     def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
-        return self._steps.lost(row.request, problem, row.guard_word or "")
+        return self._steps.lost(row.request, problem, row.dry_run_status or "")
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None

@@ -24,8 +24,8 @@ def not_created(
             "request, so nothing was sent for this host.",
         )
     run = "a dry run, which changes nothing," if rehearsed else "the import"
-    said = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
-    said += f": {verdict.error}." if verdict.error else "."
+    detail = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
+    detail += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None and twin:
         remedy = f"{twin} of this run has the same name. Declare a machine once."
     elif verdict.id is None:
@@ -40,7 +40,7 @@ def not_created(
             f"It exists already as {verdict.id}: import it under that id, or set "
             'on_existing_host = "adopt".'
         )
-    return error(f"The console would not create the {name}", f"{said} {remedy}")
+    return error(f"The console would not create the {name}", f"{detail} {remedy}")
 
 
 def shared_id(name: str, host_id: str, holder: str) -> Diagnostic:

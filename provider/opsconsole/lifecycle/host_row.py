@@ -41,7 +41,7 @@ class HostRow:
     request: CreateRequest
     fields: dict[str, Any]
     outcome: Outcome | None = None
-    guard_word: str | None = None
+    dry_run_status: str | None = None
     """What the dry run called this row, which meant "would be created"."""
     number: int = field(default_factory=_numbers.__next__)
     """Tells it from every other row of the process."""

@@ -71,7 +71,9 @@ async def _one_chunk(
         return [_UNKNOWN] * len(rows)
     judged = verdicts(result, len(sent))
     if not result.dry_run:
-        return [await _imported(steps, row, said) for row, said in zip(rows, judged, strict=False)]
+        return [
+            await _imported(steps, row, verdict) for row, verdict in zip(rows, judged, strict=False)
+        ]
     ids = Counter(verdict.id for verdict in judged)
     held = {item.get("id") for item in existing}
     came = [
@@ -79,14 +81,14 @@ async def _one_chunk(
         and ids[verdict.id] == 1
         and verdict.id not in held
         and verdict.matched
-        and was_created(verdict, item.said)
+        and was_created(verdict, item.dry_run_status)
         for item, verdict in zip(lost, judged, strict=False)
     ]
     recognised = {fields for fields, yes in zip(map(_fields, rows), came, strict=True) if yes}
     vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
-    recognised |= {fields for (fields, item), said in vouched if said.id == item.id}
+    recognised |= {fields for (fields, item), verdict in vouched if verdict.id == item.id}
     return [
-        await _settled(steps, row, verdict, yes, _fields(row) in recognised, item.said)
+        await _settled(steps, row, verdict, yes, _fields(row) in recognised, item.dry_run_status)
         for item, row, verdict, yes in zip(lost, rows, judged, came, strict=False)
     ]
 
@@ -123,12 +125,14 @@ async def _settled(
     verdict: RowVerdict,
     came: bool,
     recognisable: bool,
-    said: str,
+    dry_run_status: str,
 ) -> SettledCreate:
     if came:
         assert verdict.id is not None
         return await _read(steps, row, verdict.id)
-    new = verdict.matched and (verdict.created or (bool(said) and verdict.status == said))
+    new = verdict.matched and (
+        verdict.created or (bool(dry_run_status) and verdict.status == dry_run_status)
+    )
     return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
 
 

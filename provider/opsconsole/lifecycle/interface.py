@@ -180,13 +180,13 @@ class LostCreate:
     Attributes:
         planned: The planned values that were known when it was sent.
         address: The resource's address.
-        said: What a dry run before it said of it, or empty.
+        dry_run_status: The status that a dry run gave its row before it was sent, or empty.
         may_arrive: Whether it was sent so lately that it may yet take effect.
     """
 
     planned: Attributes
     address: str
-    said: str = ""
+    dry_run_status: str = ""
     may_arrive: bool = False
 
 

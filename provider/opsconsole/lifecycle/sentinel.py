@@ -16,7 +16,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause
 
 _PREFIX = "outcome-unknown/"
-_SAID, _SENT, _NOTED = "dry_run_said", "sent_at", "noted_at"
+_STATUS, _SENT, _NOTED = "dry_run_said", "sent_at", "noted_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out what it was sent."""
 
@@ -31,28 +31,28 @@ def is_sentinel(resource_id: object) -> bool:
     return isinstance(resource_id, str) and resource_id.startswith(_PREFIX)
 
 
-def sent_now(said: str) -> dict[str, Any]:
+def sent_now(dry_run_status: str) -> dict[str, Any]:
     """Return what is remembered of a create that is of unknown outcome from now on.
 
     Args:
-        said: What a dry run called it before it was sent, or empty.
+        dry_run_status: What a dry run called it before it was sent, or empty.
     """
-    return {_SAID: said, _SENT: int(time.time())}
+    return {_STATUS: dry_run_status, _SENT: int(time.time())}
 
 
-def sent_by_a_run_that_ended(said: str) -> dict[str, Any]:
+def sent_by_a_run_that_ended(dry_run_status: str) -> dict[str, Any]:
     """Return what is remembered of a create that matters only if its run ends before it.
 
     Args:
-        said: As for `sent_now`.
+        dry_run_status: As for `sent_now`.
     """
-    return {_SAID: said, _SENT: 0, _NOTED: int(time.time())}
+    return {_STATUS: dry_run_status, _SENT: 0, _NOTED: int(time.time())}
 
 
-def said_of(remembered: Mapping[str, Any]) -> str:
+def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
     """Return what a dry run called such a create before it was sent, or nothing."""
-    said = remembered.get(_SAID)
-    return said if isinstance(said, str) else ""
+    status = remembered.get(_STATUS)
+    return status if isinstance(status, str) else ""
 
 
 def may_still_arrive(remembered: Mapping[str, Any]) -> bool:

@@ -48,13 +48,13 @@ class BeforeWrite(Protocol):
         self,
         verb: Literal["create", "update", "delete"],
         requests: Sequence[WriteRequest],
-        said: Mapping[str, str] = MappingProxyType({}),
+        dry_run_statuses: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Return once it is durable that these writes are about to be sent.
 
         Args:
             verb: What is done to the resources; a plugin is attached by a `create`.
-            said: What a dry run called each row of an import, by address.
+            dry_run_statuses: What a dry run called each row of an import, by address.
 
         Raises:
             UserError: it cannot be made durable, so nothing may be sent.
@@ -64,7 +64,7 @@ class BeforeWrite(Protocol):
 async def _note_nothing(
     verb: Literal["create", "update", "delete"],
     requests: Sequence[WriteRequest],
-    said: Mapping[str, str] = MappingProxyType({}),
+    dry_run_statuses: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Let writes be sent without a note of them."""
 

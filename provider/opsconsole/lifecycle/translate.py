@@ -65,8 +65,8 @@ def _api_problem(
     for field, message in at_fault:
         path = _path_of(field, definition)
         named = "" if path else f" ({field})"
-        said = f"{message}{named}" if message != body.message else named.strip(" ()")
-        yield error(f"Cannot {doing}", said, path, problem.cause)
+        detail = f"{message}{named}" if message != body.message else named.strip(" ()")
+        yield error(f"Cannot {doing}", detail, path, problem.cause)
 
 
 def _path_of(field: str, definition: ResourceDefinition | None) -> Path:

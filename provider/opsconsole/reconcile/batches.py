@@ -151,7 +151,10 @@ class Worker:
         await self.session.flush()
 
     async def note(
-        self, verb: str, requests: Sequence[WriteRequest], said: Mapping[str, str] = _NOTHING
+        self,
+        verb: str,
+        requests: Sequence[WriteRequest],
+        dry_run_statuses: Mapping[str, str] = _NOTHING,
     ) -> None:
         """Make durable what is about to be written, before it is sent.
 
@@ -163,7 +166,7 @@ class Worker:
             if step is None or request.address in self.intents:
                 continue
             details = (
-                lost_create(request, step.change, said.get(request.address, ""))
+                lost_create(request, step.change, dry_run_statuses.get(request.address, ""))
                 if isinstance(request, CreateRequest) and verb == "create"
                 else {"id": (request.prior or {}).get("id")}
             )
@@ -173,7 +176,7 @@ class Worker:
             }
             call = RESOURCES[step.change.type_name].operations.get(verb, verb)
             shown = (
-                self._placeholder(step, request, said.get(request.address, ""))
+                self._placeholder(step, request, dry_run_statuses.get(request.address, ""))
                 if isinstance(request, CreateRequest) and verb == "create"
                 else None
             )
@@ -181,13 +184,15 @@ class Worker:
             self.intents[request.address] = intent
         await self.session.flush()
 
-    def _placeholder(self, step: Step, request: CreateRequest, said: str) -> InstanceObject | None:
+    def _placeholder(
+        self, step: Step, request: CreateRequest, dry_run_status: str
+    ) -> InstanceObject | None:
         """Return what the stored state shows of a create that is about to be sent, if anything."""
         if not self.session.shows_creates:
             return None
         change = step.change
         lifecycle = self.lifecycles[change.provider].resources[change.type_name]
-        outcome = lifecycle.placeholder(request, said)
+        outcome = lifecycle.placeholder(request, dry_run_status)
         return None if outcome is None else self._object(step, outcome, tainted=True)
 
     async def _read(self, step: Step) -> Outcome:
@@ -266,12 +271,12 @@ class Worker:
         )
 
 
-def lost_create(request: CreateRequest, change: Change, said: str) -> dict[str, Any]:
+def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
     """Return what a later run must know to settle a create whose outcome a crash left unknown."""
     planned = request.planned.items()
     return {
         "planned": {name: item for name, item in planned if not holds_unknown(item)},
-        "dry_run_said": said,
+        "dry_run_said": dry_run_status,
         "dependencies": list(change.depends_on),
         "create_first": change.create_first,
         "instead_of": change.before["id"] if change.create_first and change.before else None,

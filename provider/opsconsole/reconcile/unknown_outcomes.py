@@ -18,11 +18,11 @@ from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Outcome, S
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
+    dry_run_status_of,
     is_sentinel,
     may_still_arrive,
     new_sentinel,
     remedy,
-    said_of,
     sent_now,
     was_noted_lately,
     was_sent_lately,
@@ -81,7 +81,9 @@ async def _settled(
     for (provider, type_name), group in groups.items():
         steps = providers.of(key_of(provider)).resources[type_name]
         lost = [
-            LostCreate(_planned(call), call.address, _said(call), was_sent_lately(call.at))
+            LostCreate(
+                _planned(call), call.address, _dry_run_status(call), was_sent_lately(call.at)
+            )
             for call in group
         ]
         existing = [
@@ -113,7 +115,7 @@ def _planned(call: Intent) -> Attributes:
     return dict(planned) if isinstance(planned, dict) else {}
 
 
-def _said(call: Intent) -> str:
+def _dry_run_status(call: Intent) -> str:
     return str(call.details.get("dry_run_said", ""))
 
 
@@ -162,7 +164,7 @@ class _Settling:
         definition = RESOURCES[_type_name(call)]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
         state = settle(definition, _planned(call) | unknown, {"id": new_sentinel()})
-        private = PrivateState(extra=sent_now(_said(call))).encode()
+        private = PrivateState(extra=sent_now(_dry_run_status(call))).encode()
         self._put(call, Outcome(state, private), tainted=True)
 
     def _put(self, call: Intent, outcome: Outcome, *, tainted: bool = False) -> None:
@@ -201,7 +203,7 @@ class _LostInState:
         before = {name: value for name, value in self.known.before.items() if name != "id"}
         remembered = self._remembered
         return LostCreate(
-            before, self.known.address, said_of(remembered), was_noted_lately(remembered)
+            before, self.known.address, dry_run_status_of(remembered), was_noted_lately(remembered)
         )
 
     @property

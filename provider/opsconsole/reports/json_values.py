@@ -76,7 +76,7 @@ def cause_json(cause: Cause) -> dict[str, Any]:
     answer = cause.answer
     found = {
         "kind": cause.kind.value,
-        "message": cause.said,
+        "message": cause.message,
         "operation": cause.operation,
         "status": answer and answer.status,
         "code": answer and answer.code,

@@ -80,11 +80,11 @@ def _sections(plan: Plan) -> Iterator[MarkdownSection]:
 
 
 def _item(change: Change, cascaded: Sequence[Change]) -> str:
-    said = heading(change)
-    remarks = "; ".join(map(plain, said.remarks))
+    head = heading(change)
+    remarks = "; ".join(map(plain, head.remarks))
     mark = symbol(change)
     headline = f"{code(mark)} {code(change.address)}" if mark else code(change.address)
-    headline += f" {said.verb}"
+    headline += f" {head.verb}"
     body = f"{remarks}\n\n" if remarks else ""
     lines = diff_of(change).lines()
     if lines:

@@ -128,12 +128,12 @@ def _pad(pen: Pen, sign: str) -> int:
 
 
 def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
-    said = heading(change)
-    verb = said.verb
-    if said.stress:
-        verb = verb.removesuffix(said.stress) + pen.paint(said.stress, "bold", "red")
-    lines = [f"  {pen.bold(f'# {said.subject}')} {verb}"]
-    lines += [f"  # ({remark})" for remark in said.remarks]
+    head = heading(change)
+    verb = head.verb
+    if head.stress:
+        verb = verb.removesuffix(head.stress) + pen.paint(head.stress, "bold", "red")
+    lines = [f"  {pen.bold(f'# {head.subject}')} {verb}"]
+    lines += [f"  # ({remark})" for remark in head.remarks]
     lines += _body(change, symbol(change), diff_of(change).lines(), pen)
     lines += _cascaded(change, cascaded, pen)
     return "\n".join([*lines, ""])

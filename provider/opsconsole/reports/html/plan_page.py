@@ -125,15 +125,15 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow:
-    said = heading(change)
+    head = heading(change)
     return ResourceRow(
         anchor=anchor,
         style=style_of_change(change),
         kind=_kind(change),
-        title=said.subject,
+        title=head.subject,
         label=label_of(change),
-        verb=said.verb,
-        remarks=said.remarks,
+        verb=head.verb,
+        remarks=head.remarks,
         diff=spans(diff_of(change).lines()),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
     )
