@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from opsconsole.cli.terminal import columns
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
@@ -77,8 +77,7 @@ def write_all(
     failures = []
     for item in sorted(targets, key=lambda item: item.file is None):
         shown = colour and item.file is None
-        wide = item.file is None and sys.stdout.isatty()
-        width = shutil.get_terminal_size().columns if wide else 0
+        width = columns() if item.file is None else 0
         text = rendered(report, item.format, colour=shown, width=width, anchor=anchor)
         if item.file is None:
             sys.stdout.write(text)

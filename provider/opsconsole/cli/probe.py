@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from opsconsole.cli import arguments, settings
 from opsconsole.cli.command_line import FAILED, USUAL, add_command
@@ -98,7 +98,7 @@ def _planned(args: argparse.Namespace, found: Settings | None) -> list[PlannedCa
     return planned_calls(args.host, args.agent, found.extra_endpoints if found else {})
 
 
-def _listed(planned: Sequence[PlannedCall], pen: Pen, stream: object = None) -> str:
+def _listed(planned: Sequence[PlannedCall], pen: Pen, stream: TextIO | None = None) -> str:
     width = max(40, columns(stream) or 100)
     text = before = ""
     for call in planned:

@@ -6,17 +6,15 @@ import argparse
 import os
 import shutil
 import sys
+from typing import TextIO
 
 
-def coloured(args: argparse.Namespace, stream: object = None) -> bool:
-    """Return whether to print in colour."""
-    target = stream if stream is not None else sys.stdout
-    tty = getattr(target, "isatty", lambda: False)()
-    return bool(tty) and not args.no_color and not os.environ.get("NO_COLOR")
+def coloured(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
+    """Return whether to print in colour to a stream, stdout by default."""
+    is_terminal = (stream or sys.stdout).isatty()
+    return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")
 
 
-def columns(stream: object = None) -> int:
+def columns(stream: TextIO | None = None) -> int:
     """Return how wide the terminal is that a stream writes to, stdout by default; 0: to none."""
-    target = stream if stream is not None else sys.stdout
-    tty = getattr(target, "isatty", lambda: False)()
-    return shutil.get_terminal_size().columns if tty else 0
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0

@@ -43,7 +43,7 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.planning import creation_fields, propose_creation, settle
 from opsconsole.lifecycle.plugins import attach, attached_ids, detach
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
@@ -198,8 +198,8 @@ class AgentLifecycle(SingleCreation):
         if missing:
             return Outcome(None, diagnostics=tuple(missing))
         body = _create_body(request.config)
-        if "org_id" not in body and self.session.settings.org_id is not None:
-            body["org_id"] = self.session.settings.org_id
+        if self.session.settings.org_id is not None:
+            body.setdefault("org_id", self.session.settings.org_id)
         outcome = await create_once(
             self,
             request,
@@ -325,8 +325,8 @@ class AgentLifecycle(SingleCreation):
         return _PluginSet(attached, answer, tuple(found), done)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior, memory = request.prior, PrivateState.decode(request.private)
-        why = Removal.ALONE if memory.kept else Removal.UNEXPLAINED
+        prior, private_state = request.prior, PrivateState.decode(request.private)
+        why = Removal.ALONE if private_state.kept else Removal.UNEXPLAINED
         diagnostics = self._rules.removal(self.name(prior, request.address), prior, why)
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
@@ -344,7 +344,7 @@ class AgentLifecycle(SingleCreation):
             confirm_deleted(self.definition, self.name(prior), answer)
             self.session.gone_agents.add(prior["id"])
             return Outcome(None)
-        if not memory.kept:
+        if not private_state.kept:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
@@ -393,12 +393,7 @@ def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _create_body(config: Attributes) -> dict[str, Any]:
     """Return the body of POST /api/v1/agents: the declared fields and no others."""
-    body = {
-        attribute.name: config[attribute.name]
-        for attribute in AGENT.settable
-        if attribute.creatable and config.get(attribute.name) is not None
-    }
-    return _without_unset(body)
+    return _without_unset(creation_fields(AGENT, config))
 
 
 def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:

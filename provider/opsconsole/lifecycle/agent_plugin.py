@@ -96,8 +96,11 @@ class AgentPluginLifecycle(SingleCreation):
         plan = super()._plan_removal(request)
         if not plan.diagnostics:
             return plan
-        memory = PrivateState.decode(plan.private)
-        return replace(plan, private=replace(memory, extra={**memory.extra, _STAYS: True}).encode())
+        private_state = PrivateState.decode(plan.private)
+        return replace(
+            plan,
+            private=replace(private_state, extra={**private_state.extra, _STAYS: True}).encode(),
+        )
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         agent_id, plugin_id = _ids(request.prior)
@@ -186,8 +189,10 @@ class AgentPluginLifecycle(SingleCreation):
         await self.session.before_write("create", [request])
         answer = await attach(self.session, planned["agent_id"], planned["plugin_id"]) or {}
         host_id = answer.get("host_id")
-        memory = PrivateState(declared={}, host_id=host_id if isinstance(host_id, str) else None)
-        return Outcome(planned, memory.encode(), found)
+        private_state = PrivateState(
+            declared={}, host_id=host_id if isinstance(host_id, str) else None
+        )
+        return Outcome(planned, private_state.encode(), found)
 
     async def _shown(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""

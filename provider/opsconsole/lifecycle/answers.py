@@ -117,10 +117,10 @@ def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[s
 def merge(
     attributes: Sequence[Attribute],
     prior: Attributes,
-    memory: PrivateState,
+    private_state: PrivateState,
     answer: Mapping[str, Any],
 ) -> tuple[Attributes, PrivateState, tuple[str, ...]]:
-    """Return state, memory and the names left unseen after an answer that shows one resource.
+    """Return state, private state and the names left unseen after an answer about a resource.
 
     A field that is absent now but was shown before is null now; one that was never shown keeps
     what state holds. Absent where state holds nothing and the resource was created here: both
@@ -137,7 +137,7 @@ def merge(
     unseen: list[str] = []
     for attribute in attributes:
         name = attribute.name
-        if name in memory.dropped and values.get(name) is None:
+        if name in private_state.dropped and values.get(name) is None:
             # It can be set at creation only; a warning said that the console did not keep it.
             pass
         elif name in values:
@@ -147,13 +147,13 @@ def merge(
         elif not whole:
             unseen.append(name)
             continue
-        elif name in memory.observed:
+        elif name in private_state.observed:
             state[name] = None
-        elif state.get(name) is not None or memory.declared is None:
+        elif state.get(name) is not None or private_state.declared is None:
             unseen.append(name)
             continue
         observed.append(name)
-    return state, memory.seeing(observed), tuple(unseen)
+    return state, private_state.seeing(observed), tuple(unseen)
 
 
 def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) -> Attributes:

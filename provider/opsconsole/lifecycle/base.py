@@ -178,14 +178,14 @@ class BaseLifecycle(ABC):
             return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
-        memory = replace(
+        private_state = replace(
             PrivateState.decode(request.private),
             removal_planned=True,
             kept=request.removal is Removal.ALONE,
         )
         if is_sentinel(request.prior.get("id")):
-            return PlanOutcome(None, private=memory.encode())
-        return PlanOutcome(None, private=memory.encode(), diagnostics=self._removal(request))
+            return PlanOutcome(None, private=private_state.encode())
+        return PlanOutcome(None, private=private_state.encode(), diagnostics=self._removal(request))
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
@@ -418,8 +418,8 @@ class BaseLifecycle(ABC):
     def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
         before = PrivateState.decode(private)
-        state, memory, unseen = merge(self.answered, prior, before, answer)
-        kept = private if memory is before else memory.encode()
+        state, private_state, unseen = merge(self.answered, prior, before, answer)
+        kept = private if private_state is before else private_state.encode()
         return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)
 
     @property

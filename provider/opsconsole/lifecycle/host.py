@@ -170,8 +170,10 @@ class HostLifecycle(BaseLifecycle):
         changed = changed_fields(prior, planned, UPDATABLE)
         if not changed:
             state = settle(self.definition, planned, prior)
-            memory = PrivateState.decode(request.private).having_declared(request.config, REPLACING)
-            return Outcome(state, _not_keeping(memory, prior, planned).encode())
+            private_state = PrivateState.decode(request.private).having_declared(
+                request.config, REPLACING
+            )
+            return Outcome(state, _not_keeping(private_state, prior, planned).encode())
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         answer: Mapping[str, Any]
@@ -207,12 +209,14 @@ _BY_WRITING = (
 )
 
 
-def _not_keeping(memory: PrivateState, prior: Attributes, planned: Attributes) -> PrivateState:
+def _not_keeping(
+    private_state: PrivateState, prior: Attributes, planned: Attributes
+) -> PrivateState:
     """Note which declared values the console shows as null, and no update can set."""
-    return memory.dropping(
+    return private_state.dropping(
         name
         for name in REPLACING
-        if prior[name] is None and planned[name] is not None and name in memory.observed
+        if prior[name] is None and planned[name] is not None and name in private_state.observed
     )
 
 
@@ -225,8 +229,8 @@ def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
     if outcome.state is None or outcome.state is prior:
         return outcome
     before = PrivateState.decode(outcome.private)
-    memory = before.overtaking(prior, outcome.state, REPLACING)
-    return outcome if memory is before else replace(outcome, private=memory.encode())
+    private_state = before.overtaking(prior, outcome.state, REPLACING)
+    return outcome if private_state is before else replace(outcome, private=private_state.encode())
 
 
 def _replacing(name: str, names: Sequence[str]) -> Diagnostic:

@@ -18,7 +18,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.planning import creation_fields, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
@@ -48,13 +48,8 @@ class HostRow:
 
 
 def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
-    """Return the import row of a declaration: the fields that are set, and no others."""
-    config = request.config
-    row = {
-        attribute.name: config[attribute.name]
-        for attribute in HOST.settable
-        if attribute.creatable and config.get(attribute.name) is not None
-    }
+    """Return the import row of a declaration, in `org_id` unless it names an org."""
+    row = creation_fields(HOST, request.config)
     if org_id is not None:
         row.setdefault("org_id", org_id)
     return row
@@ -124,17 +119,17 @@ def taken(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    memory = PrivateState().having_declared(row.request.config, REPLACING)
+    private_state = PrivateState().having_declared(row.request.config, REPLACING)
     values = shown(HOST.answered, answer)
     state = settle(HOST, row.request.planned, values | {"id": host_id})
-    _, memory, _ = merge(HOST.answered, state, memory, answer)
+    _, private_state, _ = merge(HOST.answered, state, private_state, answer)
     declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)
-    memory = memory.dropping(
+    private_state = private_state.dropping(
         name for name in differing if name in REPLACING and values[name] is None
     )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
-    return Outcome(state, memory.encode(), (*diagnostics, *otherwise))
+    return Outcome(state, private_state.encode(), (*diagnostics, *otherwise))
 
 
 def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) -> list[Diagnostic]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from opsconsole.compare import same, satisfies
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
@@ -40,6 +41,15 @@ class Proposal:
     drifted: list[str] = field(default_factory=list)
 
 
+def creation_fields(definition: ResourceDefinition, values: Attributes) -> dict[str, Any]:
+    """Return the fields that the request for a creation holds: those that are set, no others."""
+    return {
+        attribute.name: values[attribute.name]
+        for attribute in definition.settable
+        if attribute.creatable and values.get(attribute.name) not in (None, UNKNOWN)
+    }
+
+
 def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attributes:
     """Return what is planned for a resource that does not exist yet."""
     planned = definition.empty()
@@ -56,7 +66,7 @@ def propose_change(
     definition: ResourceDefinition,
     prior: Attributes,
     config: Attributes,
-    memory: PrivateState,
+    private_state: PrivateState,
     extra_endpoints: Mapping[str, str],
 ) -> Proposal:
     """Return what a declaration asks of a resource that exists."""
@@ -69,7 +79,7 @@ def propose_change(
         if satisfies(normalise(attribute, prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
-        _sort(proposal, attribute, prior, memory, attribute.change_under(extra_endpoints))
+        _sort(proposal, attribute, prior, private_state, attribute.change_under(extra_endpoints))
     if proposal.sent:
         unsettle(definition, proposal.planned, proposal.sent)
     return proposal
@@ -79,13 +89,13 @@ def _sort(
     proposal: Proposal,
     attribute: Attribute,
     prior: Attributes,
-    memory: PrivateState,
+    private_state: PrivateState,
     change: ChangeRule,
 ) -> None:
     """File one changed attribute under what its change asks for."""
     name = attribute.name
     declared = proposal.planned[name]
-    unseen = prior.get(name) is None and name not in memory.observed
+    unseen = prior.get(name) is None and name not in private_state.observed
     if change is ChangeRule.LOCAL:
         proposal.local.append(name)
         return
@@ -98,15 +108,15 @@ def _sort(
     elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.
         (proposal.local if declared is UNKNOWN else proposal.refused).append(name)
-    elif _changed_by_console(name, declared, memory):
+    elif _changed_by_console(name, declared, private_state):
         _follow(proposal, name, prior)
     else:
         proposal.replaced.append(name)
 
 
-def _changed_by_console(name: str, declared: object, memory: PrivateState) -> bool:
+def _changed_by_console(name: str, declared: object, private_state: PrivateState) -> bool:
     """Return whether a declaration is that of an earlier run, which the console has left."""
-    earlier = ((memory.declared or {}).get(name), memory.overtaken.get(name))
+    earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
     return any(value is not None and same(value, declared) for value in earlier)
 
 

@@ -103,24 +103,24 @@ class PrivateState:
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def seeing(self, names: Iterable[str]) -> PrivateState:
-        """Return this memory with `names` observed too; this very one where it knows them."""
+        """Return this with `names` observed too; this very one where it knows them."""
         observed = self.observed.union(names)
         return self if observed == self.observed else replace(self, observed=observed)
 
     def dropping(self, names: Iterable[str]) -> PrivateState:
-        """Return this memory with `names` noted as not kept by the console."""
+        """Return this with `names` noted as not kept by the console."""
         return replace(self, dropped=self.dropped.union(names))
 
     def overtaking(
         self, before: Attributes, after: Attributes, names: Iterable[str]
     ) -> PrivateState:
-        """Return this memory with what state held of `names` and the console has changed."""
+        """Return this with what state held of `names` and the console has changed."""
         changed = {name: before[name] for name in changed_fields(before, after, names)}
         held = {name: value for name, value in changed.items() if value is not None}
         return replace(self, overtaken={**self.overtaken, **held}) if held else self
 
     def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
-        """Return this memory with what `config` declares for `names`."""
+        """Return this with what `config` declares for `names`."""
         return replace(
             self,
             declared={name: config.get(name) for name in names},

@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import propose_change, propose_creation, settle
+from opsconsole.lifecycle.planning import creation_fields, propose_change, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.specialty_search import find_specialty
@@ -144,16 +144,10 @@ class SpecialtyLifecycle(SingleCreation):
         return self.held_by_another(request, row["id"]) or await self._write(request, row)
 
     async def _create_new(self, request: CreateRequest) -> Outcome:
-        planned = request.planned
-        body = {
-            attribute.name: planned[attribute.name]
-            for attribute in self.definition.settable
-            if attribute.creatable and planned[attribute.name] not in (None, UNKNOWN)
-        }
         outcome = await create_once(
             self,
             request,
-            body,
+            creation_fields(self.definition, request.planned),
             lambda body: self.session.console.created("specialty_create", body),
             lambda answer: self._settled(request, answer),
         )
