@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from opsconsole.state.local import LocalBackend
+from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 from opsconsole.state.writer import StateSession
@@ -46,8 +47,8 @@ def state_path(tmp_path: Path) -> Path:
 def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
-    def make(path: Path = state_path, **options: Any) -> StateSession:
-        return open_state(LocalBackend(path, **options))
+    def make(path: Path = state_path, operation: str = "apply", **locking: Any) -> StateSession:
+        return open_state(LocalBackend(path, operation, Locking(**locking)))
 
     return make
 

@@ -91,7 +91,7 @@ def test_waiting_ends_with_the_holder(
     info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
     told: list[LockInfo] = []
     threading.Timer(0.4, holder.communicate, ("go\n",)).start()
-    with session(lock_timeout=PATIENCE, on_wait=told.append):
+    with session(timeout=PATIENCE, on_wait=told.append):
         assert excluded(python)
     holder.wait(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
@@ -103,7 +103,7 @@ def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[s
     holder.stdout.readline()
     told: list[LockInfo] = []
     with pytest.raises(UserError, match=r"locked by an unknown holder.*-lock-timeout"):
-        session(lock_timeout=0.3, on_wait=told.append)
+        session(timeout=0.3, on_wait=told.append)
     assert len(told) == 1, "it has waited"
     holder.communicate("go\n", timeout=PATIENCE)
 
@@ -115,7 +115,7 @@ def test_a_file_that_its_holder_removed_is_made_anew(
     assert holder.stdout is not None
     holder.stdout.readline()
     threading.Timer(0.3, holder.communicate, ("go\n",)).start()
-    with session(lock_timeout=PATIENCE) as held:
+    with session(timeout=PATIENCE) as held:
         held.state.put("opsconsole_host.a", host(1))
         assert excluded(python)
     holder.wait(timeout=PATIENCE)

@@ -16,6 +16,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.state.local import LocalBackend
+from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_state
@@ -53,7 +54,7 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    return open_state(RemoteBackend(place.directory, "pg", "apply", **locking))
+    return open_state(RemoteBackend(place.directory, "pg", "apply", Locking(**locking)))
 
 
 def stored(place: Any) -> State:

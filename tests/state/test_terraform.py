@@ -121,7 +121,7 @@ def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
     with pytest.raises(UserError, match=r"locked by .+@.+, OperationTypeApply, since 2"):
         session()
     told: list[str] = []
-    with session(lock_timeout=PATIENCE, on_wait=lambda info: told.append(info.operation)) as opened:
+    with session(timeout=PATIENCE, on_wait=lambda info: told.append(info.operation)) as opened:
         assert [str(address) for address in opened.state.addresses()] == ["terraform_data.slow"]
     assert told == ["OperationTypeApply"]
     said, _ = running.communicate(timeout=PATIENCE)

@@ -26,7 +26,7 @@ from opsconsole.language import (
     synthesise,
 )
 from opsconsole.phrases import did_you_mean, plural
-from opsconsole.state import Backend, LocalBackend, Unreadable, backend_for, workspace_of
+from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _of_files(
     stacks = []
     alone = []
     for path, name in zip(files, stack_names(files), strict=True):
-        backend = LocalBackend(path, "drift", lock=False)
+        backend = LocalBackend(path, "drift", Locking(lock=False))
         program = own.get(backend.path) or _by_name(name, programs)
         if program is None and programs:
             alone.append(str(path))

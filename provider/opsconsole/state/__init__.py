@@ -23,10 +23,10 @@ from opsconsole.state.local import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.lock import LockInfo, info_file
+from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.opening import Locking, backend_for, open_state, read_foreign, read_state
+from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.records import Intent
 from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.writer import StateSession

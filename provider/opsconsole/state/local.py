@@ -6,7 +6,7 @@ Never by rename: a Terraform that waits for the lock holds the old file open and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.named_files import check_no_device
 from opsconsole.state.backend import NoCompanions, SnapshotMeta
 from opsconsole.state.failures import refused
-from opsconsole.state.lock import LockInfo, StateLock, is_file
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking, StateLock, is_file
 from opsconsole.state.model import encoded
 
 DEFAULT_WORKSPACE = "default"
@@ -50,22 +50,13 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
 
 
 class LocalBackend(NoCompanions):
-    """A state file on this machine, from `open` to `close`.
-
-    Args:
-        lock: False takes no lock; what another wrote meanwhile is still never written over.
-        lock_timeout: Seconds to wait for another holder.
-        on_wait: Is called once with the holder that is waited for.
-    """
+    """A state file on this machine, from `open` to `close`."""
 
     def __init__(
         self,
         path: Path,
         operation: str = "apply",
-        *,
-        lock: bool = True,
-        lock_timeout: float = 0.0,
-        on_wait: Callable[[LockInfo], None] | None = None,
+        locking: Locking = DEFAULT_LOCKING,
     ) -> None:
         self.path = path.absolute()
         self.journal = journal_of(self.path)
@@ -73,9 +64,8 @@ class LocalBackend(NoCompanions):
         self._backup = self.path.with_name(f"{self.path.name}.backup")
         self.backup: Path | None = self._backup
         self.name = str(path)
-        self._lock = StateLock(self.path, operation) if lock else None
-        self._lock_timeout = lock_timeout
-        self._on_wait = on_wait
+        self._lock = StateLock(self.path, operation) if locking.lock else None
+        self._locking = locking
         self._descriptor = -1
         self._seen: Stamp | None = None
         self._written: Sequence[str] | None = None
@@ -88,7 +78,7 @@ class LocalBackend(NoCompanions):
         """
         if self._lock is not None:
             self._descriptor = self._lock.acquire(
-                self._open_for_writing, self._lock_timeout, self._on_wait
+                self._open_for_writing, self._locking.timeout, self._locking.on_wait
             )
 
     def read(self) -> bytes:

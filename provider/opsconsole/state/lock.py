@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from opsconsole import __version__
 from opsconsole.errors import UserError
@@ -90,6 +91,24 @@ _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
 def info_file(path: Path) -> Path:
     """Return where the holder of a state's lock is noted."""
     return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """How a state is locked: Terraform's `-lock` and `-lock-timeout`.
+
+    Attributes:
+        lock: False takes no lock; what another wrote meanwhile is still never written over.
+        timeout: Seconds to wait for another holder.
+        on_wait: Is called once with the holder that is waited for.
+    """
+
+    lock: bool = True
+    timeout: float = 0.0
+    on_wait: Callable[[LockInfo], None] | None = None
+
+
+DEFAULT_LOCKING: Final = Locking()
 
 
 class StateLock:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from opsconsole.state.local import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.lock import LockInfo
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
 from opsconsole.state.pacer import Cadence
 from opsconsole.state.records import (
@@ -44,23 +43,11 @@ from opsconsole.state.writer import StateSession
 _READ_TRIES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Locking:
-    """How a state is locked: Terraform's `-lock` and `-lock-timeout` (in seconds).
-
-    `on_wait` is called once with its holder, when there is a wait.
-    """
-
-    lock: bool = True
-    timeout: float = 0.0
-    on_wait: Callable[[LockInfo], None] | None = None
-
-
 def backend_for(
     directory: Path,
     block: Mapping[str, Any] | None,
     operation: str,
-    locking: Locking | None = None,
+    locking: Locking = DEFAULT_LOCKING,
     state_path: Path | None = None,
     journals: Path | None = None,
     workspace: str | None = None,
@@ -82,7 +69,6 @@ def backend_for(
         UserError: A setting or a library of the backend is missing; or it is one that only
             Terraform speaks to, and there is no Terraform or OpenTofu.
     """
-    lock = locking or Locking()
     kind, settings = next(iter((block or {"local": {}}).items()))
     if isinstance(settings, list):
         settings = settings[0] if settings else {}
@@ -99,26 +85,15 @@ def backend_for(
             storage,
             _marker(directory, kind, workspace, storage.name, journals),
             operation,
-            lock=lock.lock,
-            lock_timeout=lock.timeout,
-            on_wait=lock.on_wait,
-            place=place if own else None,
+            locking,
+            place if own else None,
         )
     if own:
         LastPlace(directory, workspace, kind).check()
     if state_path is None and kind != "local":
-        return RemoteBackend(
-            directory,
-            kind,
-            operation,
-            lock=lock.lock,
-            lock_timeout=lock.timeout,
-            on_wait=lock.on_wait,
-        )
+        return RemoteBackend(directory, kind, operation, locking)
     path = state_path or local_path(directory, settings or {}, workspace)
-    return LocalBackend(
-        path, operation, lock=lock.lock, lock_timeout=lock.timeout, on_wait=lock.on_wait
-    )
+    return LocalBackend(path, operation, locking)
 
 
 def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:

@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from opsconsole.state.addresses import Address
 from opsconsole.state.backend import NoCompanions, SnapshotMeta
 from opsconsole.state.failures import refused
 from opsconsole.state.local import data_directory, workspace_of
-from opsconsole.state.lock import LockInfo, StateLock
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking, StateLock
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import real_terraform
 
@@ -55,7 +55,7 @@ class RemoteBackend(NoCompanions):
 
     Args:
         kind: The backend's type, for messages.
-        lock, lock_timeout: As in `LocalBackend`; both are handed to every push.
+        locking: Lock and timeout are handed to every push as well.
     """
 
     def __init__(
@@ -63,10 +63,7 @@ class RemoteBackend(NoCompanions):
         directory: Path,
         kind: str,
         operation: str = "apply",
-        *,
-        lock: bool = True,
-        lock_timeout: float = 0.0,
-        on_wait: Callable[[LockInfo], None] | None = None,
+        locking: Locking = DEFAULT_LOCKING,
     ) -> None:
         self._directory = directory.absolute()
         self._notes = data_directory(self._directory)
@@ -76,9 +73,8 @@ class RemoteBackend(NoCompanions):
         self.backup: Path | None = None
         self.name = f"the {kind} backend of {directory}"
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
-        self._lock = StateLock(self._marker, operation) if lock else None
-        self._lock_timeout = lock_timeout
-        self._on_wait = on_wait
+        self._lock = StateLock(self._marker, operation) if locking.lock else None
+        self._locking = locking
         self._descriptor = -1
         self._binary = find_binary()
         self._stored: SnapshotMeta | None = None
@@ -97,7 +93,7 @@ class RemoteBackend(NoCompanions):
             )
         if self._lock is not None:
             self._descriptor = self._lock.acquire(
-                self._open_marker, self._lock_timeout, self._on_wait
+                self._open_marker, self._locking.timeout, self._locking.on_wait
             )
 
     def read(self) -> bytes:
@@ -128,8 +124,8 @@ class RemoteBackend(NoCompanions):
         if before is not None and self._stored != before:
             raise self._moved(before)
         arguments = ["-lock=true" if self._lock else "-lock=false"]
-        if self._lock_timeout:
-            arguments.append(f"-lock-timeout={int(self._lock_timeout * 1000)}ms")
+        if self._locking.timeout:
+            arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
         pushed = "".join(pieces).encode()
         self._run("push", pushed, *arguments, "-")
         found = State.parse(self.read(), self.name)

@@ -7,7 +7,7 @@ holds is also stored beside the state, so that the next run on any machine finds
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage import Companion, LockHeld, LockLost, Storage
 from opsconsole.state.local import replace_durably
-from opsconsole.state.lock import LockInfo
+from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking
 
 _PAUSES = (0.25, 0.5, 1.0)
 
@@ -27,9 +27,6 @@ class StorageBackend:
 
     Args:
         marker: The path beside which the journal and the list of unresolved calls lie.
-        lock: False takes no lock; what another wrote meanwhile is still never written over.
-        lock_timeout: Seconds to wait for another holder.
-        on_wait: Is called once with the holder that is waited for.
         place: Where the state lay at the last run; None does not ask.
     """
 
@@ -38,10 +35,7 @@ class StorageBackend:
         storage: Storage,
         marker: Path,
         operation: str = "apply",
-        *,
-        lock: bool = True,
-        lock_timeout: float = 0.0,
-        on_wait: Callable[[LockInfo], None] | None = None,
+        locking: Locking = DEFAULT_LOCKING,
         place: LastPlace | None = None,
     ) -> None:
         self.storage = storage
@@ -53,9 +47,8 @@ class StorageBackend:
         self.keeps_companions = storage.keeps_companions
         self.shows_creates = not storage.keeps_companions
         self._operation = operation
-        self._locks = lock and storage.lockable
-        self._lock_timeout = lock_timeout
-        self._on_wait = on_wait
+        self._locks = locking.lock and storage.lockable
+        self._locking = locking
         self._open = False
 
     def open(self) -> None:
@@ -201,7 +194,7 @@ class StorageBackend:
 
     def _take_lock(self) -> None:
         info = LockInfo.own(self._operation, self.name)
-        deadline = time.monotonic() + self._lock_timeout
+        deadline = time.monotonic() + self._locking.timeout
         pauses = iter(_PAUSES)
         reported = False
         while True:
@@ -211,8 +204,8 @@ class StorageBackend:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise
-                if self._on_wait is not None and not reported:
-                    self._on_wait(held.holder or LockInfo(who="an unknown holder"))
+                if self._locking.on_wait is not None and not reported:
+                    self._locking.on_wait(held.holder or LockInfo(who="an unknown holder"))
                     reported = True
             time.sleep(min(next(pauses, 2.0), left))
 
