@@ -1,4 +1,4 @@
-"""From what reading said of one resource to its bucket. Pure.
+"""From what a read showed of one resource to its bucket. Pure.
 
 A resource is in sync only if every attribute that state holds was seen and is the same. What was
 never seen before is not a difference: a null in state beside a first sight is not drift.
@@ -40,7 +40,7 @@ def finding_of(
     """Return the verdict on one resource in state.
 
     Args:
-        outcome: What reading said; None: it was not read.
+        outcome: What the read showed; None: it was not read.
         why: Why it was not read.
     """
     if outcome is None:

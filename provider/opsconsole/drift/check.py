@@ -226,7 +226,7 @@ class _Check:
             self._cut = self._cut or bool(diagnostics)
 
     def _explained(self, item: PriorInstance) -> Outcome | None:
-        """Return what reading said; a host that the settings hide says which settings do."""
+        """Return what the read showed; of a host that the settings hide, which settings do."""
         read = item.read
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
             return read

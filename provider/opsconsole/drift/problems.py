@@ -33,7 +33,7 @@ def problems(
     error too, unless `tolerant`: a coverage below 100 % was asked for.
 
     Args:
-        read: Each resource, what reading said, and why there is no outcome where there is none.
+        read: Each resource, what the read showed, and why there is no outcome where there is none.
     """
     groups: dict[tuple[object, ...], _Group] = {}
     for held, outcome, why in read:

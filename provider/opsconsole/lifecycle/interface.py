@@ -23,7 +23,7 @@ class Removal(Enum):
     UNEXPLAINED = "unexplained"
     """Nothing: Terraform's destroy plan sees one resource, in no order."""
     ALONE = "alone"
-    """It goes, and what it depends on stays."""
+    """It is removed by itself: no deletion of its host takes it along."""
     WITH_OWNER = "with owner"
     """The deletion of its host takes it along."""
 
@@ -51,7 +51,7 @@ class PlanChange:
         prior: The value in state after refresh.
         config: As of a `PlanCreation`.
         private: The private bytes beside the prior value.
-        removal: Why its old object would go, should this be a replacement.
+        removal: Why its old object is removed, where the change turns out to be a replacement.
         address: As of a `PlanCreation`.
         owner_first: Whether its owner is deleted, and takes it along, before the change is made.
     """
@@ -203,7 +203,7 @@ NOT_PERMITTED = "the console does not allow this key the call that reads it"
 
 
 class Seen(Enum):
-    """What reading said of one resource."""
+    """What a read showed of one resource."""
 
     PRESENT = "present"
     GONE = "gone"

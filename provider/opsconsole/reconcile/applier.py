@@ -116,7 +116,7 @@ class Applier:
         return Execution(order(self._plan.changes), worker, self._listener, limit)
 
     def _catch_up(self) -> None:
-        """Bring state to what the plan saw: moves, what reading said, data sources."""
+        """Bring state to what the plan saw: moves, what the refresh showed, data sources."""
         state = self._session.state
         carry_out_moves(state, self._plan.moved)
         for item in self._plan.refreshed:

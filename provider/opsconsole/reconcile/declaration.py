@@ -1,7 +1,7 @@
 """One instance as a program declares it and as state knows it: what the planner decides upon.
 
-Objects that a replacement put aside and did not delete are named here as well: state keeps them
-under their instance and a key, and a plan deletes them, and changes the instance independently.
+Deposed objects, which a replacement put aside and did not delete, have names here as well. A plan
+deletes them whatever it does to their instance.
 """
 
 from __future__ import annotations
@@ -120,14 +120,14 @@ def _taken_over(value: Any, prior: Any, path: Path) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
-    """An instance in state, and what reading it said.
+    """An instance in state, and what a read of it showed.
 
     Attributes:
         address: Full address.
         type_name: Terraform type name.
         held: The object as state holds it.
         before: Its value before the refresh.
-        read: What refreshing said; None where it was not refreshed.
+        read: What the refresh showed; None where it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
     """
 

@@ -1,8 +1,7 @@
 """What state knows before a plan: its instances under the addresses that the program gives them,
-and what reading them at once says.
+and what a read of all of them at once shows.
 
-Takes in what `import` blocks name, on values alone: state itself changes only when a plan is
-applied.
+Takes in what `import` blocks name. State itself changes only when a plan is applied.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ def undeclared_imports(
 async def refresh(
     known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
 ) -> dict[str, PriorInstance]:
-    """Return what state holds together with what reading it said, by address.
+    """Return what state holds together with what a read of it showed, by address.
 
     Args:
         known: The instances; those whose provider has no lifecycle are left unread.

@@ -6,10 +6,11 @@ made. An update needs no more than the refresh that every plan begins with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import Seen
+from opsconsole.phrases import plural
 from opsconsole.reconcile.declaration import (
     PriorInstance,
     instance_and_key,
@@ -33,7 +34,7 @@ async def settle_writes(
     """Take out of state what a delete is seen to have deleted.
 
     Returns:
-        What the user is told, and the calls that are settled.
+        The diagnostics, and the calls that are settled.
 
     Raises:
         Stopped: The run was told to stop.
@@ -47,8 +48,7 @@ async def settle_writes(
         if verb_of(call) == "delete" and address is not None:
             deletes[address] = call
     wanted = _with_what_goes_along(known, deletes)
-    lifecycles = providers.by_state_address(wanted)
-    found = await refresh(wanted, lifecycles)
+    found = await refresh(wanted, providers.by_state_address(wanted))
     providers.check_stopped()
     gone = [item.address for item in found.values() if item.value is None]
     for address in gone:
@@ -64,7 +64,7 @@ async def settle_writes(
     settled = [call for call in calls if call.id not in kept]
     along = sum(address not in deletes for address in gone)
     gone = [address for address in gone if address in deletes]
-    return _told(gone, along, there, unread, updated), settled
+    return _warnings(gone, along, there, unread, updated), settled
 
 
 def _with_what_goes_along(
@@ -85,17 +85,17 @@ def _with_what_goes_along(
     return list(wanted.values())
 
 
-def _told(
+def _warnings(
     gone: Sequence[str],
     along: int,
     there: Sequence[str],
     unread: Mapping[str, str],
     updated: Sequence[str],
 ) -> list[Diagnostic]:
-    found = []
+    diagnostics = []
     if gone or along:
         beside = f", and {along:,} that went with them" if along else ""
-        found.append(
+        diagnostics.append(
             warning(
                 f"The interrupted run deleted {_count(gone)} and did not learn the outcome",
                 f"The console does not have them any more: they left the state{beside}.\n"
@@ -103,7 +103,7 @@ def _told(
             )
         )
     if there:
-        found.append(
+        diagnostics.append(
             warning(
                 f"The interrupted run has not deleted {_count(there)} so far",
                 "Their deletion was sent or about to be; the console still has them:\n"
@@ -112,24 +112,25 @@ def _told(
         )
     if unread:
         why = next(iter(unread.values()))
-        found.append(
+        diagnostics.append(
             warning(
                 f"Nobody knows whether the interrupted run deleted {_count(unread)}",
                 f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
             )
         )
     if updated:
-        found.append(
+        updates = plural(len(updated), "update")
+        diagnostics.append(
             warning(
-                f"The interrupted run did not learn the outcome of {_count(updated, 'update')}",
+                f"The interrupted run did not learn the outcome of {updates}",
                 f"Reading these resources shows what was changed:\n{_named(updated)}",
             )
         )
-    return found
+    return diagnostics
 
 
-def _count(items: Sequence[str] | Mapping[str, str], noun: str = "resource") -> str:
-    return f"{len(items):,} {noun}" + ("" if len(items) == 1 else "s")
+def _count(addresses: Collection[str]) -> str:
+    return plural(len(addresses), "resource")
 
 
 def _named(addresses: Iterable[str]) -> str:

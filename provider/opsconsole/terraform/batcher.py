@@ -110,7 +110,7 @@ class ReadBatcher:
         self._running: set[asyncio.Task[None]] = set()
 
     async def read(self, request: ReadRequest) -> Outcome:
-        """Return what reading one resource said.
+        """Return what a read of one resource showed.
 
         Raises:
             Exception: What the call for all of them raised.
