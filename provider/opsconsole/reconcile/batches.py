@@ -213,7 +213,7 @@ class Worker:
             if holds_unknown(step.change.config)
         }
         asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
-        plans = await lifecycle.plan(asked) if asked else []
+        plans = await lifecycle.plan(asked)
         settled = dict(zip(open_steps, plans, strict=True))
         for index, plan in settled.items():
             if not plan.failed:

@@ -8,7 +8,7 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, Path, error, has_error
@@ -65,17 +65,12 @@ async def decide(
     """Return what happens to declared instances of one type and provider, in order."""
     first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
     reasons = [_replacement(wanted, plan) for wanted, plan in zip(inputs, first, strict=True)]
-    again = [wanted for wanted, reason in zip(inputs, reasons, strict=True) if reason]
-    replanned = iter(
-        await lifecycle.plan(
-            [
-                PlanCreation(wanted.declared.config, address=wanted.declared.address)
-                for wanted in again
-            ]
-        )
-        if again
-        else ()
-    )
+    creations = [
+        PlanCreation(wanted.declared.config, address=wanted.declared.address)
+        for wanted, reason in zip(inputs, reasons, strict=True)
+        if reason
+    ]
+    replanned = iter(await lifecycle.plan(creations))
     left = await _left_behind(lifecycle, inputs, reasons, removal_of)
     return [
         _decision(lifecycle, wanted, plan, reason, next(replanned) if reason else None, left)
@@ -98,8 +93,6 @@ async def _left_behind(
         for wanted, reason in zip(inputs, reasons, strict=True)
         if wanted.prior is not None and reason and reason != _CANNOT_UPDATE
     ]
-    if not going:
-        return {}
     plans = await _plan_removals(lifecycle, going, removal_of)
     return {item.address: plan.diagnostics for item, plan in zip(going, plans, strict=True)}
 
@@ -153,18 +146,16 @@ def _decision(
     left: Mapping[str, tuple[Diagnostic, ...]],
 ) -> Decision:
     declared, prior = wanted.declared, wanted.prior
-    diagnostics = (
-        *validate(lifecycle.definition, declared.config),
-        *plan.diagnostics,
-        *left.get(declared.address, ()),
-    )
+    config = declared.config
+    if prior is not None and not reason:
+        config = declared.against(prior.value or {}).config
     change = Change(
         declared.address,
         declared.type_name,
         _action(declared, prior, plan, reason),
         prior.value if prior else None,
         (replanned or plan).planned,
-        declared.config,
+        config,
         plan.replace,
         reason,
         (replanned or plan).private,
@@ -179,17 +170,16 @@ def _decision(
         depends_on=declared.dependencies,
         released=_released(declared, prior),
     )
+    diagnostics = [
+        *validate(lifecycle.definition, declared.config),
+        *plan.diagnostics,
+        *left.get(declared.address, ()),
+    ]
     if replanned is not None:
-        diagnostics = (
-            *diagnostics,
-            *(item for item in replanned.diagnostics if has_error((item,))),
-        )
-    if prior is not None and not reason:
-        config = declared.against(prior.value or {}).config
-        change = replace(change, config=config)
+        diagnostics += (item for item in replanned.diagnostics if has_error((item,)))
     if reason and declared.prevent_destroy:
-        diagnostics = (*diagnostics, prevented(declared.address, replaced=True))
-    return Decision(change, diagnostics)
+        diagnostics.append(prevented(declared.address, replaced=True))
+    return Decision(change, tuple(diagnostics))
 
 
 def _released(declared: Declaration, prior: PriorInstance | None) -> tuple[str, ...]:
