@@ -107,8 +107,7 @@ class AgentLifecycle(SingleCreation):
         try:
             outcome = await self._look(request)
         except NotFound as problem:
-            name = self.name(prior, request.address)
-            outcome = missing(self.session, self.definition, request, name, problem=problem)
+            outcome = missing(self, request, problem=problem)
             if outcome.state is not None:
                 return outcome
         if outcome.state is None:
@@ -194,9 +193,9 @@ class AgentLifecycle(SingleCreation):
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        missing = self._rules.missing(request.config)
-        if missing:
-            return Outcome(None, diagnostics=tuple(missing))
+        undeclared = self._rules.undeclared(request.config)
+        if undeclared:
+            return Outcome(None, diagnostics=tuple(undeclared))
         body = _create_body(request.config)
         if self.session.settings.org_id is not None:
             body.setdefault("org_id", self.session.settings.org_id)

@@ -119,8 +119,7 @@ class AgentPluginLifecycle(SingleCreation):
         try:
             listing = await self.session.plugins(agent_id)
         except NotFound as problem:
-            name = self.name(prior)
-            outcome = missing(self.session, self.definition, request, name, _NO_AGENT, problem)
+            outcome = missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
                 self.session.gone_agents.add(agent_id)
             return outcome
@@ -128,8 +127,8 @@ class AgentPluginLifecycle(SingleCreation):
         if entry is not None:
             return self._present(request, entry)
         if listing.complete:
-            return missing(self.session, self.definition, request, self.name(prior), _NOT_LISTED)
-        return unchecked(request, self.name(prior), "the agent's plugins", listing)
+            return missing(self, request, _NOT_LISTED)
+        return unchecked(self, request, "the agent's plugins", listing)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there.

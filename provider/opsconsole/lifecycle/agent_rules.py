@@ -30,9 +30,9 @@ class AgentRules:
         """
         if replacing and config.get("deletion_policy") == "prevent":
             return [_prevented(name, Removal.UNEXPLAINED)]
-        return self.missing(config)
+        return self.undeclared(config)
 
-    def missing(self, config: Attributes) -> list[Diagnostic]:
+    def undeclared(self, config: Attributes) -> list[Diagnostic]:
         """Demand what a create cannot do without.
 
         Not demanded by the schema: configuration generated for an import writes null.

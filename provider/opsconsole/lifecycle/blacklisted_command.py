@@ -110,8 +110,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         try:
             answer = await self.session.console.get_blacklisted_command(row_id)
         except NotFound as problem:
-            name = self.name(request.prior)
-            outcome = missing(self.session, self.definition, request, name, problem=problem)
+            outcome = missing(self, request, problem=problem)
             if outcome.state is None:
                 self.session.gone_adopted[row_id] = request.prior
             return outcome

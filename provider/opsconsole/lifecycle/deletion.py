@@ -69,7 +69,7 @@ async def settle_deletion(
         diagnostic = _not_deletable(name, problem)
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
-        kept = must_stay(steps.session, steps.definition, summary, BY_404, problem.cause)
+        kept = must_stay(steps, summary, BY_404, problem.cause)
         if kept is None:
             return EndedDeletion(Outcome(None, diagnostics=(_not_visible(summary),)), there=False)
         diagnostic = kept

@@ -14,6 +14,7 @@ from dataclasses import replace
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
 from opsconsole.errors import Cause, NotFound
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import RESOURCES, owners_above
@@ -31,10 +32,8 @@ _UNSEEN = "deleted, or not visible to this key"
 
 
 def missing(
-    session: Session,
-    definition: ResourceDefinition,
+    steps: BaseLifecycle,
     request: ReadRequest,
-    name: str,
     how: str = BY_404,
     problem: NotFound | None = None,
 ) -> Outcome:
@@ -44,14 +43,13 @@ def missing(
     be created again, and run twice.
 
     Args:
-        definition: The definition of its resource.
-        name: What it is called in messages.
         how: What showed that it is missing.
         problem: The answer that showed it, where it was one of its own.
     """
-    summary = f"The {name} is {_UNSEEN}"
+    definition = steps.definition
+    summary = f"The {steps.name(request.prior)} is {_UNSEEN}"
     cause = None if problem is None else problem.cause
-    kept = must_stay(session, definition, summary, how, cause)
+    kept = must_stay(steps, summary, how, cause)
     if kept is not None:
         return request.unchecked(_UNSEEN, kept, cause=cause)
     detail = f"{how} It is removed from state{_with_it(definition)}."
@@ -70,14 +68,10 @@ def _with_it(definition: ResourceDefinition) -> str:
 
 
 def must_stay(
-    session: Session,
-    definition: ResourceDefinition,
-    summary: str,
-    how: str,
-    cause: Cause | None = None,
+    steps: BaseLifecycle, summary: str, how: str, cause: Cause | None
 ) -> Diagnostic | None:
     """Return the error that keeps a missing object in state; None: it may leave (`on_missing`)."""
-    policy, setting = session.settings.on_missing_of(definition.name)
+    policy, setting = steps.session.settings.on_missing_of(steps.definition.name)
     if policy != "error":
         return None
     return error(
@@ -113,16 +107,16 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     return PlanOutcome(held, diagnostics=(diagnostic,))
 
 
-def unchecked(request: ReadRequest, name: str, listed: str, listing: Listing) -> Outcome:
+def unchecked(steps: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing) -> Outcome:
     """Return the outcome of reading what a list does not show and may leave out: state keeps it.
 
     Args:
-        request: What was to be read.
-        name: What it is called in messages.
         listed: What the list is of: "the agent's plugins".
     """
     reason, detail = explained(listed, listing)
-    return request.unchecked(reason, warning(f"The {name} was not checked", detail))
+    return request.unchecked(
+        reason, warning(f"The {steps.name(request.prior)} was not checked", detail)
+    )
 
 
 def unsettled(

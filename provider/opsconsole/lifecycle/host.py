@@ -128,8 +128,7 @@ class HostLifecycle(BaseLifecycle):
         return self._unchecked(request, reason).with_diagnostics(*diagnostics)
 
     def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
-        name = self.name(request.prior)
-        outcome = missing(self.session, self.definition, request, name, problem=problem)
+        outcome = missing(self, request, problem=problem)
         if outcome.state is None:
             self.session.gone_hosts.add(request.prior["id"])
         return outcome

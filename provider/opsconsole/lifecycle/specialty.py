@@ -117,11 +117,11 @@ class SpecialtyLifecycle(SingleCreation):
         if listing.complete:
             how = "A search that shows everything does not show it."
             return self._gone(request, how)
-        return unchecked(request, self.name(prior), "specialties", listing)
+        return unchecked(self, request, "specialties", listing)
 
     def _gone(self, request: ReadRequest, how: str = BY_404) -> Outcome:
         prior = request.prior
-        outcome = missing(self.session, self.definition, request, self.name(prior), how)
+        outcome = missing(self, request, how)
         if outcome.state is None:
             for name in ("key", "id"):
                 self.session.gone_adopted[str(prior.get(name))] = prior
