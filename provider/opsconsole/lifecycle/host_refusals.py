@@ -21,7 +21,7 @@ def not_created(
         return error(
             f"The {name} was not imported: its verdict is unclear",
             "The console's import answer lists its rows in a way that matches no row of the "
-            "request, so nothing was sent for this host.",
+            "request, so nothing was sent for this host. Create it in the console, then import it.",
         )
     run = "a dry run, which changes nothing," if rehearsed else "the import"
     detail = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
