@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.phrases import plural
@@ -47,8 +47,13 @@ def took(seconds: float) -> str:
 _LISTED = 50
 
 
-def _more(count: int) -> list[str]:
-    return [f"  and {count - _LISTED:,} more"] if count > _LISTED else []
+def _listed(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
+    """Return the lines of changes under a heading that counts them; of many, the first."""
+    if not lines:
+        return []
+    heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
+    more = [f"  and {len(lines) - _LISTED:,} more"] if len(lines) > _LISTED else []
+    return [heading, *lines[:_LISTED], *more]
 
 
 def render(
@@ -81,20 +86,12 @@ def render(
     pen = Pen(colour)
     failures = sorted(failed, key=natural)
     left_out = sorted((skipped or {}).items(), key=lambda item: natural(item[0]))
-    lines = []
-    if failures:
-        lines.append(pen.paint(f"{plural(len(failures), 'change')} failed:", "bold", "red"))
-        lines += [
-            f"  {pen.paint('✗', 'red')} {printable(address)}" for address in failures[:_LISTED]
-        ]
-        lines += _more(len(failures))
-    if left_out:
-        lines.append(pen.paint(f"{plural(len(left_out), 'change')} skipped:", "bold", "yellow"))
-        lines += [
-            f"  {pen.paint('-', 'yellow')} {printable(address)} (waited for {printable(cause)})"
-            for address, cause in left_out[:_LISTED]
-        ]
-        lines += _more(len(left_out))
+    cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
+    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in left_out)
+    lines = [
+        *_listed("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
+        *_listed("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
+    ]
     complete = not (failures or left_out or incomplete)
     summary = apply_summary(done, operation, complete)
     lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
