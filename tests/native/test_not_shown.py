@@ -64,3 +64,15 @@ def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
     assert "was not checked" in told
     assert why in told
     assert native.actions() == {}
+
+
+def test_what_was_not_read_is_not_said_to_match(native: Any) -> None:
+    program = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
+    native.write(program)
+    native.run("apply", "-auto-approve")
+    assert "No changes. The console matches the program." in native.run("plan").out
+    unread = "No changes. State matches the program. 2 resources in it were not read"
+    assert unread in native.run("plan", "-refresh=false").out
+    native.settings["host_read"] = "none"
+    native.write(program)
+    assert unread in native.run("plan").out

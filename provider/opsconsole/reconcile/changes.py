@@ -197,6 +197,7 @@ class Plan:
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance that has another one than in state.
         likely_moves: Pairs of a deletion and a creation that are probably one move.
+        unread: How many of the planned instances in state were not read.
         planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
     """
 
@@ -214,6 +215,7 @@ class Plan:
     moved: tuple[tuple[str, str], ...] = ()
     planned_at: str = ""
     likely_moves: tuple[LikelyMove, ...] = ()
+    unread: int = 0
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something, in execution order."""

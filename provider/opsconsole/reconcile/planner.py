@@ -14,6 +14,7 @@ from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
+from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import explained, still_needed, taken_along
@@ -126,6 +127,7 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._likely_moves: tuple[LikelyMove, ...] = ()
+        self._unread = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
         return self._workspace.evaluator(values.get, planned_at=self._planned_at)
@@ -266,10 +268,14 @@ class Planner:
         return tuple(item for item in held if item not in walk.declared and item in walk.targets)
 
     async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
-        wanted = [item for item in prior.known.values() if item.address in targets]
+        planned = [item for item in prior.known.values() if item.address in targets]
+        wanted = planned
         if not self._options.refresh:
-            wanted = [item for item in wanted if item.address in prior.imports]
+            wanted = [item for item in planned if item.address in prior.imports]
         found = await refresh(wanted, self.providers.by_state_address(wanted))
+        read = [item.read for item in found.values()]
+        seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
+        self._unread = len(planned) - seen
         for item in found.values():
             if item.read is not None:
                 self._report(item.read.diagnostics, item.address)
@@ -316,6 +322,7 @@ class Planner:
             moved=tuple((before, now) for before, now in moves if before),
             planned_at=self._planned_at.isoformat(),
             likely_moves=self._likely_moves,
+            unread=self._unread,
         )
 
 

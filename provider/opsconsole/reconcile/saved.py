@@ -308,6 +308,7 @@ def _plan(content: dict[str, Any]) -> Plan:
         ),
         dropped=tuple(content["dropped"]),
         moved=tuple((source, target) for source, target in content["moved"]),
+        unread=content["unread"],
         planned_at=datetime.fromisoformat(content["planned_at"]).isoformat(),
     )
 

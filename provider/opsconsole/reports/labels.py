@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opsconsole.reconcile.changes import Action, Change, Counts
+from opsconsole.phrases import plural
+from opsconsole.reconcile.changes import Action, Change, Counts, Plan
 from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.literals import printable, scalar
@@ -125,6 +126,15 @@ def _reason(change: Change) -> str:
         "read_because_config_unknown": "its configuration is known only after apply",
         "read_because_dependency_pending": "it depends on something that changes",
     }.get(change.reason, "")
+
+
+def agreement(plan: Plan) -> str:
+    """Return what a plan without changes shows; what was not read may differ on the console."""
+    if not plan.unread:
+        return "The console matches the program."
+    unread = plural(plan.unread, "resource")
+    was = "was" if plan.unread == 1 else "were"
+    return f"State matches the program. {unread} in it {was} not read from the console."
 
 
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:

@@ -9,7 +9,7 @@ from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
 from opsconsole.reports.diagnostics_text import body_of, dedupe_diagnostics
-from opsconsole.reports.labels import heading, plan_summary, symbol
+from opsconsole.reports.labels import agreement, heading, plan_summary, symbol
 from opsconsole.reports.markdown import (
     LIMIT,
     MarkdownSection,
@@ -42,7 +42,7 @@ def _head(plan: Plan) -> str:
     if has_error(plan.diagnostics):
         return "## ❌ Planning failed\n\n"
     if plan.empty and plan.mode != "refresh-only":
-        return "## ✅ No changes\n\nThe console matches the program.\n"
+        return f"## ✅ No changes\n\n{agreement(plan)}\n"
     summary = plan_summary(plan.counts, plan.changes)
     counts = plan.counts
     mark = "⚠️" if counts.destroy else "📋"

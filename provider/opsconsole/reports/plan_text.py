@@ -17,7 +17,7 @@ from opsconsole.reports.addresses import (
     sensitive_of,
 )
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
-from opsconsole.reports.labels import LEGEND, heading, plan_summary, symbol
+from opsconsole.reports.labels import LEGEND, agreement, heading, plan_summary, symbol
 from opsconsole.reports.literals import SENSITIVE, printable, scalar
 from opsconsole.reports.value_diff import Diff, Line, changed_value, whole
 
@@ -203,7 +203,7 @@ def _nothing(plan: Plan, pen: Pen) -> str:
     words = {
         "destroy": "There is nothing to destroy.",
         "refresh-only": "State matches what was read of the console.",
-    }.get(plan.mode, "The console matches the program.")
+    }.get(plan.mode, agreement(plan))
     headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
     if plan.drift and plan.mode != "refresh-only":
         headline += "\nApplying only updates state with the changes above.\n"

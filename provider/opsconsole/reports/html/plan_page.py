@@ -15,7 +15,7 @@ from opsconsole.reports.html.page import GENERATOR, write
 from opsconsole.reports.html.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.reports.html.topology import GraphItem, graph_of
 from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, spans
-from opsconsole.reports.labels import heading, plan_summary
+from opsconsole.reports.labels import agreement, heading, plan_summary
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.values import UNKNOWN
@@ -74,7 +74,7 @@ def _headline(plan: Plan) -> tuple[str, str, str]:
         found = plural(len(plan.drift), "object")
         return f"{found} changed outside", "Applying only updates state.", "info"
     if plan.empty:
-        return "No changes", "The console matches the program.", "add"
+        return "No changes", agreement(plan), "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
     gravest = min((style_of_change(change) for change in plan.changes), key=_rank, default=SAME)
     return first.removesuffix("."), rest, gravest.name
