@@ -19,7 +19,7 @@ _PAUSE = 0.0005
 _LONGEST_WAIT = 0.003
 
 
-async def _others(waiting: Sequence[object]) -> None:
+async def _wait_for_others(waiting: Sequence[object]) -> None:
     """Wait while more calls keep coming into `waiting`."""
     clock = asyncio.get_running_loop().time
     latest = clock() + _LONGEST_WAIT
@@ -72,7 +72,7 @@ class Batcher:
         self._start()
 
     async def _run(self) -> None:
-        await _others(self._waiting)
+        await _wait_for_others(self._waiting)
         self._collecting = False
         size = self._steps.creates_together
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
@@ -127,7 +127,7 @@ class ReadBatcher:
         return await result
 
     async def _run(self) -> None:
-        await _others(self._waiting)
+        await _wait_for_others(self._waiting)
         batch, self._waiting = self._waiting, []
         try:
             outcomes = await self._steps.read([request for request, _ in batch])
