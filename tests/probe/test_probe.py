@@ -523,3 +523,15 @@ async def test_sets_in_an_order_of_the_console_are_not_compared() -> None:
             found = await probe(client, settings, HOST["id"], None, only_get=False)
     assert found.settings["host_read_same"] == "skipped"
     assert "tags" not in found.settings["host_read_fields"]
+
+
+async def test_an_answer_that_shows_a_part_of_the_host_reads_no_host() -> None:
+    with serve("default") as console:
+        part = json.dumps({"id": HOST["id"], "updated_at": "2026-01-01T00:00:00Z"})
+        console.fault(operation="host_update", text=part, status=200, times=None)
+        found = await probed(console)
+    by_name = {finding.question: finding for finding in found.findings}
+    for name in ("host_reading", "reading_bumps", "unset_fields", "verdict_same"):
+        assert not by_name[name].learned
+    assert "without its name" in by_name["host_reading"].why
+    assert "host_read" not in found.settings

@@ -78,6 +78,8 @@ def _no_host(call: ProbeCall, host_id: str) -> str:
         return f"{call.status} with {problem}"
     except UnexpectedAnswer as problem:
         return problem.message
+    if call.body.get("name") is None:
+        return f"{call.status} without its name, so only a part of it is shown"
     return ""
 
 
