@@ -145,6 +145,8 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
     assert found.code == 1
     assert found.bucket("opsconsole_host.web") == "unchecked"
     assert "Nobody knows" in found.of("opsconsole_host.web")["reason"]
+    [told] = found.document["diagnostics"]
+    assert "`opsconsole state rm 'opsconsole_host.web'`" in told["detail"]
 
 
 def test_what_was_never_seen_is_no_drift(ground: Any) -> None:

@@ -27,9 +27,11 @@ from opsconsole.drift.stack import Stack, StateObject
 from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import refresh
 from opsconsole.reconcile.providers import OnStop
+from opsconsole.reconcile.walk import unsettled_warnings
 from opsconsole.resources import HOST, RESOURCES
 
 
@@ -214,7 +216,8 @@ class _Check:
                 known.append(replace(item.known, held=slim))
         done = await refresh(known, self.consoles.lifecycles)
         self._console_of = {item.address: item.held.provider for item in known}
-        return {address: self._explained(item) for address, item in done.items()}
+        own = {item.known.address: item.address for found in read for item in found.held}
+        return {address: self._explained(item, own[address]) for address, item in done.items()}
 
     async def _list(self, key: str) -> None:
         """Read the lists of a console that are asked for."""
@@ -225,9 +228,16 @@ class _Check:
             self._diagnostics += diagnostics
             self._cut = self._cut or bool(diagnostics)
 
-    def _explained(self, item: PriorInstance) -> Outcome | None:
-        """Return what the read showed; of a host that the settings hide, which settings do."""
+    def _explained(self, item: PriorInstance, address: str) -> Outcome | None:
+        """Return what the read showed; of a host that the settings hide, which settings do.
+
+        Args:
+            address: Its address in its own state, which commands take.
+        """
         read = item.read
+        if read is not None and is_sentinel(item.before.get("id")):
+            [(_, unsettled)] = unsettled_warnings([replace(item, address=address)])
+            return replace(read, reason=unsettled.summary, diagnostics=(unsettled,))
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
             return read
         settings = self.consoles.lifecycles[item.held.provider].session.settings
