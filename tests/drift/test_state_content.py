@@ -137,16 +137,21 @@ def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:
 
 
 def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
-    ground.apply(HOST)
+    """An agent too, although no documented operation shows agents."""
+    agent = {"name": "ops", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    ground.apply({"resource": HOST["resource"] | {"opsconsole_agent": {"ops": agent}}})
     path = ground.folder / "terraform.tfstate"
-    host_id = ground.id_of("opsconsole_host.web")
-    path.write_text(path.read_text().replace(host_id, "outcome-unknown/0123456789abcdef"))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
-    assert found.bucket("opsconsole_host.web") == "unchecked"
-    assert "Nobody knows" in found.of("opsconsole_host.web")["reason"]
-    [told] = found.document["diagnostics"]
-    assert "`opsconsole state rm 'opsconsole_host.web'`" in told["detail"]
+    written = path.read_text()
+    for address in ("opsconsole_host.web", "opsconsole_agent.ops"):
+        path.write_text(written)
+        own = f'"id": "{ground.id_of(address)}"'
+        path.write_text(written.replace(own, '"id": "outcome-unknown/0123456789abcdef"'))
+        found = ground.drift("terraform.tfstate")
+        assert found.code == 1
+        assert found.bucket(address) == "unchecked"
+        assert "Nobody knows" in found.of(address)["reason"]
+        [told] = [item for item in found.document["diagnostics"] if "state rm" in item["detail"]]
+        assert f"`opsconsole state rm '{address}'`" in told["detail"]
 
 
 def test_what_was_never_seen_is_no_drift(ground: Any) -> None:

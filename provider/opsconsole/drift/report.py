@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -11,6 +11,7 @@ from functools import cache
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.shards import Shard
 from opsconsole.errors import Cause
+from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import Attributes, Value
 
@@ -183,16 +184,25 @@ class DriftReport:
 
     def coverage_of(self, type_names: Sequence[str] | None) -> float:
         """Per cent of those resources of `type_names` (None: all) that were checked."""
-        managed = [
+        return _checked(
             finding
             for finding in self.findings
-            if finding.bucket not in (Bucket.UNMANAGED, Bucket.PENDING)
-            and (type_names is None or finding.type_name in type_names)
-        ]
-        if not managed:
-            return 100.0
-        unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)
-        return 100.0 * (len(managed) - unchecked) / len(managed)
+            if type_names is None or finding.type_name in type_names
+        )
+
+    @property
+    def required_coverage(self) -> float:
+        """Per cent of the resources that `min_coverage` demands that were checked."""
+        return _checked(finding for finding in self.findings if self.demands(finding))
+
+    def demands(self, finding: Finding) -> bool:
+        """Return whether a resource must be checked.
+
+        One whose creation is of unknown outcome must be, whatever its type: the console may have
+        it or not.
+        """
+        listed = not self.required or finding.type_name in self.required
+        return listed or is_sentinel(finding.id)
 
     @property
     def attribute_coverage(self) -> float:
@@ -217,6 +227,16 @@ class DriftReport:
     def drifted(self) -> tuple[Finding, ...]:
         """The findings that count as drift: those that no baseline entry accepts."""
         return tuple(finding for finding in self.findings if finding.is_drift)
+
+
+def _checked(findings: Iterable[Finding]) -> float:
+    """Return the per cent of resources in state that were checked; 100 where there are none."""
+    beside = (Bucket.UNMANAGED, Bucket.PENDING)
+    managed = [finding for finding in findings if finding.bucket not in beside]
+    if not managed:
+        return 100.0
+    unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)
+    return 100.0 * (len(managed) - unchecked) / len(managed)
 
 
 @cache

@@ -106,8 +106,7 @@ def _tag(finding: Finding, report: DriftReport) -> str:
     if finding.is_drift:
         return "failure"
     if finding.bucket is Bucket.UNCHECKED:
-        demanded = not report.required or finding.type_name in report.required
-        return "error" if demanded and report.min_coverage > 0 else "skipped"
+        return "error" if report.demands(finding) and report.min_coverage > 0 else "skipped"
     return "" if finding.bucket is Bucket.IN_SYNC else "skipped"
 
 

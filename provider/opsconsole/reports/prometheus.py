@@ -85,7 +85,7 @@ def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
     text = "Share of the attributes of the resources in state that was seen, by type."
     seen = {(name,): report.attribute_coverage_of((name,)) / 100 for name in types}
     _gauge(registry, "attribute_coverage_ratio", text, seen, "type")
-    required = report.coverage_of(tuple(report.required) or None) / 100
+    required = report.required_coverage / 100
     text = "Share of what must be checked that was."
     _gauge(registry, "required_coverage_ratio", text, {(): required})
     came_to = judge(report).outcome

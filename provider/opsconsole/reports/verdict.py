@@ -49,7 +49,7 @@ def _judge(report: DriftReport) -> Verdict:
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     accepted = sum(bool(finding.accepted) for finding in report.findings)
     note = f" {accepted:,} accepted." if accepted else ""
-    required = report.coverage_of(tuple(report.required) or None)
+    required = report.required_coverage
     if has_error(report.diagnostics):
         return Verdict(CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
     if required < report.min_coverage:
