@@ -31,7 +31,7 @@ from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import refresh
 from opsconsole.reconcile.providers import OnStop
-from opsconsole.reconcile.walk import unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.resources import HOST, RESOURCES
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -49,7 +49,8 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
 from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
-from opsconsole.reconcile.walk import Walk, left_alone, unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
+from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, State
 from opsconsole.values import Attributes
@@ -155,12 +156,7 @@ class Planner:
             return self._result((), known, prior.imports, None)
         self._diagnostics += unsettled_warnings(known.values())
         if options.mode == "refresh-only":
-            unsettled = (
-                left_alone(item)
-                for item in known.values()
-                if is_sentinel(item.before.get("id")) and item.address in targets
-            )
-            return self._result(tuple(unsettled), known, prior.imports, None)
+            return self._result(tuple(_unsettled(known, ())), known, prior.imports, None)
         walk = Walk(
             self.evaluator,
             workspace.graph,
@@ -173,6 +169,7 @@ class Planner:
         )
         await self._run(walk, prior)
         changes = self._explained(walk)
+        changes += _unsettled(known, walk.changes)
         if options.mode == "normal":
             self._look_for_moves(changes)
         adopted = adopted_places(changes, console_of)
@@ -277,7 +274,8 @@ class Planner:
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
         for item in found.values():
-            if item.read is not None:
+            # What an unknown outcome means is said once, whether it is read or not.
+            if item.read is not None and not is_sentinel(item.before.get("id")):
                 self._report(item.read.diagnostics, item.address)
         return prior.known | found
 
@@ -324,6 +322,16 @@ class Planner:
             likely_moves=self._likely_moves,
             unread=self._unread,
         )
+
+
+def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> Iterator[Change]:
+    """Yield what is done with creations of unknown outcome that nothing is decided of: nothing.
+
+    No run is complete beside one, also where -target leaves it out.
+    """
+    for item in known.values():
+        if is_sentinel(item.before.get("id")) and item.address not in decided:
+            yield left_alone(item)
 
 
 def _in_order(changes: list[Change]) -> list[Change]:

@@ -16,8 +16,7 @@ from opsconsole.reconcile.order import StepKind
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import OnStop, Providers
-from opsconsole.reconcile.unknown_outcomes import settle_unknown
-from opsconsole.reconcile.walk import unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import settle_unknown, unsettled_warnings
 from opsconsole.state import StateSession
 from opsconsole.values import holds_unknown
 

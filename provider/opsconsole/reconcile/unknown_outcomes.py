@@ -27,7 +27,7 @@ from opsconsole.lifecycle.sentinel import (
     was_noted_lately,
     was_sent_lately,
 )
-from opsconsole.reconcile.declaration import PriorInstance
+from opsconsole.reconcile.declaration import PriorInstance, instance_of
 from opsconsole.reconcile.prior import read_prior
 from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
@@ -280,6 +280,22 @@ def _kept(session: StateSession, item: _LostInState, found: SettledCreate) -> li
     return []
 
 
+def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
+    """Say of each instance whose creation is not settled how the user settles it."""
+    return [
+        (
+            item.address,
+            warning(
+                f"Nobody knows whether {item.address} was created",
+                "An earlier run ended before it knew; no apply is complete until this is settled. "
+                + _way_out(item.address),
+            ),
+        )
+        for item in known
+        if is_sentinel(item.before.get("id"))
+    ]
+
+
 def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
     """Say of each creation whose outcome stays unknown that an apply is not complete beside it."""
     return [
@@ -288,8 +304,13 @@ def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
             error(
                 f"Nobody knows whether {address} was created",
                 "An earlier run ended before it knew; nothing was done with it. "
-                + remedy("ID", address, "opsconsole"),
+                + _way_out(address),
             ),
         )
         for address in addresses
     ]
+
+
+def _way_out(address: str) -> str:
+    definition = RESOURCES[instance_of(address).type]
+    return remedy(definition.import_id.split(" or ")[0], address, "opsconsole")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from opsconsole.diagnostics import Diagnostic, Path, warning
+from opsconsole.diagnostics import Diagnostic, Path
 from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner, moves_away
@@ -302,20 +302,3 @@ def left_alone(item: PriorInstance) -> Change:
         notes=("left alone until it is settled whether it was created",),
         depends_on=tuple(item.held.dependencies),
     )
-
-
-def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
-    """Say of each instance whose creation is not settled how the user settles it."""
-    return [
-        (
-            item.address,
-            warning(
-                f"Nobody knows whether {item.address} was created",
-                "An earlier run ended before it knew; it is left alone. Look it up in the "
-                f"console. If it was never created: `opsconsole state rm '{item.address}'`. "
-                f"If it was: `opsconsole import '{item.address}' ID`.",
-            ),
-        )
-        for item in known
-        if is_sentinel(item.before.get("id"))
-    ]
