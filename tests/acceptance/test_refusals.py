@@ -200,13 +200,14 @@ def test_refused_reads(project: Callable[..., Terraform], console: Emulator) -> 
     run = engine.plan_run("-refresh-only", expect={1})
 
     assert {error["address"] for error in run.errors} == {
-        "opsconsole_agent.base",
         "opsconsole_specialty.base",
         "opsconsole_blacklisted_command.base",
     }
     assert all("code FORBIDDEN, request id req_" in error["detail"] for error in run.errors)
-    [unchecked] = [item for item in run.warnings if item.get("address") == "opsconsole_host.base"]
-    assert "was not checked" in unchecked["summary"] and "req_" in unchecked["detail"]
+    unchecked = {item["address"]: item for item in run.warnings if "address" in item}
+    for address in ("opsconsole_host.base", "opsconsole_agent.base"):
+        assert "was not checked" in unchecked[address]["summary"]
+        assert "req_" in unchecked[address]["detail"]
 
     console.clear_faults()
     console.fault(path="/plugins$", status=400, code="INVALID_CURSOR", times=None)

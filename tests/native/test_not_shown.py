@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,3 +78,43 @@ def test_what_was_not_read_is_not_said_to_match(native: Any) -> None:
     native.settings["host_read"] = "none"
     native.write(program)
     assert unread in native.run("plan").out
+
+
+@pytest.mark.parametrize("profile", ["default", "extended"])
+def test_plugins_that_a_key_may_not_list_stop_nothing_else(
+    profile: str, native_on: Callable[[str], Any]
+) -> None:
+    """The agent of `full` declares its set of plugins, that of `open` has an attachment."""
+    native = native_on(profile)
+    host = {"name": "web"}
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    agents = {"full": {**ids, "plugin_ids": ["plg_disk"]}, "open": ids}
+    attachment = {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_logs"}
+    program = {
+        "opsconsole_host": {"web": host},
+        "opsconsole_agent": {name: {**item, "name": name} for name, item in agents.items()},
+        "opsconsole_agent_plugin": {"logs": attachment},
+    }
+    native.write(program)
+    native.run("apply", "-auto-approve")
+    held = native.attributes("opsconsole_agent.full")
+    native.console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
+    host["knowledge"] = "new"
+    native.write(program)
+
+    applied = native.run("apply", "-auto-approve").text
+    assert "Apply complete! Resources: 0 added, 1 changed, 0 destroyed." in applied
+    assert "was not checked" in applied and "use a key that may read it" in applied
+    assert native.attributes("opsconsole_agent.full") == held
+    native.run("drift", expect=1)
+    report = json.loads(native.run("drift", "--format", "json", expect=1).out)
+    unchecked = {item["address"] for item in report["findings"] if item["bucket"] == "unchecked"}
+    assert {"opsconsole_agent.full", "opsconsole_agent_plugin.logs"} <= unchecked
+
+    del program["opsconsole_agent_plugin"]
+    program["opsconsole_agent"]["open"]["plugin_ids"] = ["plg_logs"]
+    host["knowledge"] = "newer"
+    native.write(program)
+    refused = native.run("apply", "-auto-approve", "-force", expect=1).text
+    assert 'Cannot update the agent "open"' in refused
+    assert native.console.rows("hosts")[0]["knowledge"] == "newer"

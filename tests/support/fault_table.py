@@ -198,11 +198,11 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
         },
         {
             ("refused", "complete"): (
-                "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized conflict too_large "
+                "MALFORMED BROKEN SPOILT BAD_IDS refused unauthorized conflict too_large "
                 "redirect_other"
             ),
             ("complete", "complete"): "PASSING ids_crossed",
-            ("warned", "complete"): "not_found other_object",
+            ("warned", "complete"): "DENIED not_found other_object",
         },
     ),
     (
@@ -249,7 +249,20 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
     (
         {
             "native": "agent_get",
-            "terraform": "blacklist_get agent_get specialty_get",
+            "terraform": "agent_get",
+        },
+        {
+            ("refused", "complete"): (
+                "MALFORMED BROKEN SPOILT BAD_IDS refused unauthorized conflict too_large "
+                "other_object redirect_other"
+            ),
+            ("complete", "complete"): "PASSING ids_crossed",
+            ("warned", "complete"): "DENIED not_found",
+        },
+    ),
+    (
+        {
+            "terraform": "blacklist_get specialty_get",
         },
         {
             ("refused", "complete"): (

@@ -68,9 +68,10 @@ def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
         # Coverage in attributes tells how much of it was compared.
         reason = 'compared by a dry run (host_read = "dry_run")'
         return _made(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
-    reason = _unseen_reason(definition, before, unseen)
+    reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
-        return _made(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen)
+        cause = outcome.cause
+        return _made(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
     return _made(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
 

@@ -19,7 +19,7 @@ from opsconsole.drift.buckets import Neighbours, finding_of
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.inventory import Inventory, inventory
-from opsconsole.drift.problems import problems
+from opsconsole.drift.problems import is_unread, problems
 from opsconsole.drift.reading import StackState, absent, has_no_state, read_stack, rewritten
 from opsconsole.drift.report import BaselineProblem, DriftReport, Finding, Managed, Share
 from opsconsole.drift.shards import Shard
@@ -120,7 +120,7 @@ class _Check:
         findings, baseline, unused = self._accepted(findings, read, now.date(), listed=listed)
         if any(finding.is_drift for finding in findings):
             self._diagnostics += (item for found in read for item in rewritten(found))
-        seen = (item for item in outcomes.values() if item and item.seen is Seen.PRESENT)
+        seen = (i for i in outcomes.values() if i and i.seen is Seen.PRESENT and not is_unread(i))
         self._diagnostics += (diagnostic for item in seen for diagnostic in item.diagnostics)
         diagnostics = problems(
             (
@@ -272,7 +272,7 @@ class _Check:
         lists = _read_by_lists()
         read = (outcomes[item.known.address] for item in held if item.known.type_name in lists)
         return not self._cut and all(
-            outcome is not None and outcome.seen is not Seen.UNCHECKED for outcome in read
+            outcome is not None and not is_unread(outcome) for outcome in read
         )
 
     def _unmanaged(

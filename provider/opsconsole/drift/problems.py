@@ -40,7 +40,7 @@ def problems(
         if outcome is None:
             group = groups.setdefault((why,), _Group(grave=True))
             group.details.append((why, None))
-        elif outcome.seen is Seen.UNCHECKED:
+        elif is_unread(outcome):
             cause = outcome.cause
             group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
             refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
@@ -57,6 +57,11 @@ def problems(
         group.addresses.append(held.known.address)
         group.types[held.known.type_name] += 1
     return tuple(map(_diagnostic, groups.values()))
+
+
+def is_unread(outcome: Outcome) -> bool:
+    """Return whether a resource, or a part of it, could not be read."""
+    return outcome.seen is Seen.UNCHECKED or outcome.cause is not None
 
 
 def _diagnostic(group: _Group) -> Diagnostic:

@@ -14,6 +14,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
     ConsoleError,
+    Forbidden,
     NotFound,
     OpsconsoleError,
     Stopped,
@@ -27,8 +28,15 @@ from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
 from opsconsole.lifecycle.doubts import doubts_of_agent
-from opsconsole.lifecycle.gone import explained, missing
+from opsconsole.lifecycle.gone import (
+    PLUGINS_NOT_PERMITTED,
+    explained,
+    missing,
+    not_permitted,
+    refusal,
+)
 from opsconsole.lifecycle.interface import (
+    NOT_PERMITTED,
     CreateRequest,
     DeleteRequest,
     LostCreate,
@@ -110,6 +118,8 @@ class AgentLifecycle(SingleCreation):
             outcome = missing(self, request, problem=problem)
             if outcome.state is not None:
                 return outcome
+        except Forbidden as problem:
+            outcome = not_permitted(self, request, problem, self._why_not_permitted())
         if outcome.state is None:
             self.session.gone_agents.add(agent_id)
             return outcome
@@ -131,7 +141,10 @@ class AgentLifecycle(SingleCreation):
             outcome = self._seen_beside_plugins(request, answer)
             if prior.get("plugin_ids") is None:
                 return outcome
-            listing = await self.session.plugins(agent_id)
+            try:
+                listing = await self.session.plugins(agent_id)
+            except Forbidden as problem:
+                return self._without_plugins(outcome, problem)
             return self._with_plugins(outcome, listing)
         listing = await self.session.plugins(agent_id)
         reattached = await self._reattached(agent_id, listing)
@@ -145,6 +158,28 @@ class AgentLifecycle(SingleCreation):
             return Outcome(None, seen=Seen.ARCHIVED)
         outcome = self._seen_beside_plugins(request, reattached)
         return self._with_plugins(outcome, listing)
+
+    def _why_not_permitted(self) -> str:
+        """Say which call this key lacks to read an agent, and what helps."""
+        if self.session.console.has("agent_get"):
+            return f"{NOT_PERMITTED}, agent_get of extra_endpoints; use a key that may make it"
+        return (
+            f"{PLUGINS_NOT_PERMITTED}, or, where the console has an operation that reads an agent, "
+            "name it in extra_endpoints as agent_get"
+        )
+
+    def _without_plugins(self, outcome: Outcome, problem: Forbidden) -> Outcome:
+        """Return the outcome of an agent that was read, and whose plugins this key may not read."""
+        found = refusal(
+            f"The plugin_ids of the {self.name(outcome.state)}", PLUGINS_NOT_PERMITTED, problem
+        )
+        unseen = tuple(dict.fromkeys((*outcome.unobserved, "plugin_ids")))
+        return replace(
+            outcome.with_diagnostics(found),
+            unobserved=unseen,
+            reason=PLUGINS_NOT_PERMITTED,
+            cause=problem.cause,
+        )
 
     async def _reattached(self, agent_id: str, listing: Listing) -> Mapping[str, Any] | None:
         """Attach an attached plugin again, as the answer is the whole agent (`agent_read`)."""

@@ -9,10 +9,15 @@ from typing import Any, ClassVar
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
-from opsconsole.errors import ApiError, ConsoleError, NotFound, Stopped
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubtful_plugins
-from opsconsole.lifecycle.gone import missing, unchecked
+from opsconsole.lifecycle.gone import (
+    PLUGINS_NOT_PERMITTED,
+    missing,
+    not_permitted,
+    unchecked,
+)
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
     CreateRequest,
@@ -123,6 +128,8 @@ class AgentPluginLifecycle(SingleCreation):
             if outcome.state is None:
                 self.session.gone_agents.add(agent_id)
             return outcome
+        except Forbidden as problem:
+            return not_permitted(self, request, problem, PLUGINS_NOT_PERMITTED)
         entry = find_entry(listing, plugin_id)
         if entry is not None:
             return self._present(request, entry)

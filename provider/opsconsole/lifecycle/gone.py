@@ -1,4 +1,4 @@
-"""Objects in state that the console does not show any more: what is said of them, and planned.
+"""Objects in state that the console does not show: what is said of them, and planned.
 
 A list that may not be whole proves presence, never absence: what it lacks is unchecked.
 
@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, warning
-from opsconsole.errors import Cause, NotFound
+from opsconsole.errors import ApiError, Cause, Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import Outcome, PlanOutcome, ReadRequest, Seen
+from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.v1.console import Listing
@@ -26,6 +26,10 @@ _WAY_OUT = (
     "-refresh=false` makes no plan like this one first."
 )
 
+
+PLUGINS_NOT_PERMITTED = (
+    f"{NOT_PERMITTED}, the list of the agent's plugins; use a key that may read it"
+)
 
 BY_404 = "The console answers 404 in either case."
 _UNSEEN = "deleted, or not visible to this key"
@@ -117,6 +121,36 @@ def unchecked(steps: BaseLifecycle, request: ReadRequest, listed: str, listing: 
     return request.unchecked(
         reason, warning(f"The {steps.name(request.prior)} was not checked", detail)
     )
+
+
+def refused_read(
+    steps: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
+) -> Outcome:
+    """Return the outcome of reading what the console refuses to show: state keeps it."""
+    return request.unchecked(
+        reason, refusal(f"The {steps.name(request.prior)}", reason, problem), cause=problem.cause
+    )
+
+
+def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
+    """Warn that the console refuses to show something."""
+    return warning(
+        f"{what} was not checked", f"Its state is kept as it was: {reason}.", cause=problem.cause
+    )
+
+
+def not_permitted(
+    steps: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
+) -> Outcome:
+    """Return the outcome of reading an agent or an attachment that this key may not read.
+
+    Raises:
+        Forbidden: It is being imported: state must not hold what nothing has shown.
+    """
+    known = (name for name, value in request.prior.items() if value is not None)
+    if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
+        raise problem
+    return refused_read(steps, request, reason, problem)
 
 
 def unsettled(

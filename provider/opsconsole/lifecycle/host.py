@@ -16,7 +16,7 @@ from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, Not
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned
-from opsconsole.lifecycle.gone import missing
+from opsconsole.lifecycle.gone import missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
 from opsconsole.lifecycle.host_creation import HostCreation, rehearse
 from opsconsole.lifecycle.host_deletion import delete_host
@@ -113,12 +113,7 @@ class HostLifecycle(BaseLifecycle):
         """Return the outcome of a host that cannot be read; an answer is a warning of its own."""
         if problem is None:
             return request.unchecked(reason)
-        found = warning(
-            f"The {self.name(request.prior)} was not checked",
-            f"Its state is kept as it was: {reason}.",
-            cause=problem.cause,
-        )
-        return request.unchecked(reason, found, cause=problem.cause)
+        return refused_read(self, request, reason, problem)
 
     def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
         diagnostics = self.session.note_refused_read(request.prior["id"], problem)

@@ -221,8 +221,9 @@ class Outcome:
         private: The bytes to keep beside it.
         diagnostics: What the user reads. With an error and a state, a create is tainted.
         seen: For a read: what was seen.
-        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`.
-        cause: The error that made it UNCHECKED, where there is one.
+        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`. Of what is
+            PRESENT: why the console refused to show some of `unobserved`.
+        cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
         in_bulk: For a read: a dry run found it the same, which compares only some attributes.
         shows: For a read: what the console shows, where `state` keeps other values on purpose.
