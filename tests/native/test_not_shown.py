@@ -80,6 +80,15 @@ def test_what_was_not_read_is_not_said_to_match(native: Any) -> None:
     assert unread in native.run("plan").out
 
 
+def test_what_was_shown_in_part_is_not_said_to_match(native: Any) -> None:
+    native.write({"opsconsole_host": {"web": {"name": "web", "knowledge": "a"}}})
+    native.run("apply", "-auto-approve")
+    part = json.dumps({"id": native.attributes("opsconsole_host.web")["id"]})
+    native.console.fault(method="POST", path="/hosts/hst_", status=200, text=part)
+    told = native.run("plan").out
+    assert "State matches the program. 1 resource in it was shown only in part" in told
+
+
 @pytest.mark.parametrize("profile", ["default", "extended"])
 def test_plugins_that_a_key_may_not_list_stop_nothing_else(
     profile: str, native_on: Callable[[str], Any]

@@ -198,6 +198,7 @@ class Plan:
         moved: Old and new address of each instance that has another one than in state.
         likely_moves: Pairs of a deletion and a creation that are probably one move.
         unread: How many of the planned instances in state were not read.
+        partly_shown: How many others were read, and not all that is set in them was shown.
         planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
     """
 
@@ -216,6 +217,7 @@ class Plan:
     planned_at: str = ""
     likely_moves: tuple[LikelyMove, ...] = ()
     unread: int = 0
+    partly_shown: int = 0
 
     def acting(self) -> Iterator[Change]:
         """Yield the changes that do something, in execution order."""

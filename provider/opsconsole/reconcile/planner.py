@@ -40,6 +40,7 @@ from opsconsole.reconcile.order import config_address, order
 from opsconsole.reconcile.outputs import output_changes
 from opsconsole.reconcile.prior import (
     Prior,
+    is_partly_shown,
     not_there,
     read_prior,
     refresh,
@@ -128,7 +129,7 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._likely_moves: tuple[LikelyMove, ...] = ()
-        self._unread = 0
+        self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
         return self._workspace.evaluator(values.get, planned_at=self._planned_at)
@@ -273,6 +274,7 @@ class Planner:
         read = [item.read for item in found.values()]
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
+        self._partly_shown = sum(map(is_partly_shown, found.values()))
         for item in found.values():
             # What an unknown outcome means is said once, whether it is read or not.
             if item.read is not None and not is_sentinel(item.before.get("id")):
@@ -321,6 +323,7 @@ class Planner:
             planned_at=self._planned_at.isoformat(),
             likely_moves=self._likely_moves,
             unread=self._unread,
+            partly_shown=self._partly_shown,
         )
 
 

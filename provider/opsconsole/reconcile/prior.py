@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.interface import ReadRequest
+from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.declaration import PriorInstance, from_state
 from opsconsole.reconcile.order import config_address
@@ -163,6 +163,16 @@ async def refresh(
         for group in done:
             found.update((item.address, item) for item in group)
     return found
+
+
+def is_partly_shown(item: PriorInstance) -> bool:
+    """Return whether a read left out a value that a program may declare and that state holds."""
+    if item.read is None or item.read.seen is not Seen.PRESENT:
+        return False
+    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
+    return any(
+        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+    )
 
 
 async def _read(

@@ -309,6 +309,7 @@ def _plan(content: dict[str, Any]) -> Plan:
         dropped=tuple(content["dropped"]),
         moved=tuple((source, target) for source, target in content["moved"]),
         unread=content["unread"],
+        partly_shown=content["partly_shown"],
         planned_at=datetime.fromisoformat(content["planned_at"]).isoformat(),
     )
 

@@ -129,12 +129,19 @@ def _reason(change: Change) -> str:
 
 
 def agreement(plan: Plan) -> str:
-    """Return what a plan without changes shows; what was not read may differ on the console."""
-    if not plan.unread:
+    """Return what a plan without changes shows; what was not seen may differ on the console."""
+    if not plan.unread and not plan.partly_shown:
         return "The console matches the program."
-    unread = plural(plan.unread, "resource")
-    was = "was" if plan.unread == 1 else "were"
-    return f"State matches the program. {unread} in it {was} not read from the console."
+    sentences = ["State matches the program."]
+    if plan.unread:
+        sentences.append(f"{_counted(plan.unread)} not read from the console.")
+    if plan.partly_shown:
+        sentences.append(f"{_counted(plan.partly_shown)} shown only in part by the console.")
+    return " ".join(sentences)
+
+
+def _counted(count: int) -> str:
+    return f"{plural(count, 'resource')} in it {'was' if count == 1 else 'were'}"
 
 
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
