@@ -14,11 +14,12 @@ from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
 from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
 from opsconsole.reconcile.moves import carry_out_moves
+from opsconsole.reconcile.one_address import Place
 from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior, refresh
-from opsconsole.reconcile.providers import in_state, key_of
+from opsconsole.reconcile.providers import in_state
 from opsconsole.reconcile.unknown_outcomes import still_unknown
 from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -113,7 +114,8 @@ class Applier:
         for session in sessions:
             session.before_write = worker.note
         limit = min((session.limit for session in sessions), default=1)
-        return Execution(order(self._plan.changes), worker, self._listener, limit)
+        ordered = order(self._plan.changes, self._providers.console_of)
+        return Execution(ordered, worker, self._listener, limit)
 
     def _catch_up(self) -> None:
         """Bring state to what the plan saw: moves, what the refresh showed, data sources."""
@@ -142,7 +144,7 @@ class Applier:
         """Let every lifecycle know what state holds of its console."""
         console_of = self._providers.console_of
         for item in read_prior(self._session.state).values():
-            console = console_of(key_of(item.held.provider))
+            console = self._providers.console_holding(item)
             for key, lifecycle in self._providers.by_key().items():
                 if console_of(key) == console:
                     lifecycle.resources[item.type_name].introduce(item.before, item.address)
@@ -185,13 +187,14 @@ class Applier:
     def _values_left(self) -> bool:
         return any(address.mode == "managed" for address in self._session.state.addresses())
 
-    async def _read_rerouted(
-        self, rerouted: Collection[tuple[str, str]]
-    ) -> list[tuple[str, Diagnostic]]:
-        """Read again what a deletion rerouted, by type and id, and keep what changed."""
+    async def _read_rerouted(self, rerouted: Collection[Place]) -> list[tuple[str, Diagnostic]]:
+        """Read again what a deletion rerouted, and keep what changed."""
         known = read_prior(self._session.state) if rerouted else {}
+        console_of = self._providers.console_holding
         wanted = [
-            item for item in known.values() if (item.type_name, item.before["id"]) in rerouted
+            item
+            for item in known.values()
+            if (console_of(item), item.type_name, item.before["id"]) in rerouted
         ]
         if not wanted:
             return []

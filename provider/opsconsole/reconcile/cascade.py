@@ -15,7 +15,11 @@ from opsconsole.lifecycle.deletion import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import PriorInstance
+from opsconsole.reconcile.one_address import Place
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
+
+ConsoleOf = Callable[[PriorInstance], str]
+"""Returns the console that has an instance: ids are compared within one console only."""
 
 _REMOVING = (Action.DELETE, Action.REPLACE)
 
@@ -25,16 +29,19 @@ class Cascade:
     """The owners that a plan deletes, and what goes with them.
 
     Attributes:
-        going: Type and id of each to the address of the change that deletes it, or takes it along.
+        going: Each to the address of the change that deletes it, or takes it along.
+        console_of: Returns the console that has an instance.
     """
 
-    going: dict[tuple[str, str], str]
+    going: dict[Place, str]
+    console_of: ConsoleOf
 
     @classmethod
     def of(
         cls,
         leaving: Iterable[PriorInstance],
         known: Iterable[PriorInstance],
+        console_of: ConsoleOf,
         moving: Collection[str] = (),
     ) -> Cascade:
         """Return the cascade of owners that go; one with deletion policy `abandon` stays.
@@ -42,14 +49,16 @@ class Cascade:
         Args:
             leaving: The owners that are deleted.
             known: All instances in state.
+            console_of: Returns the console that has an instance.
             moving: Addresses of those that get another owner, and do not go.
         """
         cascade = cls(
             {
-                (item.type_name, item.value["id"]): item.address
+                (console_of(item), item.type_name, item.value["id"]): item.address
                 for item in leaving
                 if item.value is not None and not is_abandoned(item.value)
-            }
+            },
+            console_of,
         )
         owned: dict[int, list[PriorInstance]] = {}
         if cascade.going:
@@ -61,7 +70,8 @@ class Cascade:
             for item in items:
                 owner = cascade.owner_of(item)
                 if owner and item.value is not None and item.address not in moving:
-                    cascade.going[item.type_name, item.value["id"]] = owner
+                    place = (console_of(item), item.type_name, item.value["id"])
+                    cascade.going[place] = owner
         return cascade
 
     def owner_of(self, item: PriorInstance) -> str:
@@ -70,7 +80,8 @@ class Cascade:
         above = owner_of(definition)
         if item.value is None or above is None:
             return ""
-        return self.going.get((above.type_name, item.value.get(definition.owner) or ""), "")
+        owner_id = item.value.get(definition.owner) or ""
+        return self.going.get((self.console_of(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> Removal:
         """Return what is known of why an instance is removed."""
@@ -137,18 +148,23 @@ def moves_away(change: Change) -> bool:
 
 
 def still_needed(
-    changes: Sequence[Change], known: Collection[PriorInstance], can_delete: Callable[[str], bool]
+    changes: Sequence[Change],
+    known: Collection[PriorInstance],
+    can_delete: Callable[[PriorInstance], bool],
+    console_of: ConsoleOf,
 ) -> list[Diagnostic]:
     """Refuse at plan time the deletion of what others in state go on carrying.
 
     Args:
-        can_delete: Tells whether the console can delete a resource of a type by itself.
+        can_delete: Tells whether its console can delete an instance by itself.
+        console_of: Returns the console that has an instance.
     """
     by_address = {change.address: change for change in changes}
+    consoles = {item.address: console_of(item) for item in known}
     found = []
     for definition in RESOURCES.values():
         leaving = [
-            (change, change.before)
+            (change, (consoles[change.address], change.before["id"]))
             for change in changes
             if change.type_name == definition.type_name
             and change.action in _REMOVING
@@ -156,17 +172,18 @@ def still_needed(
             and not is_abandoned(change.before)
         ]
         for blocker, name in blockers_of(definition) if leaving else ():
-            staying: dict[str, list[str]] = {}
+            staying: dict[tuple[str, str], list[str]] = {}
             for item in known:
                 if item.type_name == blocker.type_name and item.value is not None:
                     change = by_address.get(item.address)
-                    goes = can_delete(item.type_name)
+                    goes = can_delete(item)
                     carried = _carried_after(item.value.get(name), change, name, goes)
-                    staying.setdefault(carried, []).append(item.address)
+                    place = (consoles[item.address], carried)
+                    staying.setdefault(place, []).append(item.address)
             found += [
-                _needed(change.address, definition, before["id"], blocker, staying[before["id"]])
-                for change, before in leaving
-                if before["id"] in staying
+                _needed(change.address, definition, place[1], blocker, staying[place])
+                for change, place in leaving
+                if place in staying
             ]
     return found
 

@@ -16,6 +16,7 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
+from opsconsole.reconcile.one_address import Place
 from opsconsole.reconcile.order import Order, Step, StepKind
 from opsconsole.reconcile.schedule import Failures, Schedule
 
@@ -56,7 +57,7 @@ class Applied:
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
         diagnostics: Everything that the user is told, each with the address that it speaks of.
-        rerouted: Types and ids of what the console rerouted.
+        rerouted: What a console rerouted.
         seconds: How long it took.
     """
 
@@ -66,7 +67,7 @@ class Applied:
     not_started: list[Step] = field(default_factory=list)
     unsettled: tuple[str, ...] = ()
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
-    rerouted: set[tuple[str, str]] = field(default_factory=set)
+    rerouted: set[Place] = field(default_factory=set)
     seconds: float = 0.0
 
     @property
@@ -224,7 +225,9 @@ class Execution:
         seconds = time.monotonic() - begun
         address = step.change.address
         self.applied.diagnostics += ((address, item) for item in outcome.diagnostics)
-        self.applied.rerouted.update((step.change.type_name, item) for item in outcome.rerouted)
+        self.applied.rerouted.update(
+            (step.console, step.change.type_name, item) for item in outcome.rerouted
+        )
         if outcome.failed:
             self.applied.failed.append(step)
             self._failures.add(step)

@@ -11,7 +11,7 @@ from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there, read_prior, refresh
-from opsconsole.reconcile.providers import OnStop, Providers, in_state, key_of
+from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.state import Address, InstanceObject, StateSession
 
 
@@ -87,12 +87,12 @@ def _holder(
 ) -> str | None:
     """Return the other address at which state holds what was read, of the same console."""
     assert item.value is not None
-    console = providers.console_of(key_of(item.held.provider))
+    console = providers.console_holding(item)
     for other in read_prior(session.state).values():
         same = other.type_name == item.type_name and other.before.get("id") == item.value["id"]
         if not same or other.address == str(address):
             continue
-        if providers.console_of(key_of(other.held.provider)) == console:
+        if providers.console_holding(other) == console:
             return other.address
     return None
 

@@ -18,18 +18,18 @@ Place = tuple[str, str, str]
 
 
 def places_of(
-    known: Iterable[PriorInstance], console_of: Callable[[str], str]
+    known: Iterable[PriorInstance], console_of: Callable[[PriorInstance], str]
 ) -> dict[Place, list[str]]:
     """Return the addresses of each object that state holds, or an `import` block names.
 
     Args:
-        console_of: Returns the console behind a provider, as state writes its address.
+        console_of: Returns the console that has an instance.
     """
     found: dict[Place, list[str]] = {}
     for item in known:
         object_id = item.before.get("id")
         if isinstance(object_id, str) and not is_sentinel(object_id):
-            place = (console_of(item.held.provider), item.type_name, object_id)
+            place = (console_of(item), item.type_name, object_id)
             found.setdefault(place, []).append(item.address)
     return found
 

@@ -8,7 +8,7 @@ hosts make a hundred thousand edges and not their product.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,6 +38,8 @@ class Step:
 
     change: Change
     kind: StepKind
+    console: str = ""
+    """What tells its console from others: ids are compared within one console only."""
 
     @property
     def is_up(self) -> bool:
@@ -47,6 +49,9 @@ class Step:
 
 Node = int | tuple[str, str]
 """A step by its number, or a gate: all steps up, or down, of one configured resource."""
+
+Identity = tuple[str, str, str]
+"""What an id alone does not tell: console, kind of resource, and id."""
 
 
 @dataclass
@@ -62,9 +67,17 @@ class Order:
     graph: dict[Node, set[Node]] = field(default_factory=dict)
 
 
-def order(changes: Iterable[Change]) -> Order:
-    """Return the steps that apply `changes`, with what each waits for."""
-    steps = [Step(change, kind) for change in changes for kind in _kinds(change)]
+def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
+    """Return the steps that apply `changes`, with what each waits for.
+
+    Args:
+        console_of: Returns the console behind the key of a provider configuration.
+    """
+    steps = [
+        Step(change, kind, console_of(change.provider))
+        for change in changes
+        for kind in _kinds(change)
+    ]
     firm, soft = _Edges(steps), _Edges(steps)
     for number, step in enumerate(steps):
         if step.is_up:
@@ -111,13 +124,13 @@ class _Edges:
         self.graph: dict[Node, set[Node]] = {}
         self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
-        self._updates: dict[tuple[str, str | None], int] = {}
-        self._deletions: dict[tuple[str, str], tuple[int, Change]] = {}
-        self._carriers: dict[tuple[str, str], list[int]] = {}
+        self._updates: dict[Identity, int] = {}
+        self._deletions: dict[Identity, tuple[int, Change]] = {}
+        self._carriers: dict[Identity, list[int]] = {}
         # What others keep from being deleted goes after the owners that take these along.
-        self._blocking: Mapping[str, list[Node]] = {
+        self._blocking: Mapping[str, list[str]] = {
             name: [
-                (owner.type_name, "owners down")
+                owner.type_name
                 for blocker, _ in blockers_of(definition)
                 for owner in owners_above(blocker)[-1:]
             ]
@@ -126,17 +139,18 @@ class _Edges:
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
             if step.kind is StepKind.UPDATE and step.change.before is not None:
-                self._updates[step.change.type_name, step.change.before["id"]] = number
+                self._updates[object_of(step)] = number
             self.graph[number] = set()
             gate = (config_address(step.change.address), "up" if step.is_up else "down")
             self.graph.setdefault(gate, set()).add(number)
             if not step.is_up:
                 self._deleting.add(gate[0])
-                self._deletions[object_of(step.change)] = number, step.change
-                for carried in _carried_ids(step.change):
+                self._deletions[object_of(step)] = number, step.change
+                for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
                 if leaves_owner(step.change):
-                    self.graph.setdefault((step.change.type_name, "owners down"), set()).add(number)
+                    owners = _owners_down(step.change.type_name, step.console)
+                    self.graph.setdefault(owners, set()).add(number)
 
     def add_up(self, number: int, step: Step) -> None:
         """Wait for what the instance depends on, and for its own deletion before."""
@@ -166,7 +180,7 @@ class _Edges:
         if created is not None and change.create_first:
             self.graph[number].add(created)
         for owners in self._blocking[change.type_name]:
-            self._wait(number, owners)
+            self._wait(number, _owners_down(owners, step.console))
 
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for updates of those that no longer refer to it.
@@ -178,19 +192,21 @@ class _Edges:
         """
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:
-            self.graph[number].update(self._carriers.get(object_of(change), ()))
+            self.graph[number].update(self._carriers.get(object_of(step), ()))
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
             owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
-            if owner is not None and (owner.type_name, owner_id) in self._updates:
-                self.graph[self._updates[owner.type_name, owner_id]].add(number)
+            if owner is not None and isinstance(owner_id, str):
+                update = self._updates.get((step.console, owner.name, owner_id))
+                if update is not None:
+                    self.graph[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
         for dependency in change.released:
             if dependency in self._deleting:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
-        for dropped in dropped_ids(change):
+        for dropped in dropped_objects(step):
             deletion = self._deletions.get(dropped)
             if deletion is not None and not _comes_first(deletion[1], change):
                 self.graph[deletion[0]].add(number)
@@ -200,26 +216,34 @@ class _Edges:
             self.graph[number].add(gate)
 
 
-def object_of(change: Change) -> tuple[str, str]:
-    """Return resource and id of what a deletion deletes."""
-    return RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
+def _owners_down(type_name: str, console: str) -> Node:
+    """Return the gate of all deletions of owners of one type on one console."""
+    return type_name, f"owners down {console}"
 
 
-def _carried_ids(change: Change) -> Iterator[tuple[str, str]]:
-    """Yield resource and id of each object that cannot be deleted before an instance is."""
+def object_of(step: Step) -> Identity:
+    """Return the object that a deletion deletes, or an update updates."""
+    change = step.change
+    return step.console, RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
+
+
+def _carried_objects(step: Step) -> Iterator[Identity]:
+    """Yield each object that cannot be deleted before an instance is."""
+    change = step.change
     if change.cascade or change.before is None:
         return
     for attribute in RESOURCES[change.type_name].references:
         held = change.before.get(attribute.name)
         if attribute.blocks_deletion and isinstance(held, str):
-            yield attribute.refers_to or "", held
+            yield step.console, attribute.refers_to or "", held
 
 
-def dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
-    """Yield resource and id of each object that an update lets its instance no longer refer to.
+def dropped_objects(step: Step) -> Iterator[Identity]:
+    """Yield each object that an update lets its instance no longer refer to.
 
     State may not say that it depends on them: after an import, or by an id that is spelled out.
     """
+    change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
         held, kept = before.get(attribute.name), after.get(attribute.name)
@@ -228,7 +252,7 @@ def dropped_ids(change: Change) -> Iterator[tuple[str, str]]:
         remaining = kept if isinstance(kept, list) else [kept]
         for object_id in held if isinstance(held, list) else [held]:
             if object_id not in remaining:
-                yield attribute.refers_to or "", object_id
+                yield step.console, attribute.refers_to or "", object_id
 
 
 def _comes_first(deletion: Change, update: Change) -> bool:

@@ -148,7 +148,7 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         console_of = self.providers.console_of
-        places = places_of(prior.known.values(), lambda held: console_of(key_of(held)))
+        places = places_of(prior.known.values(), self.providers.console_holding)
         self._diagnostics += held_twice(places)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
@@ -177,7 +177,7 @@ class Planner:
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
         self._diagnostics += held_twice(adopted)
-        return self._result(tuple(_in_order(changes)), known, prior.imports, walk)
+        return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 
     def _targets(self, prior: Prior) -> Targets:
         """Return what is planned; report moves that the targets leave out."""
@@ -225,7 +225,10 @@ class Planner:
         cascade = walk.cascade()
         changes = explained(list(walk.changes.values()), cascade, walk.known)
         self._diagnostics += taken_along(changes, cascade, walk.known.values())
-        self._report(still_needed(changes, walk.known.values(), self._can_delete))
+        carried = still_needed(
+            changes, walk.known.values(), self._can_delete, self.providers.console_holding
+        )
+        self._report(carried)
         return changes
 
     def _look_for_moves(self, changes: Sequence[Change]) -> None:
@@ -248,12 +251,14 @@ class Planner:
                     found[address] = evaluator.config(instance).values
         return found
 
-    def _can_delete(self, type_name: str) -> bool:
-        """Return whether a console deletes a resource of a type without another one's deletion."""
-        definition = RESOURCES[type_name]
+    def _can_delete(self, item: PriorInstance) -> bool:
+        """Return whether its console deletes an instance without another one's deletion."""
+        definition = RESOURCES[item.type_name]
+        if "delete" in definition.operations:
+            return True
+        opened = self.providers.by_key().get(key_of(item.held.provider))
         extra = definition.lifted_by.get("delete", "")
-        named = (item.session.console.has(extra) for item in self.providers.by_key().values())
-        return "delete" in definition.operations or any(named)
+        return opened is not None and opened.session.console.has(extra)
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         """Return the data sources in state that are no longer declared, as core drops them."""
@@ -337,10 +342,10 @@ def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> I
             yield left_alone(item)
 
 
-def _in_order(changes: list[Change]) -> list[Change]:
+def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
     """Return the changes in the order of their first steps, those without a step last."""
     place: dict[str, int] = {}
-    for number, step in enumerate(order(changes).steps):
+    for number, step in enumerate(order(changes, console_of).steps):
         place.setdefault(step.change.address, number)
     return sorted(changes, key=lambda change: place.get(change.address, len(place)))
 

@@ -97,9 +97,14 @@ class Providers:
             try:
                 self._consoles[key] = self.settings(key).base_url
             except OpsconsoleError:
-                # What is wrong with its settings is told where something is asked of it.
-                self._consoles[key] = key
+                # What is wrong with its settings is told where something is asked of it. They may
+                # be known later.
+                return key
         return self._consoles[key]
+
+    def console_holding(self, item: PriorInstance) -> str:
+        """Return what tells the console of an instance in state from others."""
+        return self.console_of(key_of(item.held.provider))
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
         """Return the lifecycles of instances in state, by the provider's address there."""

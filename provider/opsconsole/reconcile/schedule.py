@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from opsconsole.reconcile.order import (
+    Identity,
     Node,
     Order,
     Step,
     StepKind,
     config_address,
-    dropped_ids,
+    dropped_objects,
     object_of,
 )
 from opsconsole.values import Attributes, holds_unknown
@@ -74,7 +75,7 @@ class Failures:
         self._instances: dict[str, str] = {}
         self._resources: dict[str, str] = {}
         self._held: dict[str, str] = {}
-        self._referred: dict[tuple[str, str], str] = {}
+        self._referred: dict[Identity, str] = {}
 
     def __contains__(self, address: str) -> bool:
         """Return whether an instance failed or was skipped."""
@@ -87,7 +88,7 @@ class Failures:
         self._instances.setdefault(address, cause)
         if step.is_up:
             self._resources.setdefault(config_address(address), cause)
-            for dropped in dropped_ids(step.change) if step.kind is StepKind.UPDATE else ():
+            for dropped in dropped_objects(step) if step.kind is StepKind.UPDATE else ():
                 self._referred.setdefault(dropped, cause)
             return
         for dependency in (*step.change.depends_on, *step.change.released):
@@ -106,7 +107,7 @@ class Failures:
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
-            still_named = self._referred.get(object_of(change), "")
+            still_named = self._referred.get(object_of(step), "")
             return still_named or self._held.get(config_address(change.address), "")
         for dependency in change.depends_on:
             cause = self._resources.get(dependency)

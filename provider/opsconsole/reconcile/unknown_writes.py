@@ -6,7 +6,7 @@ made. An update needs no more than the refresh that every plan begins with.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.interface import Seen
@@ -18,7 +18,7 @@ from opsconsole.reconcile.declaration import (
     read_deposed,
 )
 from opsconsole.reconcile.prior import read_prior, refresh
-from opsconsole.reconcile.providers import Providers
+from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.resources import RESOURCES, owner_of, owners_above
 from opsconsole.state import Intent, StateSession
 
@@ -41,13 +41,18 @@ async def settle_writes(
     """
     known = read_prior(session.state)
     known |= read_deposed(session.state, known)
-    by_id = {(item.type_name, item.before.get("id")): item.address for item in known.values()}
+    console_of = providers.console_holding
+    by_id = {
+        (console_of(item), item.type_name, item.before.get("id")): item.address
+        for item in known.values()
+    }
     deletes: dict[str, Intent] = {}
     for call in calls:
-        address = by_id.get((instance_of(call.address).type, call.details.get("id")))
+        console = providers.console_of(key_of(str(call.details.get("provider", ""))))
+        address = by_id.get((console, instance_of(call.address).type, call.details.get("id")))
         if verb_of(call) == "delete" and address is not None:
             deletes[address] = call
-    wanted = _with_what_goes_along(known, deletes)
+    wanted = _with_what_goes_along(known, deletes, console_of)
     found = await refresh(wanted, providers.by_state_address(wanted))
     providers.check_stopped()
     gone = [item.address for item in found.values() if item.value is None]
@@ -68,7 +73,9 @@ async def settle_writes(
 
 
 def _with_what_goes_along(
-    known: Mapping[str, PriorInstance], deletes: Iterable[str]
+    known: Mapping[str, PriorInstance],
+    deletes: Iterable[str],
+    console_of: Callable[[PriorInstance], str],
 ) -> list[PriorInstance]:
     """Return what the deletes speak of, and what the deletion of an owner takes along."""
     wanted = {address: known[address] for address in deletes}
@@ -76,11 +83,16 @@ def _with_what_goes_along(
         above = owner_of(definition)
         if above is None:
             continue
-        ids = {item.before["id"] for item in wanted.values() if item.type_name == above.type_name}
+        owners = {
+            (console_of(item), item.before["id"])
+            for item in wanted.values()
+            if item.type_name == above.type_name
+        }
         wanted |= {
             address: item
             for address, item in known.items()
-            if item.type_name == definition.type_name and item.before.get(definition.owner) in ids
+            if item.type_name == definition.type_name
+            and (console_of(item), item.before.get(definition.owner)) in owners
         }
     return list(wanted.values())
 

@@ -200,7 +200,9 @@ class Walk:
         going = [self.known[c.address] for c in self.changes.values() if leaves_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if moves_away(change)}
-        return Cascade.of([*going, *self._orphaned_owners(), *owners], self.known.values(), moving)
+        leaving = [*going, *self._orphaned_owners(), *owners]
+        console_of = self.providers.console_holding
+        return Cascade.of(leaving, self.known.values(), console_of, moving)
 
     def _orphaned_owners(self) -> list[PriorInstance]:
         blocks = self.evaluator.program.blocks

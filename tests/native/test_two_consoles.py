@@ -1,0 +1,58 @@
+"""One program on two consoles: an id says something within its own console only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsconsole.emulator.running import serve
+
+HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
+
+
+def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
+    """Declare resources under two provider configurations, `opsconsole.other` being the second."""
+    shared = {"on_existing_host": "adopt"}
+    native.write(resource, provider={"opsconsole": [shared, shared | second | {"alias": "other"}]})
+
+
+def elsewhere(**values: Any) -> dict[str, Any]:
+    return {"provider": "opsconsole.other", **values}
+
+
+def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native: Any) -> None:
+    agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
+    staying = {
+        HOST: {"b": elsewhere(name="a")},
+        AGENT: {"b": elsewhere(**agent, depends_on=[f"{HOST}.b"])},
+    }
+    leaving = {
+        HOST: {"a": {"name": "a"}},
+        AGENT: {"a": {**agent, "depends_on": [f"{HOST}.a"]}},
+        SPECIALTY: {"a": {"key": "linux-server"}},
+    }
+    with serve("default") as other:
+        for console in (native.console, other):
+            console.create("hosts", id="hst_a", name="a")
+        both = {kind: leaving[kind] | staying.get(kind, {}) for kind in leaving}
+        write(native, both, base_url=other.base_url)
+        native.run("apply", "-auto-approve")
+        write(native, staying, base_url=other.base_url)
+        planned = native.run("plan", expect=None).out
+        assert f"archived by the deletion of {HOST}.a" in planned
+        native.run("apply", "-auto-approve")
+        assert native.addresses() == [f"{AGENT}.b", f"{HOST}.b"]
+        assert [row["status"] for row in other.rows("agents")] != ["archived"]
+        assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_two_providers_of_one_console_are_one(native: Any) -> None:
+    native.console.create("hosts", id="hst_a", name="a")
+    agent = elsewhere(name="x", host_id="hst_a", specialty_id="spc_linux")
+    write(native, {HOST: {"a": {"name": "a"}}})
+    native.run("apply", "-auto-approve")
+    write(native, {HOST: {"a": {"name": "a"}}, AGENT: {"b": agent}})
+    native.run("apply", "-auto-approve")
+    write(native, {AGENT: {"b": agent}})
+    refused = native.run("plan", expect=1).text
+    assert f"{HOST}.a cannot be deleted" in refused
+    assert f"{AGENT}.b" in refused
