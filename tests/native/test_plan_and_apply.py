@@ -157,7 +157,7 @@ def test_refresh_is_done_as_asked(native: Any) -> None:
     assert native.console.request_counts() == {}
     assert native.actions() == {"opsconsole_host.a": ["update"]}
     only = native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
-    assert "Objects have changed outside of here" in only.out
+    assert "The console differs from state" in only.out
     native.run("apply", "-refresh-only", "-auto-approve")
     assert native.attributes("opsconsole_host.a")["knowledge"] == "changed"
     assert native.console.rows("hosts")[0]["knowledge"] == "changed"

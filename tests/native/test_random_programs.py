@@ -66,7 +66,7 @@ def test_each_program_follows_the_last(native_on: Callable[[str], Any], seed: in
 
         native.console.clear_faults()
         planned = native.run("plan", "-detailed-exitcode", expect=None)
-        assert (planned.code, "outside of here" in planned.out) == (0, False), planned.text
+        assert (planned.code, "differs from state" in planned.out) == (0, False), planned.text
         living = [row for row in native.console.rows("agents") if row["status"] != "archived"]
         declared = resources.get("opsconsole_agent", {})
         assert sorted(row["name"] for row in living) == sorted(declared)

@@ -99,3 +99,19 @@ def test_one_refused_empty_update_leaves_the_other_hosts_read(native: Any) -> No
     assert planned.count("was not checked") == 1
     native.console.fault(kind="bad_request", operation="host_update")
     assert sorted(native.actions().values()) == [["update"]] * 3
+
+
+def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(
+    native_on: Any,
+) -> None:
+    native = native_on("tidying")
+    host = {"name": "web", "knowledge": " kept trimmed "}
+    native.write({"opsconsole_host": {"web": host, "other": {"name": "other"}}})
+    native.run("apply", "-auto-approve")
+    other = native.attributes("opsconsole_host.other")["id"]
+    native.console.change("hosts", other, knowledge="new", updated_at="2100-01-01T00:00:00Z")
+
+    told = native.run("plan").out
+    keeps = "differs, with the same updated_at: the console keeps other values than were declared"
+    assert f"# opsconsole_host.web {keeps}" in told
+    assert "# opsconsole_host.other has changed" in told

@@ -76,7 +76,7 @@ def test_reasons_of_replacement(plan: Plan, reason: str, words: str) -> None:
 
 def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
     text = plan_text.render(plan)
-    assert "Objects have changed outside" in text
+    assert "The console differs from state" in text
     assert '# opsconsole_agent_plugin.on["gone"] has been deleted' in text
     assert "~ target_port = 22022 -> 22" in text
     assert "+ token    = (sensitive value)" in text

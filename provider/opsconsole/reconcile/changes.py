@@ -114,6 +114,16 @@ class Drift:
     after: Attributes | None
     sensitive: frozenset[str] = frozenset()
 
+    @property
+    def perhaps_by_others(self) -> bool:
+        """Whether others may have made it.
+
+        Where `updated_at` is as the last write left it, nobody did: the console keeps other values
+        than it was given.
+        """
+        written = self.before.get("updated_at")
+        return written is None or self.after is None or written != self.after.get("updated_at")
+
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:

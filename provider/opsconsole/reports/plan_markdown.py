@@ -70,7 +70,7 @@ def _sections(plan: Plan) -> Iterator[MarkdownSection]:
         lines = [line for item in changing for line in output_lines(item)]
         yield MarkdownSection("\n### Outputs\n\n", [fenced(diff_texts(lines))], "output")
     if plan.drift:
-        opening = f"\n### Changed outside of here ({len(plan.drift):,})\n\n"
+        opening = f"\n### Differs from state ({len(plan.drift):,})\n\n"
         ordered = sorted(plan.drift, key=lambda drift: natural(drift.address))
         items = [
             folded(code(drift.address), fenced(diff_texts(diff_of(drift).lines())))

@@ -177,18 +177,23 @@ def _cascaded(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[st
                 yield f"        ({printable(note)})"
 
 
+_KEPT = "the console keeps other values than were declared"
+
+
 def _drift(plan: Plan, pen: Pen) -> str:
     if not plan.drift:
         return ""
     lines = [
-        f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('Objects have changed outside of here')}",
+        f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('The console differs from state')}",
         "",
-        "Since the last apply these changes were made on the console by others. They may be the",
-        "reason for some of what is planned:",
+        "Others changed or deleted this on the console since the last apply, or the console keeps",
+        "other values than were declared. It may be the reason for some of what is planned:",
         "",
     ]
     for drift in sorted(plan.drift, key=lambda item: natural(item.address)):
         verb = "has been deleted" if drift.after is None else "has changed"
+        if not drift.perhaps_by_others:
+            verb = f"differs, with the same updated_at: {_KEPT}"
         lines.append(f"  {pen.bold(f'# {printable(drift.address)}')} {verb}")
         lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift).lines(), pen)
         lines.append("")

@@ -310,7 +310,7 @@ def test_nothing_to_draw_is_no_picture() -> None:
 @pytest.mark.parametrize(
     ("facts", "headline"),
     [
-        ({"mode": "refresh-only"}, "2 objects changed outside"),
+        ({"mode": "refresh-only"}, "2 objects differ from state"),
         ({"changes": (), "outputs": (), "drift": ()}, "No changes"),
     ],
 )

@@ -72,7 +72,11 @@ def _headline(plan: Plan) -> tuple[str, str, str]:
         return "Planning failed", "The changes below were planned before the error.", "remove"
     if plan.mode == "refresh-only":
         found = plural(len(plan.drift), "object")
-        return f"{found} changed outside", "Applying only updates state.", "info"
+        return (
+            f"{found} differ{'s' if len(plan.drift) == 1 else ''} from state",
+            "Applying only updates state.",
+            "info",
+        )
     if plan.empty:
         return "No changes", agreement(plan), "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
@@ -113,7 +117,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         drift = sorted(plan.drift, key=lambda item: natural(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
         meaning = "The console holds other values than state."
-        yield Section("s-drift", "Changed outside", meaning, MOVE, tuple(rows))
+        yield Section("s-drift", "Differs from state", meaning, MOVE, tuple(rows))
     still = sorted(
         (change for change in plan.changes if not change.acts),
         key=lambda change: natural(change.address),
