@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from opsconsole.emulator.running import serve
+from opsconsole.journal_files import unresolved_of
+from opsconsole.state.journal import write_unresolved
+from opsconsole.state.records import Intent
 
 HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
 
@@ -56,3 +59,21 @@ def test_two_providers_of_one_console_are_one(native: Any) -> None:
     refused = native.run("plan", expect=1).text
     assert f"{HOST}.a cannot be deleted" in refused
     assert f"{AGENT}.b" in refused
+
+
+def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native: Any) -> None:
+    with serve("default") as other:
+        for console in (native.console, other):
+            console.create("hosts", id="hst_a", name="a")
+        hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
+        write(native, {HOST: hosts}, base_url=other.base_url)
+        native.run("apply", "-auto-approve")
+        provider = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+        details = {"verb": "delete", "id": "hst_a", "provider": provider}
+        call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
+        write_unresolved(unresolved_of(native.state_file), [call])
+        native.console.delete("hosts", "hst_a")
+        write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
+        told = native.run("plan", "-detailed-exitcode")
+        assert "did not learn the outcome" in told.out
+        assert native.addresses() == [f"{HOST}.b"]
