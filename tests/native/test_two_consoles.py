@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opsconsole.emulator.running import serve
@@ -11,10 +12,12 @@ from opsconsole.state.records import Intent
 
 HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
 
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+
 
 def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
     """Declare resources under two provider configurations, `opsconsole.other` being the second."""
-    shared = {"on_existing_host": "adopt"}
+    shared = native.settings | {"on_existing_host": "adopt"}
     native.write(resource, provider={"opsconsole": [shared, shared | second | {"alias": "other"}]})
 
 
@@ -68,8 +71,7 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native: Any) 
         hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
         write(native, {HOST: hosts}, base_url=other.base_url)
         native.run("apply", "-auto-approve")
-        provider = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
-        details = {"verb": "delete", "id": "hst_a", "provider": provider}
+        details = {"verb": "delete", "id": "hst_a", "provider": PROVIDER}
         call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
         write_unresolved(unresolved_of(native.state_file), [call])
         native.console.delete("hosts", "hst_a")
@@ -77,3 +79,20 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native: Any) 
         told = native.run("plan", "-detailed-exitcode")
         assert "did not learn the outcome" in told.out
         assert native.addresses() == [f"{HOST}.b"]
+
+
+def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(
+    native_on: Callable[[str], Any],
+) -> None:
+    native = native_on("extended")
+    native.console.create("hosts", id="hst_a", name="a")
+    agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
+    write(native, {AGENT: {"a": agent}})
+    native.run("apply", "-auto-approve")
+    details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
+    call = Intent("1", f"{AGENT}.b", "agent_create", details, "2026-01-01")
+    write_unresolved(unresolved_of(native.state_file), [call])
+    write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
+    told = native.run("plan").out
+    assert f"{AGENT}.b was not created by the run that was interrupted" in told
+    assert native.addresses() == [f"{AGENT}.a"]

@@ -86,12 +86,7 @@ async def _settled(
             )
             for call in group
         ]
-        existing = [
-            item.before
-            for item in read_prior(session.state).values()
-            if (item.held.provider, item.type_name) == (provider, type_name)
-            and not is_sentinel(item.before.get("id"))
-        ]
+        existing = _existing(session, providers, provider, type_name)
         try:
             outcomes = await steps.settle_creates(lost, existing)
         except Stopped:
@@ -104,6 +99,21 @@ async def _settled(
             ) from problem
         found += zip(group, outcomes, strict=True)
     return found
+
+
+def _existing(
+    session: StateSession, providers: Providers, provider: str, type_name: str
+) -> list[Attributes]:
+    """Return what state holds of a type on the console of a provider, its own before others'."""
+    console = providers.console_of(key_of(provider))
+    found = [
+        item
+        for item in read_prior(session.state).values()
+        if item.type_name == type_name
+        and not is_sentinel(item.before.get("id"))
+        and providers.console_holding(item) == console
+    ]
+    return [item.before for item in sorted(found, key=lambda item: item.held.provider != provider)]
 
 
 def _provider(call: Intent) -> str:
@@ -224,9 +234,9 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
     diagnostics: list[Diagnostic] = []
     for (provider, type_name), items in sorted(groups.items()):
         group = [_LostInState(item) for item in items if is_sentinel(item.before.get("id"))]
-        existing = [item for item in items if not is_sentinel(item.before.get("id"))]
         if group:
             steps = providers.of(key_of(provider)).resources[type_name]
+            existing = _existing(session, providers, provider, type_name)
             for lost, found in await _found(steps, group, existing):
                 diagnostics += _kept(session, lost, found)
     if diagnostics:
@@ -236,12 +246,12 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
 
 
 async def _found(
-    steps: BaseLifecycle, group: Sequence[_LostInState], existing: Sequence[PriorInstance]
+    steps: BaseLifecycle, group: Sequence[_LostInState], existing: Sequence[Attributes]
 ) -> list[tuple[_LostInState, SettledCreate]]:
     """Ask the console; where it cannot be asked, everything stays as it stands."""
     lost = [item.lost for item in group]
     try:
-        results = await steps.settle_creates(lost, [item.before for item in existing])
+        results = await steps.settle_creates(lost, existing)
     except Stopped:
         raise
     except ConsoleError as problem:
