@@ -187,7 +187,7 @@ def test_reading_stops_too_and_leaves_no_lock(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert err.endswith("Interrupted.\n")
-    assert sum(native.console.request_counts().values()) <= 4
+    assert sum(native.console.request_counts().values()) < 12, "not even every host was read"
     assert native.state_file.read_bytes() == state
     names = [path.name for path in native.folder.iterdir()]
     assert not [name for name in names if "lock" in name or "journal" in name]
@@ -201,7 +201,8 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
     with native.start("apply", "-auto-approve", preexec_fn=partial(os.close, 1)) as process:
         _, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, ""), "a closed stdout is none"
-    native.console.fault(operation="host_delete", answer_delay=0.2, times=None)
+    # The first pair ends at once; while the second is in flight, the output is closed.
+    native.console.fault(operation="host_delete", skip=2, answer_delay=2, times=None)
     with native.start("destroy", "-auto-approve") as process:
         while "Destruction complete" not in process.stdout.readline():
             assert process.poll() is None
