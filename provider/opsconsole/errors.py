@@ -283,6 +283,7 @@ class UnexpectedAnswer(ConsoleError):
 
     `status` is its HTTP status, where one was seen; `operation` the call, where the message is to
     name it. `safe_to_repeat`: the call certainly had no effect, whatever answered it.
+    `without_body`: the status is a success, and the body is empty.
     """
 
     kind = ProblemKind.UNEXPECTED_ANSWER
@@ -295,12 +296,14 @@ class UnexpectedAnswer(ConsoleError):
         operation: str = "",
         status: int | None = None,
         safe_to_repeat: bool = False,
+        without_body: bool = False,
     ) -> None:
         super().__init__(f"{operation}: {message}" if operation else message, remedy)
         self._without_operation = message
         self.operation = operation
         self.status = status
         self.safe_to_repeat = safe_to_repeat
+        self.without_body = without_body
 
     @property
     def cause(self) -> Cause:

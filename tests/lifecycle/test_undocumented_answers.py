@@ -156,3 +156,21 @@ async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(
 
     assert updated.state["org_id"] == "org_main"
     assert updated.state["tenant_wide"] is False
+
+
+async def test_an_update_answered_without_a_body_is_made_and_shows_nothing(
+    steps_of: Callable[..., Any], console: Emulator
+) -> None:
+    hosts = steps_of("host")
+    created = await hosts.create(name="a")
+    console.fault(method="POST", path="/hosts/hst_", status=204, text="", handled=True, times=2)
+
+    updated = await hosts.change(created, name="b")
+
+    assert errors(updated) == []
+    assert updated.state["name"] == "b"
+    assert console.rows("hosts")[0]["name"] == "b"
+    console.fault(method="POST", path="/hosts/hst_", status=204, text="", handled=True)
+    read = await hosts.read(updated)
+    assert read.seen is Seen.UNCHECKED
+    assert 'Set host_read = "none"' in read.diagnostics[0].text

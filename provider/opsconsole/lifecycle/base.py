@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 from opsconsole.compare import changed_fields
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ApiError, ConsoleError, Forbidden, OpsconsoleError, Stopped
+from opsconsole.errors import (
+    ApiError,
+    ConsoleError,
+    Forbidden,
+    OpsconsoleError,
+    Stopped,
+    UnexpectedAnswer,
+)
 from opsconsole.lifecycle.answers import calm, merge, shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -230,6 +237,9 @@ class BaseLifecycle(ABC):
     ) -> Mapping[str, Any]:
         """Return what a read shows after an update whose answer was lost, if it shows the update.
 
+        A success without a body says that the update was made. Where no read shows the object, the
+        answer counts as one that shows nothing but the id.
+
         Args:
             read: Reads the object of an id. It is not called where the update certainly had no
                 effect.
@@ -243,6 +253,8 @@ class BaseLifecycle(ABC):
             answer = await read(object_id)
             differing = changed_fields(shown(self.answered, answer), changes, list(changes))
         except ConsoleError:
+            if isinstance(problem, UnexpectedAnswer) and problem.without_body:
+                return {"id": object_id}
             raise problem from None
         if differing:
             raise problem

@@ -174,9 +174,7 @@ class HostLifecycle(BaseLifecycle):
         try:
             answer = await self.session.console.update_host(prior["id"], changes)
         except ConsoleError as problem:
-            if not self.session.can_read_hosts:
-                raise
-            answer = await self.settle_update(prior["id"], changes, problem, self.session.read_host)
+            answer = await self.settle_update(prior["id"], changes, problem, self._read_back)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
         written = PrivateState.decode(self.written(request, state, answer, REPLACING))
@@ -186,6 +184,11 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(state, private)
         diagnostics = self.kept_otherwise(differing, state, values, creating=False)
         return Outcome(state | values, private, diagnostics)
+
+    async def _read_back(self, host_id: str) -> Mapping[str, Any]:
+        if not self.session.can_read_hosts:
+            raise ConsoleError("the settings offer no way to read a host")
+        return await self.session.read_host(host_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior

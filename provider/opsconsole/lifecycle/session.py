@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ApiError, BadRequest
+from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.lifecycle.single_flight import SingleFlight
 from opsconsole.resources import AGENT, HOST
@@ -213,7 +213,19 @@ class Session:
         """
         if self.console.has("host_get"):
             return await self.console.one("host_get", host_id)
-        answer = await self.console.update_host(host_id, {})
+        try:
+            answer = await self.console.update_host(host_id, {})
+        except UnexpectedAnswer as problem:
+            if not problem.without_body:
+                raise
+            raise UnexpectedAnswer(
+                "the console answers the empty update, by which hosts are read, with an empty body "
+                f"(status {problem.status}).",
+                'Set host_read = "none"; where the console has an operation that reads a host, '
+                "name it in extra_endpoints as host_get.",
+                operation=problem.operation,
+                status=problem.status,
+            ) from None
         self.host_read_accepted = True
         return answer
 

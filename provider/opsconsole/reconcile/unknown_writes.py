@@ -105,7 +105,15 @@ def _warnings(
     updated: Sequence[str],
 ) -> list[Diagnostic]:
     diagnostics = []
-    if gone or along:
+    if along and not gone:
+        with_them = plural(along, "resource")
+        diagnostics.append(
+            warning(
+                f"{with_them} left the state with what the interrupted run deleted",
+                "The console does not have them any more.",
+            )
+        )
+    if gone:
         beside = f", and {along:,} that went with them" if along else ""
         diagnostics.append(
             warning(

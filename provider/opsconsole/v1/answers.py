@@ -239,6 +239,7 @@ def unexpected(
         operation=str(operation),
         status=reply.status,
         safe_to_repeat=had_no_effect(reply.status, documented=False),
+        without_body=200 <= reply.status < 300 and not reply.content,
     )
 
 
