@@ -88,7 +88,6 @@ def test_without_proof_it_is_kept_apart(native: Any, crashed: Unresolved) -> Non
     native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
     refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
     assert "Nobody knows whether opsconsole_host.a was created" in refreshed.text
-    assert native.run("plan").out.count("Nobody knows whether") == 1
     assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
     [item] = [i for i in native.state["resources"] if i["name"] == "a"]
     assert item["instances"][0]["status"] == "tainted"

@@ -153,7 +153,7 @@ def why_unread(settings: Settings, *, read_only: bool) -> str:
     """Return why these settings let no host be read; empty: they do."""
     if "host_get" in settings.extra_endpoints or settings.host_read != "none":
         return ""
-    why = "nothing but GET is allowed" if read_only else 'host_read is "none"'
+    why = "nothing but GET is allowed" if read_only else 'the setting host_read is "none"'
     return f"{why}, and extra_endpoints names no GET as host_get"
 
 
