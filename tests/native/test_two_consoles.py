@@ -96,3 +96,20 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(
     told = native.run("plan").out
     assert f"{AGENT}.b was not created by the run that was interrupted" in told
     assert native.addresses() == [f"{AGENT}.a"]
+
+
+def test_a_failed_update_keeps_nothing_of_the_other_console(native: Any) -> None:
+    with serve("default") as other:
+        for console in (native.console, other):
+            console.create("hosts", id="hst_j", name="j", is_jump_host=True)
+        jump = {"name": "j", "is_jump_host": True}
+        web = {"name": "web", "jump_host_ids": ["hst_j"]}
+        hosts = {"j": jump, "web": web, "gone": elsewhere(**jump)}
+        write(native, {HOST: hosts}, base_url=other.base_url)
+        native.run("apply", "-auto-approve")
+        native.console.fault(operation="host_update", status=400, holds="jump_host_ids")
+        kept = {"j": jump, "web": web | {"jump_host_ids": []}}
+        write(native, {HOST: kept}, base_url=other.base_url)
+        native.run("apply", "-auto-approve", expect=1)
+        assert other.rows("hosts") == []
+        assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
