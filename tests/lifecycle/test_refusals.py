@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.interface import PlanCreation, Seen
+from opsconsole.lifecycle.interface import PlanCreation, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import SPECIALTY
 
@@ -43,6 +43,22 @@ async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(
         f'The host "a" ({one.state["id"]}) was not checked'
     ]
     assert shown.seen is Seen.PRESENT
+
+
+@pytest.mark.parametrize(
+    ("type_name", "import_id"), [("opsconsole_agent", "agt_x"), ("opsconsole_agent_plugin", "a/p")]
+)
+async def test_what_a_key_may_not_read_is_not_imported(
+    type_name: str, import_id: str, console: Emulator, one_run: Callable[..., Lifecycle]
+) -> None:
+    console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
+    steps = one_run().resources[type_name]
+    taken = await steps.import_state(import_id)
+
+    [read] = await steps.read([ReadRequest(taken.state, taken.private)])
+
+    assert read.failed
+    assert read.seen is Seen.UNCHECKED
 
 
 @pytest.mark.parametrize(
