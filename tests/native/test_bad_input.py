@@ -237,7 +237,7 @@ _HOLDER = """
 import sys
 from pathlib import Path
 from opsconsole.state.opening import backend_for, open_state
-with open_state(backend_for(Path("."), None, "apply", None, Path(sys.argv[1]))):
+with open_state(backend_for(Path("."), None, "apply", state_path=Path(sys.argv[1]))):
     print("held", flush=True)
     sys.stdin.readline()
 """

@@ -145,7 +145,7 @@ def test_an_interrupt_loses_nothing_and_begins_nothing(
     created = {row["id"] for row in console.rows("hosts")}
     assert 0 < len(created) < 12, output
     instances = [item for kept in folder.state()["resources"] for item in kept["instances"]]
-    assert {item["attributes"]["id"] for item in instances} == created
+    assert {item["attributes"]["id"] for item in instances} == created, output
     assert not list(sockets.iterdir())
     folder.apply()
     assert len(console.rows("hosts")) == 12
