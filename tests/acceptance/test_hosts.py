@@ -213,13 +213,13 @@ def test_what_the_console_keeps_otherwise_is_told(
     declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
     engine = project(declared, console)
     run = engine.apply()
-    assert len(warned(run, "The console kept another knowledge")) == 1
-    assert len(warned(run, "The console kept another mac")) == 1
+    assert len(warned(run, "The console kept another value for knowledge")) == 1
+    assert len(warned(run, "The console kept another value for mac")) == 1
     assert engine.state()["resources"][0]["instances"][0].get("status") != "tainted"
 
     plan = foresee(engine)
     assert plan.actions == {"opsconsole_host.web": ["update"]}
     assert warned(plan.run, "The console changed mac of the host")
     [error] = engine.apply(plan.saved, expect={1}).errors
-    assert "The console kept another knowledge" in error["summary"]
+    assert "The console kept another value for knowledge" in error["summary"]
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]

@@ -49,7 +49,7 @@ async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_decl
     # One refused empty update says nothing of other hosts.
     assert sum("Hosts cannot be read:" in item for item in warned) == 0
     assert sum("is adopted" in item for item in warned) == 1
-    assert sum("kept another mac" in item for item in warned) == 1
+    assert sum("kept another value for mac" in item for item in warned) == 1
     assert console.row("hosts", there["id"])["knowledge"] == "after"
 
 

@@ -48,7 +48,7 @@ async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
 
     [told] = updated.diagnostics
     assert told.severity is Severity.ERROR
-    assert "kept another name" in told.summary
+    assert "kept another value for name" in told.summary
     assert updated.state["name"] == "renamed"
     assert updated.state["plugin_ids"] == ["plg_disk"]
 

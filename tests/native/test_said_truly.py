@@ -15,7 +15,7 @@ def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(native_on: A
     native = native_on("dropping")
     native.write({"opsconsole_host": {"web": HOST}, "opsconsole_blacklisted_command": {"f": ROW}})
     applied = native.run("apply", "-auto-approve")
-    assert "kept another mac" in applied.text
+    assert "kept another value for mac" in applied.text
     assert "description" not in native.console.row("blacklists", "blk_format")
     [host] = native.console.rows("hosts")
     assert set(host["tags"]) == {"retired:", "env:prod"}

@@ -96,7 +96,7 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
     ),
     (
         {
-            "native": "host_update",
+            "native": "host_update agent_update specialty_update",
         },
         {
             ("alone", "complete"): (
@@ -106,18 +106,6 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
                 "PASSING ids_crossed SPOILT BAD_IDS other_object internal_error_after"
             ),
             ("alone", "warned"): "internal_error",
-        },
-    ),
-    (
-        {
-            "native": "agent_update specialty_update",
-        },
-        {
-            ("alone", "complete"): (
-                "MALFORMED DENIED refused unauthorized not_found conflict too_large redirect_other"
-            ),
-            ("complete", "complete"): "PASSING ids_crossed",
-            ("alone", "warned"): "BROKEN SPOILT BAD_IDS other_object",
         },
     ),
     (
@@ -302,7 +290,7 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
     ),
     (
         {
-            "terraform": "host_update",
+            "terraform": "host_update agent_update specialty_update",
         },
         {
             ("alone", "complete"): (
@@ -312,18 +300,6 @@ _ROWS: tuple[tuple[Mapping[str, str], Mapping[Entry, str]], ...] = (
             ("complete", "complete"): (
                 "PASSING ids_crossed SPOILT BAD_IDS other_object internal_error_after"
             ),
-        },
-    ),
-    (
-        {
-            "terraform": "agent_update specialty_update",
-        },
-        {
-            ("alone", "complete"): (
-                "MALFORMED DENIED BROKEN SPOILT BAD_IDS refused unauthorized not_found conflict "
-                "too_large other_object redirect_other"
-            ),
-            ("complete", "complete"): "PASSING ids_crossed",
         },
     ),
     (

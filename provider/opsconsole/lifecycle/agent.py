@@ -311,8 +311,8 @@ class AgentLifecycle(SingleCreation):
             await self.session.before_write("update", [request])
         sent = bool(changes) and self.session.console.has("agent_update")
         if sent:
-            answer = await self.session.console.one(
-                "agent_update", prior["id"], _without_unset(changes)
+            answer = await self.update_by(
+                "agent_update", prior["id"], _without_unset(changes), read="agent_get"
             )
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)

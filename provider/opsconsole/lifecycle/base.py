@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields
+from opsconsole.compare import unsatisfied_fields
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -251,7 +251,7 @@ class BaseLifecycle(ABC):
             raise problem
         try:
             answer = await read(object_id)
-            differing = changed_fields(shown(self.answered, answer), changes, list(changes))
+            differing = unsatisfied_fields(changes, shown(self.answered, answer), list(changes))
         except ConsoleError:
             if isinstance(problem, UnexpectedAnswer) and problem.without_body:
                 return {"id": object_id}
@@ -259,6 +259,29 @@ class BaseLifecycle(ABC):
         if differing:
             raise problem
         return answer
+
+    async def update_by(
+        self, operation: str, object_id: str, changes: Attributes, *, read: str
+    ) -> Mapping[str, Any]:
+        """Update an object by an extra endpoint; a lost answer is settled by another one.
+
+        Args:
+            read: The operation that reads the object, where the settings name it.
+
+        Raises:
+            ConsoleError: The update had no effect, or nothing shows that it had.
+        """
+        console = self.session.console
+
+        async def read_back(object_id: str) -> Mapping[str, Any]:
+            if not console.has(read):
+                raise ConsoleError(f"the settings name no {read}")
+            return await console.one(read, object_id)
+
+        try:
+            return await console.one(operation, object_id, changes)
+        except ConsoleError as problem:
+            return await self.settle_update(object_id, changes, problem, read_back)
 
     def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
         """Return what stands for a create whose run ended before it knew the outcome.
@@ -404,7 +427,7 @@ class BaseLifecycle(ABC):
         make = warning if creating else error
         return tuple(
             make(
-                f"The console kept another {name} of the {self.name(asked)}",
+                f"The console kept another value for {name} of the {self.name(asked)}",
                 f"Asked for was {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
                 "Declare what the console keeps.",
                 (name,),

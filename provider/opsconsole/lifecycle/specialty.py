@@ -171,7 +171,7 @@ class SpecialtyLifecycle(SingleCreation):
             return Outcome(request.prior, request.private, refused)
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
-        answer = await self.session.console.one("specialty_update", row["id"], changes)
+        answer = await self.update_by("specialty_update", row["id"], changes, read="specialty_get")
         self.session.specialties_changed()
         return self._settled(request, answer)
 
