@@ -43,10 +43,6 @@ Attributes = dict[str, Any]
 
 def holds_unknown(value: Value) -> bool:
     """Return whether `value` is UNKNOWN or holds it at any depth."""
-    if value is UNKNOWN:
-        return True
-    if isinstance(value, list):
-        return any(holds_unknown(item) for item in value)
-    if isinstance(value, dict):
-        return any(holds_unknown(item) for item in value.values())
-    return False
+    if not isinstance(value, (list, dict)):
+        return value is UNKNOWN
+    return any(map(holds_unknown, value if isinstance(value, list) else value.values()))

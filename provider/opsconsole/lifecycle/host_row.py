@@ -83,9 +83,8 @@ async def read_back(
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    bare = created_as(row, host_id)
     if not steps.session.can_read_hosts:
-        return bare
+        return created_as(row, host_id)
     try:
         answer = await steps.session.read_host(host_id)
         if other := mismatch(HOST, row.fields, answer):
@@ -96,8 +95,9 @@ async def read_back(
     except OtherHost:
         raise
     except Stopped:
-        return bare
+        return created_as(row, host_id)
     except Exception as problem:
+        bare = created_as(row, host_id)
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = list(steps.session.note_refused_read(host_id, problem))
             if not steps.session.host_reading_refused:

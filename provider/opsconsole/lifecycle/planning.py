@@ -145,6 +145,6 @@ def settle(
 ) -> Attributes:
     """Return `planned` with each unknown value taken from `answered`, or null."""
     return {
-        name: answered.get(name) if holds_unknown(planned.get(name)) else planned.get(name)
+        name: answered.get(name) if holds_unknown(value := planned.get(name)) else value
         for name in definition.names
     }
