@@ -121,6 +121,16 @@ async def test_sigterm_before_anybody_connects(start: Any) -> None:
         assert not plugin.folder.exists()
 
 
+async def test_sigterm_lets_the_client_take_the_last_answers(start: Any, connect: Any) -> None:
+    async with start() as plugin:
+        async with connect(plugin) as client:
+            await client.configure()
+            plugin.process.terminate()
+            assert (await client.call("GetMetadata")).resources
+            assert (await client.call("GetMetadata")).resources
+        assert await plugin.ended() == 0
+
+
 async def test_sigterm_waits_for_what_is_in_flight(start: Any, connect: Any, wire: Any) -> None:
     async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
         await client.configure()

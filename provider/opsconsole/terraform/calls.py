@@ -26,14 +26,20 @@ StreamMethod = Callable[[Stream[Any, Any]], Awaitable[None]]
 
 
 class Activity:
-    """Counts the unary calls in flight."""
+    """Counts the unary calls in flight.
+
+    Attributes:
+        begun: How many have begun so far.
+    """
 
     def __init__(self) -> None:
+        self.begun = 0
         self._count = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     def __enter__(self) -> None:
+        self.begun += 1
         self._count += 1
         self._idle.clear()
 

@@ -121,6 +121,8 @@ _FIRST_CONNECTION = 60.0
 """Seconds; go-plugin waits as long for a plugin to start."""
 _NEXT_CONNECTION = 3.0
 _POLL = 1.0
+_TAKING_ANSWERS = 5.0
+"""Seconds without a call after which every answer has been taken."""
 _LAST_CALLS = 1.0
 """Seconds that calls in flight get after a shutdown; go-plugin kills after two."""
 
@@ -136,7 +138,7 @@ async def wait_for_shutdown(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
     reasons = {
         asyncio.create_task(_shut_down(shutdown, activity)): "the client asked for it",
-        asyncio.create_task(_terminated(terminated, activity)): "terminated, nothing in flight",
+        asyncio.create_task(_terminated(terminated, server, activity)): "terminated",
         asyncio.create_task(_ended(parent)): "the client's process ended",
         asyncio.create_task(
             server.wait_until_idle(_FIRST_CONNECTION, _NEXT_CONNECTION)
@@ -159,10 +161,21 @@ async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
         log.warning("shut down with calls in flight")
 
 
-async def _terminated(terminated: asyncio.Event, activity: Activity) -> None:
-    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it."""
+async def _terminated(terminated: asyncio.Event, server: PluginServer, activity: Activity) -> None:
+    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it.
+
+    go-plugin cancels its calls when the process ends, also those whose answer has arrived and was
+    not handed on yet. So the client hangs up first, or asks nothing for a while.
+    """
     await terminated.wait()
-    await activity.idle()
+    while True:
+        await activity.idle()
+        begun = activity.begun
+        try:
+            return await asyncio.wait_for(server.wait_until_idle(0, 0), _TAKING_ANSWERS)
+        except TimeoutError:
+            if activity.begun == begun:
+                return None
 
 
 async def _ended(parent: int) -> None:
