@@ -34,8 +34,8 @@ from opsconsole.language.null_types import (
 )
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.results import Evaluated, OutputValue
-from opsconsole.language.scopes import EntryScope, ProgramScope, TemplateScope
-from opsconsole.language.syntax import FunctionContext, Reference
+from opsconsole.language.scopes import EntryScope, FunctionContext, ProgramScope, TemplateScope
+from opsconsole.language.syntax import Reference
 from opsconsole.language.targets import (
     ImportTarget,
     Trigger,

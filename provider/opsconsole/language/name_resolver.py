@@ -25,8 +25,8 @@ from opsconsole.language.instances import Instance
 from opsconsole.language.local_values import LocalCycle, in_order
 from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
 from opsconsole.language.model import Block, Program
-from opsconsole.language.scopes import ProgramScope, follow, surrounding_settings
-from opsconsole.language.syntax import FunctionContext, Reference, Step
+from opsconsole.language.scopes import FunctionContext, ProgramScope, follow, surrounding_settings
+from opsconsole.language.syntax import Reference, Step
 from opsconsole.language.templated import evaluate_json
 from opsconsole.language.wire import from_wire
 from opsconsole.phrases import did_you_mean

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from opsconsole.language.access import attribute, element
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.instances import Instance
-from opsconsole.language.syntax import FunctionContext, Reference, Scope, Step
+from opsconsole.language.syntax import Reference, Scope, Step
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionContext:
+    """What the impure functions may see.
+
+    Attributes:
+        root: The directory of the program; relative paths of files are relative to it.
+        settled: Whether this is an apply: what only an apply settles is unknown before.
+        planned_at: The time of the plan.
+        render: Evaluates a template's text with the given names.
+    """
+
+    root: Path
+    settled: bool
+    planned_at: datetime
+    render: Callable[[str, dict[str, Any]], Any]
 
 
 class Names(Protocol):

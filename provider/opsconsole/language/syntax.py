@@ -5,10 +5,7 @@ Built by `parsing`; what names stand for is the scope's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 Step = str | int
@@ -39,23 +36,6 @@ class Scope(Protocol):
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Return the result of a function."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionContext:
-    """What the impure functions may see.
-
-    Attributes:
-        root: The directory of the program; relative paths of files are relative to it.
-        settled: Whether this is an apply: what only an apply settles is unknown before.
-        planned_at: The time of the plan.
-        render: Evaluates a template's text with the given names.
-    """
-
-    root: Path
-    settled: bool
-    planned_at: datetime
-    render: Callable[[str, dict[str, Any]], Any]
 
 
 class Node:

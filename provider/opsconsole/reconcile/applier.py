@@ -108,7 +108,9 @@ class Applier:
             self._config_of,
             lambda key: in_state(self._workspace.program, key),
             self._values,
-            told=frozenset((item.summary, item.detail) for item in self._plan.diagnostics),
+            planned_diagnostics=frozenset(
+                (item.summary, item.detail) for item in self._plan.diagnostics
+            ),
         )
         sessions = [lifecycle.session for lifecycle in lifecycles.values()]
         for session in sessions:

@@ -33,7 +33,7 @@ from opsconsole.values import Attributes, holds_unknown
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Ended = Callable[[Step, Outcome], None]
-"""Is told that a step is over, once what it left is in state."""
+"""Is called when a step is over, once what it left is in state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Worker:
         sending: The steps that are being carried out, by address.
         intents: Address to the intent that was noted for its write.
         reported: Addresses of what was created and is still to be read back.
-        told: Summary and detail of what the plan has told.
-        late: Address to what its plan says only now that all values are known.
+        planned_diagnostics: Summary and detail of each diagnostic of the plan.
+        late_diagnostics: Address to what its plan says only now that all values are known.
     """
 
     lifecycles: Mapping[str, Lifecycle]
@@ -63,8 +63,8 @@ class Worker:
     sending: dict[str, Step] = field(default_factory=dict)
     intents: dict[str, str] = field(default_factory=dict)
     reported: set[str] = field(default_factory=set)
-    told: frozenset[tuple[str, str]] = frozenset()
-    late: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+    planned_diagnostics: frozenset[tuple[str, str]] = frozenset()
+    late_diagnostics: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
     def creates_together(self, step: Step) -> int:
         """Return how many creations of this kind the console takes in one request."""
@@ -135,7 +135,7 @@ class Worker:
         """Keep outcomes, and make them durable; without `ended` more is to come of each."""
         settles = []
         for step, outcome in found:
-            if ended is not None and (late := self.late.pop(step.change.address, ())):
+            if ended is not None and (late := self.late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
             self._keep(step, outcome)
             if ended is None:
@@ -217,10 +217,10 @@ class Worker:
         settled = dict(zip(open_steps, plans, strict=True))
         for index, plan in settled.items():
             if not plan.failed:
-                self.late[steps[index].change.address] = tuple(
+                self.late_diagnostics[steps[index].change.address] = tuple(
                     item
                     for item in plan.diagnostics
-                    if (item.summary, item.detail) not in self.told
+                    if (item.summary, item.detail) not in self.planned_diagnostics
                 )
         return [
             _replanned(step, open_steps[index], settled[index])

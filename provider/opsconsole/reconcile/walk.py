@@ -44,13 +44,13 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
     waiting: dict[int, list[str]] = {}
     while sorter.is_active():
         for address in sorter.get_ready():
-            waiting.setdefault(_owners(blocks[address]), []).append(address)
+            waiting.setdefault(_owner_count(blocks[address]), []).append(address)
         level = waiting.pop(min(waiting))
         sorter.done(*level)
         yield sorted(level, key=place.__getitem__)
 
 
-def _owners(block: Block) -> int:
+def _owner_count(block: Block) -> int:
     """Return how many owners are above the instances of a block."""
     return 0 if block.mode == "data" else len(owners_above(RESOURCES[block.type_name]))
 

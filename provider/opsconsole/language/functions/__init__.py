@@ -21,7 +21,7 @@ from opsconsole.language.functions import (
     times,
 )
 from opsconsole.language.functions.registry import FUNCTIONS, call_registered
-from opsconsole.language.syntax import FunctionContext
+from opsconsole.language.scopes import FunctionContext
 
 __all__ = ["FUNCTIONS", "MARKING", "call"]
 

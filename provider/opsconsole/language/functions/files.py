@@ -14,7 +14,7 @@ from opsconsole.language.bounds import MAX_FILE, BeyondBounds
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.encoding import digest, digest64
 from opsconsole.language.functions.registry import FUNCTIONS, Function, Signature
-from opsconsole.language.syntax import FunctionContext
+from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import DYNAMIC, STRING
 
 

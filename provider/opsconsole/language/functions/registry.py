@@ -14,7 +14,7 @@ from typing import Any, Final
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import NO_MARKS, Marks, mark, union, unmark, unmark_deep
-from opsconsole.language.syntax import FunctionContext
+from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.unsupported import TERRAFORM_FUNCTIONS
 from opsconsole.language.value_types import Type
 from opsconsole.values import UNKNOWN, holds_unknown

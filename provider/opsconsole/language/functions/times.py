@@ -10,7 +10,7 @@ from typing import Any
 
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.syntax import FunctionContext
+from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import STRING
 from opsconsole.values import UNKNOWN
 
