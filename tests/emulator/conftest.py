@@ -26,9 +26,8 @@ class Direct:
     """A console without a network: the status and the body of an answer to each call."""
 
     def __init__(self, profile: Profile, seed: str, data: Path | None = None) -> None:
-        self.assembly = assemble(profile, seed=seed, data=data)
-        self.console = self.assembly.console
-        self.store = self.assembly.store
+        self.console = assemble(profile, seed=seed, data=data).console
+        self.store = self.console.store
 
     def __call__(
         self,

@@ -138,7 +138,7 @@ def test_a_plugin_that_left_the_catalogue_is_not_listed(make: Make) -> None:
     path = f"{AGENTS}/{ask.agent()['id']}/plugins"
     for plugin_id in ("plg_logs", "plg_disk"):
         ask("POST", path, {"plugin_id": plugin_id})
-    ask.store.remove("plugins", "plg_logs")
+    ask.store.plugins.remove("plg_logs")
     assert [row["id"] for row in ask("GET", path)[1]["data"]] == ["plg_disk"]
 
 

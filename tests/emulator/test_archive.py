@@ -35,12 +35,13 @@ def test_rows_survive_in_their_order(make: Make, tmp_path: Path) -> None:
 def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make: Make, tmp_path: Path) -> None:
     file = tmp_path / "console.db"
     make(data=file, seed="empty").store.close()
-    assembly = assemble(profiles()["default"], data=file, seed="fleet", api_key="svc_ak_new")
+    application = assemble(profiles()["default"], data=file, seed="fleet", api_key="svc_ak_new")
+    store = application.console.store
     try:
-        assert {row["secret"] for row in assembly.store.keys} == {"svc_ak_new"}
-        assert len(assembly.store.hosts) == 0
+        assert {row["secret"] for row in store.keys} == {"svc_ak_new"}
+        assert len(store.hosts) == 0
     finally:
-        assembly.store.close()
+        store.close()
 
 
 def test_a_refused_request_leaves_no_trace(make: Make, tmp_path: Path) -> None:

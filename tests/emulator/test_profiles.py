@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.bodies import BadBody
+from opsconsole.emulator.bodies import BadBody, switches, with_switches
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.routes import DOCUMENTED, EXTRA, TEMPLATES, match
-from opsconsole.emulator.switches import switches, with_switches
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"
 

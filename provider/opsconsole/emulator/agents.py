@@ -1,4 +1,4 @@
-"""Agents: create, and the extra get, list, update and delete."""
+"""Agents: create, the plugins of one, and the extra update and delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.refusal import Refusal, invalid
+from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row, Table
 
@@ -40,20 +40,15 @@ def _bounded(at_least_1: tuple[str, ...], to_100: str) -> Checks:
     return found
 
 
-def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
-    console.check_query(call.query, ())
-    fields = json_object(call.body, required=True)
+    fields = json_object(request.body, required=True)
     known = _checks(console.profile)
-    absent = [name for name in console.profile.agent_required if fields.get(name) is None]
-    errors = console.errors(fields, known, nulls=True)
-    errors += [(name, "is required") for name in absent]
-    if errors:
-        raise invalid(errors)
+    console.check(fields, known, nulls=True, required=console.profile.agent_required)
     fields = {name: value for name, value in fields.items() if name in known and value is not None}
-    host = _check_references(console, call, fields)
-    org_id = fields.get("org_id") or (host or {}).get("org_id") or call.principal.org_id
-    call.principal.authorize(org_id)
+    host = _check_references(console, request, fields)
+    org_id = fields.get("org_id") or (host or {}).get("org_id") or request.principal.org_id
+    request.principal.authorize(org_id)
     plugin_ids = fields.pop("plugin_ids", [])
     fields = _kept(console.profile, fields)
     now = console.store.now()
@@ -63,7 +58,7 @@ def create(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
     row.update(fields, org_id=org_id, created_at=now, updated_at=now)
     console.store.agents.put(row)
     for plugin_id in plugin_ids:
-        join(console, row["id"], plugin_id)
+        _attach(console, row["id"], plugin_id)
     return Answer(console.rendering.render("agent", row))
 
 
@@ -79,70 +74,51 @@ def _kept(profile: Profile, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_references(
-    console: EmulatedConsole, call: ConsoleRequest, fields: dict[str, Any]
+    console: EmulatedConsole, request: ConsoleRequest, fields: dict[str, Any]
 ) -> Row | None:
     store = console.store
-    host = _reference(console, call, store.hosts, "host_id", fields.get("host_id"))
-    _reference(console, call, store.specialties, "specialty_id", fields.get("specialty_id"))
+    host = None
+    if (host_id := fields.get("host_id")) is not None:
+        host = _reference(console, request, store.hosts, "host_id", host_id)
+    if (specialty_id := fields.get("specialty_id")) is not None:
+        _reference(console, request, store.specialties, "specialty_id", specialty_id)
     for plugin_id in fields.get("plugin_ids", ()):
-        _reference(console, call, store.plugins, "plugin_ids", plugin_id)
+        _reference(console, request, store.plugins, "plugin_ids", plugin_id)
     return host
 
 
 def _reference(
-    console: EmulatedConsole, call: ConsoleRequest, table: Table, field: str, row_id: str | None
-) -> Row | None:
-    if row_id is None:
-        return None
+    console: EmulatedConsole, request: ConsoleRequest, table: Table, field: str, row_id: str
+) -> Row:
+    """Return the row that a body names; 400 or 404, by the profile, when there is none."""
     row = table.get(row_id)
-    if row is not None and call.principal.sees(row):
+    if row is not None and request.principal.sees(row):
         return row
     if console.profile.unknown_reference_status == 404:
         raise Refusal(404, "NOT_FOUND", f"{field} names nothing: {row_id}", field)
     raise invalid([(field, f"names nothing: {row_id}")])
 
 
-def reference(
-    console: EmulatedConsole, call: ConsoleRequest, table: Table, field: str, row_id: str
-) -> Row:
-    """Return the row that a body names; 400 or 404, by the profile, when there is none."""
-    row = _reference(console, call, table, field, row_id)
-    assert row is not None
-    return row
-
-
-def join(console: EmulatedConsole, agent_id: str, plugin_id: str) -> None:
-    """Attach a plugin to an agent; nothing happens where it is attached."""
+def _attach(console: EmulatedConsole, agent_id: str, plugin_id: str) -> bool:
+    """Attach a plugin to an agent; return False, and do nothing, where it is attached."""
     store = console.store
-    if store.attachments.get(f"{agent_id}/{plugin_id}") is None:
-        store.add("attachments", {"agent_id": agent_id, "plugin_id": plugin_id})
+    if store.attachments.get(f"{agent_id}/{plugin_id}") is not None:
+        return False
+    store.add("attachments", {"agent_id": agent_id, "plugin_id": plugin_id})
+    return True
 
 
-def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
-    """Extra endpoint agent_get. An archived agent is answered with its status."""
-    console.check_query(call.query, ())
-    row = console.seen(console.store.agents, "agent", call.ids[0], call.principal)
-    return Answer(console.rendering.render("agent", row))
-
-
-def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
-    """Extra endpoint agent_list, archived agents among them."""
-    rows = [row for row in console.store.agents if call.principal.sees(row)]
-    return Answer(page(console, "agent", rows, call.query))
-
-
-def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_update: the fields of the create body, only those present change."""
     store = console.store
-    console.check_query(call.query, ())
-    row = console.writable(store.agents, "agent", call.ids[0], call.principal)
-    fields = json_object(call.body, required=True)
+    row = console.writable("agent", request)
+    fields = json_object(request.body, required=True)
     known = _checks(console.profile)
     console.check(fields, known)
     fields = {name: value for name, value in fields.items() if name in known}
-    _check_references(console, call, {k: v for k, v in fields.items() if v is not None})
+    _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
-        call.principal.authorize(fields["org_id"])
+        request.principal.authorize(fields["org_id"])
     plugin_ids = fields.pop("plugin_ids", None)
     fields = _kept(console.profile, fields)
     if plugin_ids is not None:
@@ -150,20 +126,91 @@ def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
             if attachment["plugin_id"] not in plugin_ids:
                 store.attachments.remove(attachment["id"])
         for plugin_id in plugin_ids:
-            join(console, row["id"], plugin_id)
+            _attach(console, row["id"], plugin_id)
     if fields or console.profile.idle_update_bumps:
         row = store.change("agents", row["id"], fields) or row
     return Answer(console.rendering.render("agent", row))
 
 
-def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
     store = console.store
-    console.check_query(call.query, ())
-    row = console.writable(store.agents, "agent", call.ids[0], call.principal)
+    row = console.writable("agent", request)
     archive_agent(console, row, store.now())
     if console.profile.agent_delete == "removes":
         for attachment in store.attachments.find("agent_id", row["id"]):
             store.attachments.remove(attachment["id"])
         store.agents.remove(row["id"])
     return Answer({"id": row["id"], "deleted": True})
+
+
+def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """POST /api/v1/agents/{id}/plugins. Answers with the Agent, not with the plugin list."""
+    store = console.store
+    agent = _active(console, request)
+    fields = json_object(request.body, required=True)
+    if fields.get("plugin_id") is None:
+        raise invalid([("plugin_id", "is required")])
+    console.check(fields, {"plugin_id": checks.text(1)})
+    plugin_id = fields["plugin_id"]
+    _reference(console, request, store.plugins, "plugin_id", plugin_id)
+    if _attach(console, agent["id"], plugin_id):
+        agent = store.change("agents", agent["id"], {}) or agent
+        return Answer(console.rendering.render("agent", agent))
+    status = console.profile.attach_twice_status
+    if status >= 400:
+        raise Refusal(status, _code(status), f"{plugin_id} is attached already", "plugin_id")
+    return Answer(console.rendering.render("agent", agent), status)
+
+
+def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """GET /api/v1/agents/{id}/plugins: a list envelope of Plugin entries."""
+    profile, store = console.profile, console.store
+    agent_id = request.ids[0]
+    agent = store.agents.get(agent_id)
+    if agent is None or not request.principal.sees(agent):
+        if profile.unknown_plugins_status >= 400:
+            raise _refused(profile.unknown_plugins_status, agent_id)
+        return Answer(page(console, "plugin", (), request.query), profile.unknown_plugins_status)
+    status = None
+    if agent.get("status") == "archived":
+        status = profile.archived_plugins_status
+        if status >= 400:
+            raise _refused(status, agent_id)
+    rows = [
+        plugin
+        for attachment in store.attachments.find("agent_id", agent_id)
+        if (plugin := store.plugins.get(attachment["plugin_id"])) is not None
+    ]
+    return Answer(page(console, "plugin", rows, request.query), status)
+
+
+def detach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """DELETE /api/v1/agents/{id}/plugins/{pluginId}. Answers with the Agent."""
+    store = console.store
+    agent = _active(console, request)
+    plugin_id = request.ids[1]
+    if store.attachments.remove(f"{agent['id']}/{plugin_id}") is not None:
+        agent = store.change("agents", agent["id"], {}) or agent
+        return Answer(console.rendering.render("agent", agent))
+    status = console.profile.detach_absent_status
+    if status >= 400:
+        raise Refusal(status, _code(status), f"{plugin_id} is not attached")
+    return Answer(console.rendering.render("agent", agent), status)
+
+
+def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
+    agent = console.writable("agent", request)
+    if agent.get("status") == "archived":
+        raise conflict(f"agent {agent['id']} is archived")
+    return agent
+
+
+def _refused(status: int, agent_id: str) -> Refusal:
+    if status == 404:
+        return not_found("agent", agent_id)
+    return Refusal(status, _code(status), f"the plugins of agent {agent_id} are not to be had")
+
+
+def _code(status: int) -> str:
+    return {403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT"}.get(status, "BAD_REQUEST")

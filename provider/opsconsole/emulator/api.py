@@ -5,43 +5,50 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from opsconsole.emulator import agents, blacklists, host_import, hosts, plugins, specialties
+from opsconsole.emulator import agents, blacklists, host_import, hosts, specialties
 from opsconsole.emulator.access import Headers
-from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.console import ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.lists import Rule, get, list_all
 from opsconsole.emulator.refusal import Refusal, license_cap, license_expired
 from opsconsole.emulator.routes import DOCUMENTED, add_route, match
 
-Rule = Callable[[EmulatedConsole, ConsoleRequest], Answer]
-
 RULES: dict[str, Rule] = {
-    "blacklist_get": blacklists.get,
+    "blacklist_get": get("blacklist"),
     "blacklist_update": blacklists.update,
     "host_update": hosts.update,
     "host_delete": hosts.delete,
     "host_import": host_import.run,
     "agent_create": agents.create,
-    "plugin_attach": plugins.attach,
-    "plugin_list": plugins.list_all,
-    "plugin_detach": plugins.detach,
-    "specialty_search": specialties.search,
+    "plugin_attach": agents.attach,
+    "plugin_list": agents.list_plugins,
+    "plugin_detach": agents.detach,
+    "specialty_search": list_all("specialty"),
     "specialty_delete": specialties.delete,
-    "host_get": hosts.get,
-    "host_list": hosts.list_all,
-    "agent_get": agents.get,
-    "agent_list": agents.list_all,
+    "host_get": get("host"),
+    "host_list": list_all("host"),
+    "agent_get": get("agent"),
+    "agent_list": list_all("agent"),
     "agent_update": agents.update,
     "agent_delete": agents.delete,
-    "specialty_get": specialties.get,
+    "specialty_get": get("specialty"),
     "specialty_create": specialties.create,
     "specialty_update": specialties.update,
-    "blacklist_list": blacklists.list_all,
+    "blacklist_list": list_all("blacklist"),
     "blacklist_create": blacklists.create,
     "blacklist_delete": blacklists.delete,
 }
+_WITH_QUERY = (
+    "host_import",
+    "plugin_list",
+    "specialty_search",
+    "host_list",
+    "agent_list",
+    "blacklist_list",
+)
+"""Operations with query parameters, which their rules check; the others have none."""
 
 METHODS = ("GET", "POST", "DELETE")
 LOGGER = logging.getLogger("opsconsole.emulator")
@@ -95,43 +102,45 @@ def reply(
         if operation == "unknown":
             raise _nothing_here(console, method, path)
         parameters = dict(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
-        call = ConsoleRequest(
+        request = ConsoleRequest(
             operation, ids, parameters, body, _content_type(headers, body), principal
         )
-        _check_license(console, call)
-        answer = RULES[operation](console, call)
+        _check_license(console, operation, method)
+        if query and operation not in _WITH_QUERY:
+            console.check_query(parameters, ())
+        answer = RULES[operation](console, request)
         console.store.commit()
         status = answer.status or console.profile.success.get(operation, 200)
         return Response(status, encode(answer.body))
     except Refusal as refusal:
-        request_id = console.store.new_id("req")
-        answered = refusal.body(request_id)
-        if refusal.status == 409:
-            answered["code"] = console.profile.conflict_code
-        return Response(refusal.status, encode(answered), request_id)
+        return refused(console, refusal)
     except sqlite3.Error as failure:
-        return _broken(console, f"the data file cannot be written: {failure}")
+        message = f"the data file cannot be written: {failure}"
     except Exception:
         LOGGER.exception("%s %s", method, path)
-        return _broken(console, "the emulator has a defect; its log says more")
+        message = "the emulator has a defect; its log says more"
+    return refused(console, Refusal(500, "INTERNAL_ERROR", message))
+
+
+def refused(console: EmulatedConsole, refusal: Refusal) -> Response:
+    """Return the answer to a request that is refused."""
+    request_id = console.store.new_id("req")
+    body = refusal.body(request_id)
+    if refusal.status == 409:
+        body["code"] = console.profile.conflict_code
+    return Response(refusal.status, encode(body), request_id)
 
 
 _GROWING = ("agent_create", "specialty_create", "blacklist_create")
 
 
-def _check_license(console: EmulatedConsole, call: ConsoleRequest) -> None:
+def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:
     """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
     state = console.profile.license
-    if state == "expired" and not call.reads:
+    if state == "expired" and method != "GET":
         raise license_expired()
-    if state == "cap_reached" and call.operation in _GROWING:
+    if state == "cap_reached" and operation in _GROWING:
         raise license_cap()
-
-
-def _broken(console: EmulatedConsole, message: str) -> Response:
-    refusal = Refusal(500, "INTERNAL_ERROR", message)
-    request_id = console.store.new_id("req")
-    return Response(500, encode(refusal.body(request_id)), request_id)
 
 
 def _nothing_here(console: EmulatedConsole, method: str, path: str) -> Refusal:

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from email.utils import formatdate
 from typing import Any
 
-from starlette.applications import Starlette
-
-from opsconsole.emulator.api import Response, encode, operation_of, reply
+from opsconsole.emulator.api import Response, encode, operation_of, refused, reply
 from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.control import Control
 from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
@@ -62,22 +61,22 @@ _JSON = (b"content-type", b"application/json")
 
 
 class Application:
-    """One console as an ASGI application. Requests under `/_emulator/` are the control side's."""
+    """One console as an ASGI application. Requests under `/_emulator/` are the control side's.
+
+    Args:
+        sow: Fills the emptied store again, when data are reset.
+        latency: Seconds that every answer waits.
+    """
 
     def __init__(
-        self,
-        console: EmulatedConsole,
-        faults: Faults,
-        traffic: Traffic,
-        door: Door,
-        control: Starlette,
-        latency: float = 0.0,
+        self, console: EmulatedConsole, sow: Callable[[], None], latency: float = 0.0
     ) -> None:
-        self._console = console
-        self._faults = faults
-        self._traffic = traffic
-        self._door = door
-        self._control = control
+        self.console = console
+        self.door = Door()
+        self._faults = Faults()
+        self._traffic = Traffic()
+        control = Control(console, self._faults, self._traffic, self.door, sow)
+        self._control = control.application()
         self._latency = latency
         self._load = Load()
 
@@ -92,11 +91,11 @@ class Application:
             return
         method: str = scope["method"]
         query: str = scope["query_string"].decode("latin-1")
-        operation, ids = operation_of(self._console, method, path)
+        operation, ids = operation_of(self.console, method, path)
         entry = self._traffic.begin(operation, method, path, query, body, time.monotonic())
         status = 0
         try:
-            profile = self._console.profile
+            profile = self.console.profile
             self._load.admit(profile, time.monotonic())
             if wait := self._latency + crowding(profile, self._traffic.in_flight):
                 await asyncio.sleep(wait)
@@ -116,16 +115,14 @@ class Application:
                 status = await self._spoil(scope, receive, send, entry, fault, answer)
         except Refusal as refusal:
             status = refusal.status
-            await self._refuse(send, entry, refusal)
+            answer = refused(self.console, refusal)
+            entry.request_id = answer.request_id
+            headers = [_JSON]
+            if (seconds := self.console.profile.retry_after) is not None:
+                headers.append((b"retry-after", str(seconds).encode()))
+            await _send(send, status, answer.body, headers)
         finally:
             self._traffic.end(entry, status, time.monotonic())
-
-    async def _refuse(self, send: Send, entry: LoggedRequest, refusal: Refusal) -> None:
-        entry.request_id = self._console.store.new_id("req")
-        headers = [_JSON]
-        if (seconds := self._console.profile.retry_after) is not None:
-            headers.append((b"retry-after", str(seconds).encode()))
-        await _send(send, refusal.status, encode(refusal.body(entry.request_id)), headers)
 
     async def _met(
         self, fault: Fault, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
@@ -142,11 +139,10 @@ class Application:
         self, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
     ) -> Response:
         if len(body) > MOST_BODY:
-            request_id = self._console.store.new_id("req")
             refusal = Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            return Response(413, encode(refusal.body(request_id)), request_id)
+            return refused(self.console, refusal)
         return reply(
-            self._console,
+            self.console,
             entry.operation,
             ids,
             entry.method,
@@ -167,7 +163,7 @@ class Application:
     ) -> int:
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse:
-            await self._door.close()
+            await self.door.close()
         if fault.cut is not None:
             transport.abort()
             await _gone(receive)
@@ -185,7 +181,7 @@ class Application:
             headers.append((b"location", _redirected(scope, fault.redirect)))
         elif fault.status is not None:
             status = fault.status
-            entry.request_id = self._console.store.new_id("req")
+            entry.request_id = self.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
         if fault.endless:
             await _send_pieces(send, receive, status, without_end(), headers)
@@ -210,7 +206,7 @@ class Application:
         if fault.garbage:
             return garbage(fault.garbage)
         if (fault.answer or fault.ids) and status < 300:
-            return encode(distorted(self._console, entry.operation, fault, json.loads(content)))
+            return encode(distorted(self.console, entry.operation, fault, json.loads(content)))
         return content
 
 

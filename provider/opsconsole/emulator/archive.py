@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from opsconsole.emulator.store import COLLECTIONS, Store
-from opsconsole.emulator.table import Row
+from opsconsole.emulator.table import Row, Table
 
 VERSION = 1
 _CREATE = """
@@ -72,22 +72,22 @@ class SqliteArchive:
         self._database.execute("BEGIN IMMEDIATE")
         self._database.execute("COMMIT")
 
-    def load(self, store: Store) -> int:
-        """Fill the store; return the number of rows."""
+    def load(self, tables: Mapping[str, Table]) -> int:
+        """Fill the tables; return the number of rows."""
         count = 0
         query = "SELECT collection, body FROM rows ORDER BY number"
         for collection, body in self._database.execute(query):
-            if collection in COLLECTIONS:
+            if collection in tables:
                 row: Row = {sys.intern(name): value for name, value in json.loads(body).items()}
-                store.tables[collection].rows[row["id"]] = row
+                tables[collection].rows[row["id"]] = row
                 count += 1
         return count
 
-    def save(self, store: Store) -> None:
+    def save(self, tables: Mapping[str, Table]) -> None:
         """Write what is dirty, as one transaction."""
         put: list[tuple[str, str, str]] = []
         gone: list[tuple[str, str]] = []
-        for name, table in store.tables.items():
+        for name, table in tables.items():
             for row_id in table.dirty:
                 row = table.rows.get(row_id)
                 if row is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,25 +13,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.archive import SqliteArchive
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.control import Control
 from opsconsole.emulator.door import Door
-from opsconsole.emulator.faults import Faults
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.seed import API_KEY, sow
 from opsconsole.emulator.store import Store
-from opsconsole.emulator.traffic import Traffic
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """One emulator, not yet served."""
-
-    application: Application
-    console: EmulatedConsole
-    store: Store
-    faults: Faults
-    traffic: Traffic
-    door: Door
 
 
 def assemble(
@@ -42,14 +26,13 @@ def assemble(
     seed: str = "starter",
     api_key: str = API_KEY,
     latency: float = 0.0,
-) -> Assembly:
+) -> Application:
     """Make an emulator; a file that holds rows already is not seeded.
 
     Raises:
         NotAnArchive, BadSeed: `data` or `seed` cannot be used.
     """
-    archive = SqliteArchive(data) if data is not None else None
-    store = Store(archive)
+    store = Store(SqliteArchive(data) if data is not None else None)
     plant = partial(sow, store, seed, api_key)
     try:
         if not store.loaded:
@@ -60,11 +43,7 @@ def assemble(
     except BaseException:
         store.close()
         raise
-    console, faults, traffic = EmulatedConsole(store, profile), Faults(), Traffic()
-    door = Door()
-    control = Control(console, faults, traffic, door, plant).application()
-    application = Application(console, faults, traffic, door, control, latency)
-    return Assembly(application, console, store, faults, traffic, door)
+    return Application(EmulatedConsole(store, profile), plant, latency)
 
 
 class Protocol(HttpToolsProtocol):
@@ -101,10 +80,10 @@ class ConsoleServer(Server):
         )
 
 
-def make_server(application: Application, door: Door) -> Server:
+def make_server(application: Application) -> Server:
     """Make a server on uvloop and httptools; it takes bound sockets when it is run.
 
-    With two sockets the second is for the control side, and `door` can close the first.
+    With two sockets the second is for the control side, and the application can close the first.
     """
     config = Config(
         application,
@@ -122,4 +101,4 @@ def make_server(application: Application, door: Door) -> Server:
         timeout_graceful_shutdown=1,
         backlog=2048,
     )
-    return ConsoleServer(config, door)
+    return ConsoleServer(config, application.door)

@@ -110,19 +110,6 @@ _CREDENTIAL: Checks = {
 }
 
 
-def faults(fields: dict[str, Any], checks: Checks, *, refuse_unknown: bool, nulls: bool) -> Errors:
-    """Return what is wrong with `fields`; with `nulls`, null passes every check."""
-    errors: Errors = []
-    for name, value in fields.items():
-        check = checks.get(name)
-        if check is None:
-            if refuse_unknown:
-                errors.append((name, "is not a field of this operation"))
-        elif (value is not None or not nulls) and (wrong := check(value)):
-            errors.append((name, wrong))
-    return errors
-
-
 def json_object(body: bytes, *, required: bool) -> dict[str, Any]:
     """Read a body that holds a JSON object; without a body, an empty one unless it is required."""
     if not body and not required:

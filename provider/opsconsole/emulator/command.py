@@ -89,18 +89,18 @@ def _refusals() -> tuple[type[Exception], ...]:
 def _serve(args: argparse.Namespace) -> int:
     # Starlette and uvicorn are imported only to serve: the other commands start without them.
     from opsconsole.emulator.assembly import assemble, make_server
-    from opsconsole.emulator.switches import with_switches
+    from opsconsole.emulator.bodies import with_switches
 
     profile = with_switches(profiles()[args.profile], dict(map(_switch, args.switch)))
     with socket.create_server(("127.0.0.1", args.port), backlog=2048) as listener:
-        assembly = assemble(
+        application = assemble(
             profile,
             data=args.data,
             seed=args.seed,
             api_key=args.api_key,
             latency=args.latency / 1000,
         )
-        server = make_server(assembly.application, assembly.door)
+        server = make_server(application)
 
         def stop() -> None:
             server.should_exit = True
@@ -118,7 +118,7 @@ def _serve(args: argparse.Namespace) -> int:
         try:
             _until_stopped(server, listener)
         finally:
-            assembly.store.close()
+            application.console.store.close()
     return 0
 
 

@@ -19,12 +19,11 @@ from starlette.routing import Route
 
 from opsconsole.emulator.api import LOGGER, encode
 from opsconsole.emulator.blacklists import text_hash
-from opsconsole.emulator.bodies import BadBody, Body, read
+from opsconsole.emulator.bodies import BadBody, Body, read, switches, with_switches
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults, read_fault
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG
-from opsconsole.emulator.switches import switches, with_switches
 from opsconsole.emulator.table import fault_of_row
 from opsconsole.emulator.traffic import Traffic
 
@@ -48,11 +47,7 @@ class DoorBody(Body):
 
 
 class Control:
-    """The state that the control side may look at and change.
-
-    Args:
-        sow: Fills the emptied store again, when data are reset.
-    """
+    """The state that the control side may look at and change; see `Application` for `sow`."""
 
     def __init__(
         self,
@@ -117,7 +112,7 @@ class Control:
         if "log" in what:
             self._traffic.reset()
         if "faults" in what:
-            self._faults.clear()
+            self._faults.waiting.clear()
         if "switches" in what:
             self._console.use(self._profile)
         if "data" in what:
@@ -132,8 +127,7 @@ class Control:
             added = [read_fault(item) for item in _listed(body)]
             if any(fault.refuse for fault in added) and not self._door.movable:
                 raise BadBody(NO_DOOR)
-            for fault in added:
-                self._faults.add(fault)
+            self._faults.waiting += added
         return {"faults": [fault.model_dump() for fault in self._faults.waiting]}
 
     async def door(self, _request: Request, body: Any) -> Any:
@@ -174,7 +168,7 @@ class Control:
         elif request.method == "PATCH":
             row = store.change(collection, row_id, _fields(body))
         elif request.method == "DELETE":
-            row = store.remove(collection, row_id)
+            row = store.tables[collection].remove(row_id)
         else:
             row = store.tables[collection].get(row_id)
         store.commit()

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from opsconsole.emulator.bodies import BadBody, Body, read
+from opsconsole.emulator.refusal import Refusal
 from opsconsole.emulator.routes import TEMPLATES
 
 _HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
@@ -195,18 +196,10 @@ class Fault(Body):
 
     def problem(self, request_id: str) -> dict[str, Any]:
         """Return the error body."""
-        body: dict[str, Any] = {
-            "code": self.code,
-            "message": self.message,
-            "request_id": request_id,
-        }
-        if self.field:
-            body["field"] = self.field
-        if self.errors:
-            body["errors"] = [item.model_dump() for item in self.errors]
-        if self.details:
-            body["details"] = self.details
-        return body
+        errors = [(item.field, item.message) for item in self.errors]
+        field, details = self.field or None, self.details or None
+        refusal = Refusal(self.status or 500, self.code, self.message, field, errors, details)
+        return refusal.body(request_id)
 
 
 def read_fault(fields: Any) -> Fault:
@@ -227,14 +220,6 @@ class Faults:
 
     def __init__(self) -> None:
         self.waiting: list[Fault] = []
-
-    def add(self, fault: Fault) -> None:
-        """Add a fault behind the others."""
-        self.waiting.append(fault)
-
-    def clear(self) -> None:
-        """Forget every fault."""
-        self.waiting.clear()
 
     def meet(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
         """Return the first fault that this request meets, and count it."""

@@ -1,24 +1,48 @@
-"""The bulk import of hosts: the envelope, its options, and the result."""
+"""The bulk import of hosts: the envelope and its options, what becomes of each row, the result."""
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import io
+from typing import Any, NamedTuple
 
-from opsconsole.emulator.checks import json_object
+from opsconsole.emulator.answers import LISTS
+from opsconsole.emulator.checks import Check, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.host_rows import Batch, ImportedRow, csv_rows
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.refusal import Refusal, invalid, malformed
+from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
+from opsconsole.emulator.profile import HOST_SETS, Profile
+from opsconsole.emulator.refusal import Refusal, invalid, license_cap, malformed
+from opsconsole.emulator.store import TENANT
+from opsconsole.emulator.table import Row
+
+TRUTHS = ("skip_tls_verify", "is_jump_host")
+DEFAULTS: Row = {
+    "ip_connect_mode": "auto",
+    "target_type": "ssh",
+    "target_port": 22,
+    "skip_tls_verify": False,
+    "is_jump_host": False,
+}
+WINRM_PORT = 5985
+MATCHED = {"update": "updated", "skip": "skipped", "fail": "failed"}
 
 
-def run(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+class ImportedRow(NamedTuple):
+    """What became of one row: one of the four counts, the host's id, and what was wrong."""
+
+    outcome: str
+    row_id: str | None = None
+    error: str | None = None
+
+
+def run(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/batch: status 200 even when every row failed."""
     profile = console.profile
-    console.check_query(call.query, (profile.dry_run_parameter, profile.on_error_parameter))
-    envelope = _envelope(call, profile)
+    console.check_query(request.query, (profile.dry_run_parameter, profile.on_error_parameter))
+    envelope = _envelope(request, profile)
     rows = envelope["rows"]
-    on_error = _option(console, call, envelope, "on_error")
-    dry_run = _option(console, call, envelope, "dry_run") == "true" and profile.honours_dry_run
+    on_error = _option(console, request, envelope, "on_error")
+    dry_run = _option(console, request, envelope, "dry_run") == "true" and profile.honours_dry_run
     if profile.max_rows is not None and len(rows) > profile.max_rows:
         raise Refusal(
             profile.too_many_rows_status,
@@ -27,7 +51,7 @@ def run(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
             "rows",
             details={"max_rows": profile.max_rows, "rows": len(rows)},
         )
-    batch = Batch(console, call, dry_run)
+    batch = Batch(console, request, dry_run)
     stopped = False
     verdicts: list[ImportedRow] = []
     for row in rows:
@@ -44,12 +68,12 @@ def run(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
 
 
 def _option(
-    console: EmulatedConsole, call: ConsoleRequest, envelope: dict[str, Any], name: str
+    console: EmulatedConsole, request: ConsoleRequest, envelope: dict[str, Any], name: str
 ) -> str:
     profile = console.profile
     allowed = ("true", "false") if name == "dry_run" else ("stop", "continue")
     parameter = profile.dry_run_parameter if name == "dry_run" else profile.on_error_parameter
-    in_query = call.query.get(parameter)
+    in_query = request.query.get(parameter)
     in_body = envelope.get(name)
     if type(in_body) is bool and name == "dry_run":
         in_body = "true" if in_body else "false"
@@ -62,10 +86,10 @@ def _option(
     return str(first if first is not None else second if second is not None else default)
 
 
-def _envelope(call: ConsoleRequest, profile: Profile) -> dict[str, Any]:
-    if call.content_type == "text/csv":
-        return {"rows": csv_rows(call.body, profile)}
-    envelope = json_object(call.body, required=True)
+def _envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
+    if request.content_type == "text/csv":
+        return {"rows": csv_rows(request.body, profile)}
+    envelope = json_object(request.body, required=True)
     if type(envelope.get("rows")) is not list:
         raise invalid([("rows", "must be an array")])
     return envelope
@@ -96,3 +120,120 @@ def _result(
         "counts": counts,
         "results": results,
     }
+
+
+def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
+    """Read a CSV body: the first line names fields.
+
+    The column layout is not shown in the document.
+    """
+    try:
+        text = io.StringIO(body.decode("utf-8-sig"), newline="")
+        table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
+        return [_csv_row(row, profile.csv_list_separator) for row in table]
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise malformed("the body is not CSV") from failure
+
+
+def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in row.items():
+        if name is None or value in (None, ""):
+            continue
+        if name in LISTS["host"]:
+            fields[name] = value.split(separator)
+        elif name == "target_port" and value.isascii() and value.isdigit():
+            fields[name] = int(value[:9])
+        elif name in TRUTHS and value.lower() in ("true", "false"):
+            fields[name] = value.lower() == "true"
+        else:
+            fields[name] = value
+    return fields
+
+
+class Batch:
+    """The rows of one import: what a dry run would have made is remembered for the next row."""
+
+    def __init__(self, console: EmulatedConsole, request: ConsoleRequest, dry_run: bool) -> None:
+        self._console = console
+        self._request = request
+        self._dry_run = dry_run
+        self._checks: dict[str, Check] = row_checks(console.profile)
+        self._now = console.store.now()
+        self._promised: dict[tuple[str, str], str] = {}
+
+    def judge(self, row: Any) -> ImportedRow:
+        """Import one row, or say what would become of it."""
+        if type(row) is not dict:
+            return ImportedRow("failed", None, "the row must be an object")
+        given = {name: value for name, value in row.items() if value is not None}
+        errors = self._console.errors(given, self._checks)
+        if errors:
+            return ImportedRow("failed", None, "; ".join(f"{name} {text}" for name, text in errors))
+        fields = stored(self._console.profile, given, self._checks)
+        if not fields.get("name"):
+            return ImportedRow("failed", None, "name is required")
+        if missing := missing_jump_hosts(self._console, self._request, fields):
+            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
+        try:
+            return self._settle(fields)
+        except Refusal as refusal:
+            return ImportedRow("failed", None, f"{refusal.code}: {refusal.message}")
+
+    def _settle(self, fields: Row) -> ImportedRow:
+        for name in self._console.profile.match_by:
+            value = fields.get(name)
+            if value is None:
+                continue
+            promised = self._promised.get((name, value))
+            if promised is not None:
+                return ImportedRow(MATCHED[self._console.profile.on_match], promised or None)
+            for row in self._console.store.hosts.find(name, value):
+                if self._request.principal.sees(row):
+                    return self._match(row, fields)
+        return self._create(fields)
+
+    def _match(self, row: Row, fields: Row) -> ImportedRow:
+        profile = self._console.profile
+        shown = None if self._dry_run and profile.dry_run_ids == "none" else row["id"]
+        if profile.on_match == "fail":
+            return ImportedRow("failed", shown, f"a host {row['name']} exists")
+        if profile.on_match == "skip":
+            return ImportedRow("skipped", shown)
+        self._request.principal.authorize(row.get("org_id"))
+        kept = {name: value for name, value in fields.items() if name not in profile.assigns}
+        if profile.matched_sets == "merged":
+            for name in HOST_SETS:
+                if name in kept:
+                    kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
+        if all(row.get(name) == value for name, value in kept.items()):
+            return ImportedRow("skipped", shown)
+        self._request.principal.authorize(kept.get("org_id") or row.get("org_id"))
+        if not self._dry_run:
+            self._console.store.hosts.put({**row, **kept, "updated_at": self._now})
+        return ImportedRow("updated", shown)
+
+    def _create(self, fields: Row) -> ImportedRow:
+        profile, store = self._console.profile, self._console.store
+        org_id = fields.get("org_id") or self._request.principal.org_id
+        self._request.principal.authorize(org_id)
+        if profile.license == "cap_reached":
+            raise license_cap()
+        if self._dry_run:
+            row_id = store.new_id("hst") if profile.dry_run_ids == "all" else ""
+            for name in profile.match_by:
+                if (value := fields.get(name)) is not None:
+                    self._promised[name, value] = row_id
+            return ImportedRow("created", row_id or None)
+        row: Row = {"id": store.new_id("hst"), "tenant_id": TENANT}
+        if profile.fills_defaults:
+            row.update(DEFAULTS)
+            if fields.get("target_type") == "winrm":
+                row["target_port"] = WINRM_PORT
+        row.update(fields)
+        row["org_id"] = org_id
+        for name in profile.assigns:
+            row[name] = store.new_id("ext")
+        row["created_at"] = row["updated_at"] = self._now
+        store.hosts.put(row)
+        return ImportedRow("created", row["id"])

@@ -1,4 +1,4 @@
-"""Hosts: update, delete, and the extra get and list."""
+"""Hosts: what a body may hold, update and delete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Check, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.lists import page
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import conflict, invalid
 from opsconsole.emulator.table import Row
@@ -88,28 +87,27 @@ def _each(change: Any, value: Any) -> Any:
 
 
 def missing_jump_hosts(
-    console: EmulatedConsole, call: ConsoleRequest, fields: dict[str, Any]
+    console: EmulatedConsole, request: ConsoleRequest, fields: dict[str, Any]
 ) -> list[str]:
     """Return the ids in `jump_host_ids` that are not hosts this caller can see."""
     hosts = console.store.hosts
     return [
         row_id
         for row_id in fields.get("jump_host_ids") or ()
-        if (row := hosts.get(row_id)) is None or not call.principal.sees(row)
+        if (row := hosts.get(row_id)) is None or not request.principal.sees(row)
     ]
 
 
-def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/{id}: only the fields present in the body change."""
     profile = console.profile
-    console.check_query(call.query, ())
-    row = console.writable(console.store.hosts, "host", call.ids[0], call.principal)
-    fields = json_object(call.body, required=False)
+    row = console.writable("host", request)
+    fields = json_object(request.body, required=False)
     if not fields:
         if profile.empty_update == "refused":
             raise invalid([("body", "must hold at least one field")])
     else:
-        row = _changed(console, call, row, fields)
+        row = _changed(console, request, row, fields)
     if not fields and profile.idle_update_bumps:
         row = {**row, "updated_at": console.store.now()}
         console.store.hosts.put(row)
@@ -117,12 +115,12 @@ def update(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
 
 
 def _changed(
-    console: EmulatedConsole, call: ConsoleRequest, row: Row, fields: dict[str, Any]
+    console: EmulatedConsole, request: ConsoleRequest, row: Row, fields: dict[str, Any]
 ) -> Row:
     profile = console.profile
     known = update_checks(profile)
     console.check(fields, known)
-    if missing := missing_jump_hosts(console, call, fields):
+    if missing := missing_jump_hosts(console, request, fields):
         raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
     changes = stored(profile, fields, known)
     if profile.connect_fields == "ignored":
@@ -138,12 +136,10 @@ def _changed(
     return changed
 
 
-def delete(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
     store = console.store
-    console.check_query(call.query, ())
-    row_id = call.ids[0]
-    console.writable(store.hosts, "host", row_id, call.principal)
+    row_id = console.writable("host", request)["id"]
     behind = [row for row in store.hosts.find("jump_host_ids", row_id) if row["id"] != row_id]
     rerouted: list[str] = []
     if behind and console.profile.jump_host_delete == "refused":
@@ -167,16 +163,3 @@ def archive_agent(console: EmulatedConsole, agent: Row, now: str) -> None:
         store.agents.put({**agent, "status": "archived", "updated_at": now})
     for task in store.tasks.find("agent_id", agent["id"]):
         store.tasks.put({**task, "status": "archived", "updated_at": now})
-
-
-def get(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
-    """Extra endpoint host_get."""
-    console.check_query(call.query, ())
-    row = console.seen(console.store.hosts, "host", call.ids[0], call.principal)
-    return Answer(console.rendering.render("host", row))
-
-
-def list_all(console: EmulatedConsole, call: ConsoleRequest) -> Answer:
-    """Extra endpoint host_list."""
-    rows = [row for row in console.store.hosts if call.principal.sees(row)]
-    return Answer(page(console, "host", rows, call.query))

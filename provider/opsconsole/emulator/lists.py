@@ -1,17 +1,39 @@
-"""List envelopes: pages, cursors, has_more, total_count."""
+"""What every kind has: the reading of one object, and lists (pages, cursors, total_count)."""
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.console import TABLES, Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.refusal import Refusal, malformed
 from opsconsole.emulator.table import Row
 
+Rule = Callable[[EmulatedConsole, ConsoleRequest], Answer]
+
 MOST_PER_PAGE = 1000
+
+
+def get(kind: str) -> Rule:
+    """Return the rule that answers with the object that the path names, archived or not."""
+
+    def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+        return Answer(console.rendering.render(kind, console.seen(kind, request)))
+
+    return rule
+
+
+def list_all(kind: str) -> Rule:
+    """Return the rule that lists the objects of a kind that the caller sees, archived ones too."""
+    collection = TABLES[kind]
+
+    def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+        rows = [row for row in console.store.tables[collection] if request.principal.sees(row)]
+        return Answer(page(console, kind, rows, request.query))
+
+    return rule
 
 
 def page(

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.emulator.assembly import assemble, make_server
+from opsconsole.emulator.bodies import with_switches
 from opsconsole.emulator.handle import ControlError, Emulator
 from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.seed import API_KEY
-from opsconsole.emulator.switches import with_switches
 
 START_TIMEOUT = 20.0
 LONGEST = 3600
@@ -50,11 +50,11 @@ def serve(
         latency: Seconds that every answer waits.
     """
     chosen = profiles()[profile] if isinstance(profile, str) else profile
-    assembly = assemble(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
+    application = assemble(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
     # The control side has an address of its own, so that the API's can be closed.
     listeners = [socket.create_server(("127.0.0.1", number), backlog=2048) for number in (port, 0)]
     urls = ["http://{}:{}".format(*listener.getsockname()) for listener in listeners]
-    server = make_server(assembly.application, assembly.door)
+    server = make_server(application)
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": listeners}, name="emulator", daemon=True
     )
@@ -66,7 +66,7 @@ def serve(
         thread.join(START_TIMEOUT)
         for listener in listeners:
             listener.close()
-        assembly.store.close()
+        application.console.store.close()
 
 
 @contextlib.contextmanager

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from opsconsole.emulator.table import Row, Table
+
+if TYPE_CHECKING:
+    from opsconsole.emulator.archive import SqliteArchive
 
 COLLECTIONS = {
     "hosts": "hst",
@@ -24,19 +27,6 @@ TENANT = "ten_demo"
 MAIN_ORG = "org_main"
 
 
-class Archive(Protocol):
-    """Where the rows are kept between two runs."""
-
-    def load(self, store: Store) -> int:
-        """Fill the store; return the number of rows."""
-
-    def save(self, store: Store) -> None:
-        """Write what is dirty, as one transaction."""
-
-    def close(self) -> None:
-        """Let go of the file."""
-
-
 class Store:
     """The rows of one console. It belongs to one thread at a time.
 
@@ -44,7 +34,7 @@ class Store:
         archive: Where the rows come from and go to; None keeps them in memory.
     """
 
-    def __init__(self, archive: Archive | None = None) -> None:
+    def __init__(self, archive: SqliteArchive | None = None) -> None:
         self.tables = {name: Table(name, prefix) for name, prefix in COLLECTIONS.items()}
         self.hosts = self.tables["hosts"]
         self.agents = self.tables["agents"]
@@ -56,7 +46,7 @@ class Store:
         self.keys = self.tables["keys"]
         self._random = random.Random()
         self._archive = archive
-        self.loaded = archive.load(self) if archive is not None else 0
+        self.loaded = archive.load(self.tables) if archive is not None else 0
 
     def new_id(self, prefix: str) -> str:
         """Make an id: the type's prefix and an opaque suffix (Resources, Conventions)."""
@@ -90,10 +80,6 @@ class Store:
         self.tables[collection].put(changed)
         return changed
 
-    def remove(self, collection: str, row_id: str) -> Row | None:
-        """Take a row out, alone: nothing that belongs to it goes along."""
-        return self.tables[collection].remove(row_id)
-
     def clear(self) -> None:
         """Remove every row of every table."""
         for table in self.tables.values():
@@ -102,7 +88,7 @@ class Store:
     def commit(self) -> None:
         """Write what changed since the last commit to the archive, as one transaction."""
         if self._archive is not None:
-            self._archive.save(self)
+            self._archive.save(self.tables)
         for table in self.tables.values():
             if table.dirty:
                 table.dirty = {}
