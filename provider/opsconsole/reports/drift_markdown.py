@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
-from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines, title
 from opsconsole.reports.markdown import (
@@ -19,6 +18,7 @@ from opsconsole.reports.markdown import (
     folded,
     plain,
 )
+from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.verdict import (
     CheckOutcome,
     coverage_text,

@@ -9,9 +9,9 @@ from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
 from opsconsole.phrases import plural
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import kinds_of
-from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
 from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
     CheckOutcome,
@@ -121,7 +121,7 @@ def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
 
 def _sign(bucket: Bucket, pen: Pen) -> str:
     style = BUCKET_STYLES[bucket]
-    return pen.paint(style.sign, style.colour)
+    return pen.paint(style.text_sign, style.colour)
 
 
 def _accepted(report: DriftReport, stacks: bool, pen: Pen) -> Iterator[str]:

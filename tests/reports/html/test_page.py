@@ -17,10 +17,9 @@ from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.html import drift_page, plan_page
-from opsconsole.reports.html.collapse import ROOM, collapse
-from opsconsole.reports.html.layout import HEIGHT, lay_out
-from opsconsole.reports.html.styles import PLAN_STYLES, SAME
+from opsconsole.reports.html.layout import HEIGHT, ROOM, collapse, lay_out
 from opsconsole.reports.html.topology import Column, GraphItem, Topology, graph_of
+from opsconsole.reports.styles import PLAN_STYLES, SAME
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports.bucket_styles import BUCKET_STYLES
 from opsconsole.reports.drift_text import title as title_of
-from opsconsole.reports.html.collapse import collapse
-from opsconsole.reports.html.layout import lay_out
+from opsconsole.reports.html.layout import picture_of
 from opsconsole.reports.html.page import GENERATOR, write
-from opsconsole.reports.html.styles import ACCEPTED, BUCKET_PAGE_STYLES, style_of_finding
-from opsconsole.reports.html.topology import GraphItem, graph_of
+from opsconsole.reports.html.topology import GraphItem
 from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, pair_of
 from opsconsole.reports.literals import printable
+from opsconsole.reports.styles import ACCEPTED, BUCKET_STYLES, style_of_finding
 from opsconsole.reports.verdict import (
     CheckOutcome,
     coverage_text,
@@ -49,7 +47,7 @@ def page_of(report: DriftReport, *, title: str = "") -> Page:
         sections=tuple(_sections(report)),
         extra=(),
         notes=tuple((printable(item.entry), printable(item.problem)) for item in report.baseline),
-        picture=lay_out(collapse(graph_of(items_of(report)))),
+        picture=picture_of(items_of(report)),
         generator=GENERATOR,
     )
 
@@ -72,8 +70,7 @@ def _sections(report: DriftReport) -> Iterator[Section]:
     rows: dict[str, list[ResourceRow]] = {}
     for number, finding in enumerate(report.findings):
         rows.setdefault(style_of_finding(finding).name, []).append(_row(finding, number, stacks))
-    for bucket, shown in BUCKET_STYLES.items():
-        style = BUCKET_PAGE_STYLES[bucket]
+    for bucket, style in BUCKET_STYLES.items():
         if bucket is Bucket.IN_SYNC and ACCEPTED.name in rows:
             meaning = "Drift that the baseline accepts: shown, and not counted."
             accepted = tuple(rows[ACCEPTED.name])
@@ -81,8 +78,8 @@ def _sections(report: DriftReport) -> Iterator[Section]:
         if style.name in rows:
             yield Section(
                 f"s-{style.name}",
-                shown.title,
-                shown.meaning,
+                style.title,
+                style.meaning,
                 style,
                 tuple(rows[style.name]),
                 quiet=bucket is Bucket.IN_SYNC,

@@ -1,16 +1,32 @@
-"""Coordinates for a graph: columns from left to right, ties short, nothing on top of another."""
+"""The picture of a graph: alike nodes of a crowded column made one, then coordinates.
+
+What changes stays on its own as long as there is room for it. Columns stand from left to right,
+ties are short, nothing is on top of another.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from opsconsole.reports.addresses import natural
-from opsconsole.reports.html.topology import Column, Edge, Topology, TopologyNode
+from opsconsole.reports.html.topology import (
+    Column,
+    Edge,
+    GraphItem,
+    Topology,
+    TopologyNode,
+    graph_of,
+    neighbours,
+)
 
+ROOM: Final = 40
+"""Nodes that one column may hold."""
+_ALONE: Final = 24
+"""Up to so many nodes of a crowded column that change stay on their own."""
 WIDTH: Final = 208
 HEIGHT: Final = 42
 _GAP: Final = 10
@@ -74,11 +90,84 @@ class Picture:
     height: int
 
 
+def picture_of(items: Iterable[GraphItem]) -> Picture | None:
+    """Return the graph of `items` as it is drawn; None where there is nothing to show."""
+    return lay_out(collapse(graph_of(items)))
+
+
+def collapse(graph: Topology) -> Topology:
+    """Return `graph` with at most about `ROOM` nodes in each column."""
+    merged: dict[str, str] = {}
+    nodes: dict[str, TopologyNode] = {}
+    near = neighbours(graph)
+    for column in (
+        Column.JUMP_HOST,
+        Column.SPECIALTY,
+        Column.PLUGIN,
+        Column.OTHER,
+        Column.HOST,
+        Column.AGENT,
+    ):
+        members = [node for node in graph.nodes.values() if node.column is column]
+        for group in _groups(members, near, merged):
+            one = _merged(group)
+            merged |= {node.key: one.key for node in group}
+            nodes[one.key] = one
+    return Topology(nodes, _edges(graph, merged))
+
+
+def _groups(
+    members: list[TopologyNode], near: Mapping[str, Sequence[str]], merged: Mapping[str, str]
+) -> list[list[TopologyNode]]:
+    """Return the nodes of a column in groups: alike are those that share style and ties.
+
+    Where those are still too many, alike are those that share their style.
+    """
+    if len(members) <= ROOM:
+        return [[node] for node in members]
+    loud = [node for node in members if not node.style.quiet]
+    alone = [[node] for node in loud] if len(loud) <= _ALONE else []
+    tied: defaultdict[object, list[TopologyNode]] = defaultdict(list)
+    styled: defaultdict[object, list[TopologyNode]] = defaultdict(list)
+    for node in members:
+        if not alone or node.style.quiet:
+            ties = frozenset(merged[key] for key in near.get(node.key, ()) if key in merged)
+            tied[node.style, ties].append(node)
+            styled[node.style].append(node)
+    groups = tied if len(tied) + len(alone) <= ROOM else styled
+    return [*alone, *groups.values()]
+
+
+def _merged(group: Sequence[TopologyNode]) -> TopologyNode:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    return TopologyNode(
+        key=f"group\0{first.key}",
+        column=first.column,
+        title=f"{len(group):,} {TITLES[first.column].lower()}",
+        subtitle=f"{first.style.word}: {first.title} …",
+        style=first.style,
+        anchor=f"s-{first.style.name}",
+        count=len(group),
+    )
+
+
+def _edges(graph: Topology, merged: Mapping[str, str]) -> tuple[Edge, ...]:
+    found: dict[tuple[str, str], Edge] = {}
+    for edge in graph.edges:
+        pair = merged[edge.source], merged[edge.target]
+        known = found.get(pair, Edge(*pair, edge.style, 0))
+        style = min(known.style, edge.style, key=lambda style: style.rank)
+        found[pair] = Edge(*pair, style, known.count + edge.count)
+    return tuple(found.values())
+
+
 def lay_out(graph: Topology) -> Picture | None:
     """Place the nodes of `graph`; None where there is nothing to show."""
     if not graph.nodes:
         return None
-    near = _neighbours(graph)
+    near = neighbours(graph)
     stacks = _stacks(graph, near)
     places: dict[str, float] = {}
     for index in _order(stacks):
@@ -128,14 +217,6 @@ def _order(stacks: Mapping[int, Sequence[TopologyNode]]) -> list[int]:
     return sorted(stacks, key=lambda index: (abs(index - fullest), index))
 
 
-def _neighbours(graph: Topology) -> Mapping[str, Sequence[str]]:
-    near: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in graph.edges:
-        near[edge.source].append(edge.target)
-        near[edge.target].append(edge.source)
-    return near
-
-
 def _place(
     stack: list[TopologyNode], near: Mapping[str, Sequence[str]], places: dict[str, float]
 ) -> None:
@@ -145,29 +226,18 @@ def _place(
         known = [places[key] for key in near.get(node.key, ()) if key in places]
         natural_place = float(index * (HEIGHT + _GAP))
         wished[node.key] = sum(known) / len(known) if known else natural_place
-    if stack and stack[0].column < Column.SPECIALTY:
-        stack.sort(key=lambda node: wished[node.key])
-    else:
-        stack.sort(key=lambda node: (node.column, wished[node.key]))
+    stack.sort(key=lambda node: (node.column, wished[node.key]))
     tops: list[float] = []
     for index, node in enumerate(stack):
         step = HEIGHT + _GAP
         if index and node.column is not stack[index - 1].column:
             step += _HEADER
         tops.append(max(wished[node.key], tops[-1] + step) if tops else wished[node.key])
-    shift = _overhang(stack, tops, wished)
+    pushed = [top - wished[node.key] for node, top in zip(stack, tops, strict=True)]
+    # How far the column was pushed down on the average: that much higher, it is centred again.
+    shift = sum(pushed) / max(len(pushed), 1)
     for node, top in zip(stack, tops, strict=True):
         places[node.key] = top - shift
-
-
-def _overhang(
-    stack: Sequence[TopologyNode], tops: Sequence[float], wished: Mapping[str, float]
-) -> float:
-    """Return how far a column was pushed down on the average, to centre it again."""
-    if not stack:
-        return 0.0
-    pushed = [top - wished[node.key] for node, top in zip(stack, tops, strict=True)]
-    return sum(pushed) / len(pushed)
 
 
 def _boxes(

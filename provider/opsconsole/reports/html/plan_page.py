@@ -9,15 +9,14 @@ from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
-from opsconsole.reports.html.collapse import collapse
-from opsconsole.reports.html.layout import lay_out
+from opsconsole.reports.html.layout import picture_of
 from opsconsole.reports.html.page import GENERATOR, write
-from opsconsole.reports.html.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
-from opsconsole.reports.html.topology import GraphItem, graph_of
+from opsconsole.reports.html.topology import GraphItem
 from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, spans
 from opsconsole.reports.labels import agreement, heading, plan_summary
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
+from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.values import UNKNOWN
 
 _TITLES = {
@@ -49,7 +48,6 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
     outputs = [output for output in plan.outputs if output.action is not Action.NO_OP]
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
-    graph = collapse(graph_of(items_of(plan, anchors)))
     headline, lede, mood = _headline(plan)
     return Page(
         kind="Plan",
@@ -62,7 +60,7 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
         sections=tuple(_sections(plan, anchors)),
         extra=(("Outputs", spans(lines)),) if lines else (),
         notes=(),
-        picture=lay_out(graph),
+        picture=picture_of(items_of(plan, anchors)),
         generator=GENERATOR,
     )
 

@@ -7,16 +7,15 @@ depends on. No drawing here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import partial
 from typing import Any
 
 from opsconsole.definition import Attribute
 from opsconsole.reports.addresses import parsed
-from opsconsole.reports.html.styles import ELSEWHERE, SAME, Style
 from opsconsole.reports.literals import printable
+from opsconsole.reports.styles import ELSEWHERE, SAME, Style
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY
 from opsconsole.values import Attributes, holds_unknown
 
@@ -52,6 +51,11 @@ class GraphItem:
     anchor: str
     values: Attributes = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What it is told apart by in a graph."""
+        return f"{self.stack}\0{self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,16 @@ class _Block:
         self.by_key[parsed(item.address, item.type_name).key].append(item)
         if item.depends_on not in self._taken:
             self._taken.add(item.depends_on)
-            self.depends_on.update(_block(address, "") for address in item.depends_on)
+            self.depends_on.update(parsed(address).config for address in item.depends_on)
+
+
+def neighbours(graph: Topology) -> Mapping[str, Sequence[str]]:
+    """Return the keys of the nodes that each node is tied to."""
+    near: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        near[edge.source].append(edge.target)
+        near[edge.target].append(edge.source)
+    return near
 
 
 class _Tying:
@@ -119,14 +132,19 @@ class _Tying:
         self._by_id = {(item.stack, item.type_name, item.id): item for item in items}
         self._blocks: defaultdict[tuple[str, str], _Block] = defaultdict(_Block)
         for item in items:
-            self._blocks[item.stack, _block(item.address, item.type_name)].take(item)
+            self._blocks[item.stack, parsed(item.address, item.type_name).config].take(item)
 
     def graph(self) -> Topology:
-        jumps = {self._key(HOST.type_name, jump) for jump in self._jump_hosts()}
+        jumps = {
+            jump.key
+            for item in self._items
+            if item.type_name == HOST.type_name
+            for jump in self._references(item, "jump_host_ids", HOST.type_name)
+            if not isinstance(jump, str)
+        }
         for item in self._items:
             if item.type_name == HOST.type_name:
-                key = self._key(item.type_name, item)
-                jump = key in jumps or item.values.get("is_jump_host") is True
+                jump = item.key in jumps or item.values.get("is_jump_host") is True
                 self._put(item, Column.JUMP_HOST if jump else Column.HOST)
             elif item.type_name in _COLUMNS:
                 self._put(item, _COLUMNS[item.type_name])
@@ -136,38 +154,27 @@ class _Tying:
             self._tie(item)
         return Topology(self._nodes, tuple(self._edges.values()))
 
-    def _jump_hosts(self) -> Iterator[GraphItem | str]:
-        for item in self._items:
-            if item.type_name == HOST.type_name:
-                yield from self._references(item, "jump_host_ids", HOST.type_name)
-
     def _tie(self, item: GraphItem) -> None:
-        if item.type_name == HOST.type_name:
-            for jump in self._references(item, "jump_host_ids", HOST.type_name):
-                self._join(self._node(item.stack, HOST.type_name, jump, Column.JUMP_HOST), item)
-        elif item.type_name == AGENT.type_name:
-            own = self._key(AGENT.type_name, item)
-            for host in self._references(item, "host_id", HOST.type_name):
-                self._join(self._node(item.stack, HOST.type_name, host, Column.HOST), item)
-            for other in self._references(item, "specialty_id", SPECIALTY.type_name):
-                target = self._node(item.stack, SPECIALTY.type_name, other, Column.SPECIALTY)
-                self._edge(own, target, item.style)
-            for plugin in _texts(item.values.get("plugin_ids")):
-                self._edge(own, self._plugin(plugin, ""), item.style)
-        elif item.type_name == AGENT_PLUGIN.type_name:
+        """Tie an item to what its definition says that it refers to, from left to right."""
+        if item.type_name == AGENT_PLUGIN.type_name:
             self._attach(item)
-        else:
-            self._refer(item)
-
-    def _refer(self, item: GraphItem) -> None:
-        """Tie an item to what its definition says that it refers to."""
+            return
         for attribute in _referring(item):
             target = next(
-                other for other in RESOURCES.values() if other.name == attribute.refers_to
+                other.type_name for other in RESOURCES.values() if other.name == attribute.refers_to
             )
-            column = _COLUMNS.get(target.type_name, Column.OTHER)
-            for other in self._references(item, attribute.name, target.type_name):
-                self._join(self._node(item.stack, target.type_name, other, column), item)
+            column = _COLUMNS.get(target, Column.OTHER)
+            if item.type_name == target == HOST.type_name:
+                column = Column.JUMP_HOST
+            for other in self._references(item, attribute.name, target):
+                found = self._node(item.stack, target, other, column)
+                if self._nodes[item.key].column < column:
+                    self._edge(item.key, found, item.style)
+                else:
+                    self._edge(found, item.key, item.style)
+        if item.type_name == AGENT.type_name:
+            for plugin in _texts(item.values.get("plugin_ids")):
+                self._edge(item.key, self._plugin(plugin, ""), item.style)
 
     def _attach(self, item: GraphItem) -> None:
         agent_id, _, plugin_id = item.id.partition("/")
@@ -198,15 +205,11 @@ class _Tying:
 
         Dependencies name blocks, and those that are behind others too, as in state.
         """
-        found = {
-            address: self._blocks.get((item.stack, address))
-            for address in map(partial(_block, type_name=""), item.depends_on)
-        }
-        near = {
-            address: block
-            for address, block in found.items()
-            if block is not None and block.items[0].type_name == type_name
-        }
+        near: dict[str, _Block] = {}
+        for address in (parsed(dependency).config for dependency in item.depends_on):
+            block = self._blocks.get((item.stack, address))
+            if block is not None and block.items[0].type_name == type_name:
+                near[address] = block
         behind = {address for block in near.values() for address in block.depends_on}
         key = parsed(item.address, item.type_name).key
         chosen: list[GraphItem] = []
@@ -216,24 +219,25 @@ class _Tying:
                 chosen += block.items if alone else block.by_key.get(key, [])
         return chosen
 
-    def _join(self, source: str, item: GraphItem) -> None:
-        self._edge(source, self._key(item.type_name, item), item.style)
-
     def _edge(self, source: str, target: str, style: Style) -> None:
         known = self._edges.get((source, target))
         if known is None or style.rank < known.style.rank:
             self._edges[source, target] = Edge(source, target, style)
 
     def _put(self, item: GraphItem, column: Column) -> None:
-        key = self._key(item.type_name, item)
         address = printable(item.address)
         title = item.label or address
-        self._nodes[key] = TopologyNode(key, column, title, address, item.style, item.anchor)
+        self._nodes[item.key] = TopologyNode(
+            item.key, column, title, address, item.style, item.anchor
+        )
 
     def _node(self, stack: str, type_name: str, found: GraphItem | str, column: Column) -> str:
-        key = self._key(type_name, found, stack)
+        """Return the key of the node of what is referred to, by its item or by its id."""
+        if isinstance(found, str):
+            key, title = f"{stack}\0{type_name}\0{found}", printable(found)
+        else:
+            key, title = found.key, found.label
         if key not in self._nodes:
-            title = printable(found) if isinstance(found, str) else found.label
             self._nodes[key] = TopologyNode(key, column, title, ELSEWHERE.word, ELSEWHERE, "")
         return key
 
@@ -246,20 +250,10 @@ class _Tying:
             )
         return key
 
-    def _key(self, type_name: str, found: GraphItem | str, stack: str = "") -> str:
-        if isinstance(found, str):
-            return f"{stack}\0{type_name}\0{found}"
-        return f"{found.stack}\0{found.address}"
-
 
 def _referring(item: GraphItem) -> Sequence[Attribute]:
     definition = RESOURCES.get(item.type_name)
     return definition.references if definition is not None else ()
-
-
-def _block(address: str, type_name: str) -> str:
-    """Return the address of the block that declares an instance."""
-    return parsed(address, type_name).config
 
 
 def _texts(value: Any) -> list[str]:

@@ -9,8 +9,8 @@ from itertools import groupby
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Difference
 from opsconsole.reports.html.layout import Picture
-from opsconsole.reports.html.styles import Style
 from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.styles import Style
 from opsconsole.reports.value_diff import Line, steps, whole
 
 _CLASSES = {"+": "p", "-": "m", "~": "c"}
