@@ -62,3 +62,8 @@ def label_attribute(type_name: str) -> str:
     """Return the attribute that names a resource of `type_name` to a reader."""
     definition = RESOURCES.get(type_name)
     return "name" if definition is None else definition.label
+
+
+def short_type(type_name: str) -> str:
+    """Return `host` of `opsconsole_host`."""
+    return type_name.removeprefix("opsconsole_")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from opsconsole.definition import Look
 from opsconsole.language import Block, Graph, Program
+from opsconsole.reports.addresses import short_type
 from opsconsole.reports.literals import printable
 from opsconsole.resources import RESOURCES
 
@@ -66,11 +67,11 @@ def _look(block: Block) -> Look:
 
 def _class(address: str, program: Program) -> str:
     block = program.blocks[address]
-    return "data" if block.mode == "data" else block.type_name.removeprefix("opsconsole_")
+    return "data" if block.mode == "data" else short_type(block.type_name)
 
 
 def _label(block: Block) -> str:
-    kind = block.type_name.removeprefix("opsconsole_").replace("_", " ")
+    kind = short_type(block.type_name).replace("_", " ")
     mode = "data: " if block.mode == "data" else ""
     many = " (count)" if block.counted else " (for_each)" if block.repeated else ""
     return f"{printable(block.name)}\n{mode}{kind}{many}"

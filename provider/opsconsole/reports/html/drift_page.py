@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports.addresses import short_type
 from opsconsole.reports.drift_text import title as title_of
 from opsconsole.reports.html.layout import picture_of
-from opsconsole.reports.html.page import GENERATOR, write
+from opsconsole.reports.html.page import Page, ResourceRow, Section, pair_of, write
 from opsconsole.reports.html.topology import GraphItem
-from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, pair_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.styles import ACCEPTED, BUCKET_STYLES, style_of_finding
 from opsconsole.reports.verdict import (
@@ -48,21 +48,20 @@ def page_of(report: DriftReport, *, title: str = "") -> Page:
         extra=(),
         notes=tuple((printable(item.entry), printable(item.problem)) for item in report.baseline),
         picture=picture_of(items_of(report)),
-        generator=GENERATOR,
     )
 
 
-def _facts(report: DriftReport, stacks: list[str]) -> Iterator[Fact]:
+def _facts(report: DriftReport, stacks: list[str]) -> Iterator[tuple[str, str]]:
     if report.checked_at:
-        yield Fact("Checked", printable(report.checked_at))
+        yield ("Checked", printable(report.checked_at))
     if len(stacks) > 1:
-        yield Fact("Stacks", f"{len(stacks):,}")
-    yield Fact("Coverage", coverage_text(report))
+        yield ("Stacks", f"{len(stacks):,}")
+    yield ("Coverage", coverage_text(report))
     sent = f"{sum(report.calls.values()):,}"
-    yield Fact("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
-    yield Fact("Took", f"{report.seconds:.1f} s")
+    yield ("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
+    yield ("Took", f"{report.seconds:.1f} s")
     if report.method:
-        yield Fact("Method", printable(report.method))
+        yield ("Method", printable(report.method))
 
 
 def _sections(report: DriftReport) -> Iterator[Section]:
@@ -92,7 +91,7 @@ def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
     return ResourceRow(
         anchor=f"r{number}",
         style=style_of_finding(finding),
-        kind=finding.type_name.removeprefix("opsconsole_"),
+        kind=short_type(finding.type_name),
         title=title_of(finding, stacks),
         label=printable(finding.label),
         verb="" if quiet else word if finding.counted else "shown only",

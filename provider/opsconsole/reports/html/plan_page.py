@@ -7,28 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
-from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of
+from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of, short_type
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.html.layout import picture_of
-from opsconsole.reports.html.page import GENERATOR, write
+from opsconsole.reports.html.page import Page, ResourceRow, Section, spans, write
 from opsconsole.reports.html.topology import GraphItem
-from opsconsole.reports.html.view import Fact, Page, ResourceRow, Section, spans
 from opsconsole.reports.labels import agreement, heading, plan_summary
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
-from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
+from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, style_of_change
 from opsconsole.values import UNKNOWN
 
 _TITLES = {
-    "remove": (
-        "Destroy",
-        "Removed from state, and deleted on the console if it can be.",
-    ),
-    "replace": ("Replace", "Destroyed, then created again."),
-    "change": ("Change", "Updated in place."),
-    "add": ("Create", "New on the console."),
-    "leave": ("Stop managing", "Stays on the console, and leaves state."),
-    "info": ("Move or read", "Nothing on the console changes."),
+    Action.DELETE: ("Destroy", "Removed from state, and deleted on the console if it can be."),
+    Action.REPLACE: ("Replace", "Destroyed, then created again."),
+    Action.UPDATE: ("Change", "Updated in place."),
+    Action.CREATE: ("Create", "New on the console."),
+    Action.FORGET: ("Stop managing", "Stays on the console, and leaves state."),
+    Action.READ: ("Move or read", "Nothing on the console changes."),
 }
 
 
@@ -61,7 +57,6 @@ def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
         extra=(("Outputs", spans(lines)),) if lines else (),
         notes=(),
         picture=picture_of(items_of(plan, anchors)),
-        generator=GENERATOR,
     )
 
 
@@ -78,39 +73,35 @@ def _headline(plan: Plan) -> tuple[str, str, str]:
     if plan.empty:
         return "No changes", agreement(plan), "add"
     first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
-    gravest = min((style_of_change(change) for change in plan.changes), key=_rank, default=SAME)
+    styles = map(style_of_change, plan.changes)
+    gravest = min(styles, key=lambda style: style.rank, default=SAME)
     return first.removesuffix("."), rest, gravest.name
 
 
-def _rank(style: Style) -> int:
-    return style.rank
-
-
-def _facts(plan: Plan, timestamp: str) -> Iterator[Fact]:
+def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
     if timestamp:
-        yield Fact("Made", timestamp)
+        yield ("Made", timestamp)
     if plan.mode != "normal":
-        yield Fact("Mode", plan.mode)
-    yield Fact("Resources", f"{len(plan.changes):,}")
+        yield ("Mode", plan.mode)
+    yield ("Resources", f"{len(plan.changes):,}")
     if plan.lineage:
-        yield Fact("State", f"serial {plan.serial}, lineage {printable(plan.lineage)}")
+        yield ("State", f"serial {plan.serial}, lineage {printable(plan.lineage)}")
     if plan.calls:
-        yield Fact("Requests", f"{sum(plan.calls.values()):,}")
+        yield ("Requests", f"{sum(plan.calls.values()):,}")
 
 
 def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     shown = displayed(plan)
     gone = cascades(plan)
-    styles = [*PLAN_STYLES.values(), MOVE]
-    for name, (title, meaning) in _TITLES.items():
+    for action, (title, meaning) in _TITLES.items():
+        style = PLAN_STYLES[action]
         rows = [
             _row(change, anchors[id(change)], gone.get(change.address, ()))
             for change in shown
-            if style_of_change(change).name == name
+            if style_of_change(change).name == style.name
         ]
         if rows:
-            style = next(style for style in styles if style.name == name)
-            yield Section(f"s-{name}", title, meaning, style, tuple(rows))
+            yield Section(f"s-{style.name}", title, meaning, style, tuple(rows))
     if plan.drift:
         drift = sorted(plan.drift, key=lambda item: natural(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
@@ -121,7 +112,16 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         key=lambda change: natural(change.address),
     )
     if still:
-        rows = [_still(change, anchors[id(change)]) for change in still]
+        rows = [
+            ResourceRow(
+                anchors[id(change)],
+                SAME,
+                short_type(change.type_name),
+                printable(change.address),
+                label_of(change),
+            )
+            for change in still
+        ]
         meaning = "The console matches the program, as far as it was read."
         yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
 
@@ -131,7 +131,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow
     return ResourceRow(
         anchor=anchor,
         style=style_of_change(change),
-        kind=_kind(change),
+        kind=short_type(change.type_name),
         title=head.subject,
         label=label_of(change),
         verb=head.verb,
@@ -141,24 +141,16 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow
     )
 
 
-def _still(change: Change, anchor: str) -> ResourceRow:
-    return ResourceRow(anchor, SAME, _kind(change), printable(change.address), label_of(change))
-
-
 def _drift_row(drift: Drift, number: int) -> ResourceRow:
     gone = drift.after is None
     return ResourceRow(
         anchor=f"d{number}",
         style=PLAN_STYLES[Action.DELETE if gone else Action.UPDATE],
-        kind=drift.type_name.removeprefix("opsconsole_"),
+        kind=short_type(drift.type_name),
         title=printable(drift.address),
         verb="has been deleted" if gone else "has changed",
         diff=spans(diff_of(drift).lines()),
     )
-
-
-def _kind(change: Change) -> str:
-    return change.type_name.removeprefix("opsconsole_")
 
 
 def label_of(change: Change) -> str:
