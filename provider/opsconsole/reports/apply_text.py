@@ -103,10 +103,11 @@ def render(
         lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])
     messages = diagnostics_text.render(diagnostics, colour=colour, width=width)
-    return "\n".join(part for part in (messages, text, _outputs(outputs or {}, pen)) if part)
+    return "\n".join(part for part in (messages, text, outputs_text(outputs or {}, pen)) if part)
 
 
-def _outputs(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
+def outputs_text(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
+    """Return outputs as `name = value`; each has its value, and whether it is masked."""
     if not outputs:
         return ""
     lines = [pen.paint("Outputs:", "bold", "green"), ""]

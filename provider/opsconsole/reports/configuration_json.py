@@ -1,4 +1,5 @@
-"""The `configuration` of Terraform's JSON plan format: what a program declares, and refers to.
+"""What Terraform's JSON plan format says of a program: its configuration, the attributes that its
+changes may follow from, and its checks.
 
 Of a program in JSON syntax, Terraform prints each value as it is written, and the references that
 the templates in it hold.
@@ -6,16 +7,20 @@ the templates in it hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from opsconsole.address import FULL_ADDRESS
 from opsconsole.language import (
     Block,
     Json,
     Output,
     Program,
     ProviderBlock,
+    Quoted,
     Reference,
+    Step,
     Variable,
     example_values,
     lasting_values,
@@ -24,19 +29,12 @@ from opsconsole.language import (
 from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
-_SHORTEST: Final = {"data": 3}
-"""Steps of the shortest reference that means something, by its first word; else two."""
-
 _SECRETS: Final = frozenset(item.name for item in PROVIDER.attributes if item.sensitive)
 """Left out, while Terraform prints them as they are written: no report holds a credential."""
 
 
-def configuration(program: Program, provider_name: str) -> dict[str, Any]:
-    """Return the configuration of a program.
-
-    Args:
-        provider_name: The provider's full source address.
-    """
+def configuration(program: Program) -> dict[str, Any]:
+    """Return the configuration of a program: what it declares, and refers to."""
     root: dict[str, Any] = {}
     if program.outputs:
         root["outputs"] = {name: _output(program.outputs[name]) for name in sorted(program.outputs)}
@@ -47,15 +45,15 @@ def configuration(program: Program, provider_name: str) -> dict[str, Any]:
         found, defaults = program.variables, lasting_values(example_values(program))
         root["variables"] = {name: _variable(found[name], defaults) for name in sorted(found)}
     providers = {
-        key: _provider(key, program, provider_name)
+        key: _provider(key, program)
         for key in sorted({*program.providers, *(block.provider for block in blocks)})
     }
     return ({"provider_config": providers} if providers else {}) | {"root_module": root}
 
 
-def _provider(key: str, program: Program, provider_name: str) -> dict[str, Any]:
+def _provider(key: str, program: Program) -> dict[str, Any]:
     name, _, alias = key.partition(".")
-    found: dict[str, Any] = {"name": name, "full_name": provider_name}
+    found: dict[str, Any] = {"name": name, "full_name": FULL_ADDRESS}
     if alias:
         found["alias"] = alias
     version = program.required_providers.get(name, {}).get("version")
@@ -121,6 +119,91 @@ def _expression(value: Json) -> dict[str, Any]:
 def _parts(reference: Reference) -> Iterator[str]:
     """Yield a reference, and what it leads through, down to the resource or the variable."""
     steps = reference.steps
-    least = _SHORTEST.get(str(steps[0]), 2)
-    for count in range(len(steps), min(least, len(steps)) - 1, -1):
+    for count in range(len(steps), min(_named(steps), len(steps)) - 1, -1):
         yield Reference(steps[:count]).written()
+
+
+def _named(steps: Sequence[Step]) -> int:
+    """Return how many steps of a reference name a block or a variable."""
+    return 3 if steps[0] == "data" else 2
+
+
+def relevant_attributes(
+    program: Program, blocks: Iterable[str], outputs: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Return what contributed to changes, as Terraform writes it; the order is by address.
+
+    These are the attributes of resources that the declaration of a changing resource or output
+    refers to, directly or through other declarations. Conditions, `depends_on` and
+    `replace_triggered_by` do not count, nor does `count` or `for_each` where nothing refers to its
+    index or key.
+
+    Args:
+        blocks: Addresses, keys left out, of the resources that change.
+        outputs: Names of the outputs that change.
+    """
+    waiting = [
+        *((None, program.outputs[name].value) for name in outputs if name in program.outputs),
+        *(
+            (block, dict(block.arguments))
+            for block in map(program.blocks.get, dict.fromkeys(blocks))
+            if block is not None
+        ),
+    ]
+    found: dict[str, dict[str, Any]] = {}
+    visited: set[tuple[str, tuple[Step, ...]]] = set()
+    while waiting:
+        owner, value = waiting.pop()
+        for reference in readable_references(value):
+            # What `each.key` means depends on the resource that says it.
+            key = (owner.address if owner is not None else "", reference.steps)
+            if key in visited:
+                continue
+            visited.add(key)
+            leads_to, item = _followed(program, owner, reference.steps)
+            waiting.extend(leads_to)
+            if item is not None:
+                found[json.dumps(item)] = item
+    return [found[key] for key in sorted(found)]
+
+
+def _followed(
+    program: Program, owner: Block | None, steps: tuple[Step, ...]
+) -> tuple[list[tuple[Block | None, Json]], dict[str, Any] | None]:
+    """Return the declarations that a reference leads to, and the attribute that it names."""
+    first, name = steps[0], str(steps[1]) if len(steps) > 1 else ""
+    if first == "local":
+        return [(None, program.locals.get(name))], None
+    if first == "count" and owner is not None:
+        return [(owner, owner.count)], None
+    if first == "each" and owner is not None:
+        return [(owner, owner.for_each)], None
+    size = _named(steps)
+    block = program.blocks.get(".".join(str(step) for step in steps[:size]))
+    if block is None:
+        return [], None
+    address, rest = block.address, steps[size:]
+    if rest and isinstance(rest[0], (int, Quoted)):
+        address, rest = Reference((address, rest[0])).written(), rest[1:]
+    named = block.arguments.get(str(rest[0])) if rest else dict(block.arguments)
+    attribute = [step if isinstance(step, int) else str(step) for step in rest]
+    return [(block, named)], {"resource": address, "attribute": attribute}
+
+
+def checks(program: Program) -> list[dict[str, Any]]:
+    """Return the results of conditions: a program with any other than of variables is refused.
+
+    A variable that breaks a rule is an error before there is a plan, so that all have passed.
+    """
+    found = []
+    for name in sorted(program.variables):
+        if program.variables[name].validations:
+            address = f"var.{name}"
+            found.append(
+                {
+                    "address": {"kind": "var", "name": name, "to_display": address},
+                    "status": "pass",
+                    "instances": [{"address": {"to_display": address}, "status": "pass"}],
+                }
+            )
+    return found

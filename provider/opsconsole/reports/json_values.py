@@ -10,6 +10,7 @@ from typing import Any
 from opsconsole.definition import Kind
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.errors import Cause
+from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
@@ -24,16 +25,16 @@ def known(value: Value) -> Any:
     return value
 
 
-def unknown(value: Value) -> Any:
-    """Return the shape of `value` with true for each unknown; known leaves of objects left out."""
-    if value is UNKNOWN:
-        return True
-    return _shape(value, unknown)
-
-
 def after_unknown(value: Value) -> Any:
-    """Return `after_unknown` of a resource: empty where all is known, or where nothing is left."""
-    return unknown(value) if value is not None and holds_unknown(value) else {}
+    """Return the shape of `value` with true for each unknown; known leaves of objects left out.
+
+    It is empty where all is known, or where nothing is left.
+    """
+    return _unknown(value) if value is not None and holds_unknown(value) else {}
+
+
+def _unknown(value: Value) -> Any:
+    return True if value is UNKNOWN else _shape(value, _unknown)
 
 
 def sensitive(value: Attributes | None, names: frozenset[str], kinds: Mapping[str, Kind]) -> Any:
@@ -120,6 +121,24 @@ def type_of(value: Value) -> Any:
     if isinstance(value, dict):
         return ["object", {name: type_of(item) for name, item in value.items()}]
     return "dynamic"
+
+
+def identity(place: Address, address: str) -> dict[str, Any]:
+    """Return the members that say which resource instance is meant.
+
+    Args:
+        address: `place` as text.
+    """
+    module = {"module_address": place.module} if place.module else {}
+    index = {} if place.key is None else {"index": place.key}
+    return {
+        "address": address,
+        **module,
+        "mode": place.mode,
+        "type": place.type,
+        "name": place.name,
+        **index,
+    }
 
 
 _STEP = re.compile(r'module\.[^.\["]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?')

@@ -77,7 +77,9 @@ def heading(change: Change) -> Heading:
 
 def _verb(change: Change) -> tuple[str, str]:
     if change.action is Action.NO_OP:
-        return _quiet_verb(change), ""
+        if change.previous_address:
+            return f"has moved from {printable(change.previous_address)}", ""
+        return "will be imported" if change.import_id else "does not change", ""
     if change.action is Action.REPLACE:
         return {
             "replace_because_tainted": ("is tainted, so must be replaced", "replaced"),
@@ -93,12 +95,6 @@ def _verb(change: Change) -> tuple[str, str]:
         Action.DELETE: ("will be destroyed", "destroyed"),
         Action.FORGET: ("will no longer be managed, but will not be destroyed", ""),
     }[change.action]
-
-
-def _quiet_verb(change: Change) -> str:
-    if change.previous_address:
-        return f"has moved from {printable(change.previous_address)}"
-    return "will be imported" if change.import_id else "does not change"
 
 
 def _origin(change: Change, verb: str) -> Iterable[str]:
@@ -144,16 +140,18 @@ def _counted(count: int) -> str:
     return f"{plural(count, 'resource')} in it {'was' if count == 1 else 'were'}"
 
 
-def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
-    """Return the summary line, `Plan: 3 to add, 1 to change, 2 to destroy.`.
-
-    The first sentence is Terraform's; what Terraform has no words for follows in further ones.
-    """
+def planned(counts: Counts) -> str:
+    """Return the summary line in Terraform's words: `Plan: 3 to add, 1 to change, 2 to destroy.`"""
     imported = f"{counts.imported} to import, " if counts.imported else ""
-    sentences = [
+    return (
         f"Plan: {imported}{counts.add} to add, {counts.change} to change, "
         f"{counts.destroy} to destroy."
-    ]
+    )
+
+
+def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
+    """Return the summary line; what Terraform has no words for follows in further sentences."""
+    sentences = [planned(counts)]
     cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
     if cascaded:
         sentences.append(

@@ -17,6 +17,7 @@ from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputCh
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.apply_text import apply_summary
 from opsconsole.reports.json_values import diagnostic_json, type_of
+from opsconsole.reports.labels import planned
 from opsconsole.reports.literals import printable
 from opsconsole.reports.plan_json import TERRAFORM_VERSION
 from opsconsole.values import Value
@@ -24,13 +25,8 @@ from opsconsole.values import Value
 UI_VERSION: Final = "1.2"
 Message = dict[str, Any]
 
-_WORDS = {
+_WORDS = {action: action.value for action in Action} | {
     Action.NO_OP: "noop",
-    Action.CREATE: "create",
-    Action.READ: "read",
-    Action.UPDATE: "update",
-    Action.REPLACE: "replace",
-    Action.DELETE: "delete",
     Action.FORGET: "remove",
 }
 _REASONS = {
@@ -113,14 +109,7 @@ def planned_change(change: Change, at: datetime) -> Message:
 
 def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
     """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
-    if operation == "plan":
-        imported = f"{counts.imported} to import, " if counts.imported else ""
-        text = (
-            f"Plan: {imported}{counts.add} to add, {counts.change} to change, "
-            f"{counts.destroy} to destroy."
-        )
-    else:
-        text = apply_summary(counts, operation)
+    text = planned(counts) if operation == "plan" else apply_summary(counts, operation)
     changes = {
         "add": counts.add,
         "change": counts.change,
@@ -156,14 +145,22 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
 
 def refresh_start(address: str, id: str, at: datetime) -> Message:
     """Return the message that a resource is being read."""
-    hook = {"resource": resource(address)} | _id(id)
-    return _message("refresh_start", f"{address}: Refreshing state...{_shown(id)}", at, hook=hook)
+    return _message(
+        "refresh_start",
+        f"{address}: Refreshing state...{_shown(id)}",
+        at,
+        hook=_hook(address, id=id),
+    )
 
 
 def refresh_complete(address: str, id: str, at: datetime) -> Message:
     """Return the message that a resource was read."""
-    hook = {"resource": resource(address)} | _id(id)
-    return _message("refresh_complete", f"{address}: Refresh complete{_shown(id)}", at, hook=hook)
+    return _message(
+        "refresh_complete",
+        f"{address}: Refresh complete{_shown(id)}",
+        at,
+        hook=_hook(address, id=id),
+    )
 
 
 def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
@@ -171,41 +168,29 @@ def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Mes
 
     A replacement is shown as its delete and its create, as Terraform does.
     """
-    hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
-    return _message("apply_start", f"{address}: {_DOING[action][0]}...{_shown(id)}", at, hook=hook)
+    text = f"{address}: {_DOING[action][0]}...{_shown(id)}"
+    return _message("apply_start", text, at, hook=_hook(address, action, id))
 
 
 def apply_progress(address: str, action: Action, seconds: float, at: datetime) -> Message:
     """Return the message that a change is still going on after `seconds`."""
-    hook = {
-        "resource": resource(address),
-        "action": _WORDS[action],
-        "elapsed_seconds": round(seconds),
-    }
     doing = _DOING[action][0].lower()
     text = f"{address}: Still {doing}... [{duration(seconds)} elapsed]"
-    return _message("apply_progress", text, at, hook=hook)
+    return _message("apply_progress", text, at, hook=_hook(address, action, seconds=seconds))
 
 
 def apply_complete(
     address: str, action: Action, seconds: float, at: datetime, id: str = ""
 ) -> Message:
     """Return the message that a change is done; `id` is the console's id of what is there now."""
-    hook = {"resource": resource(address), "action": _WORDS[action]} | _id(id)
-    hook["elapsed_seconds"] = round(seconds)
     text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_shown(id)}"
-    return _message("apply_complete", text, at, hook=hook)
+    return _message("apply_complete", text, at, hook=_hook(address, action, id, seconds))
 
 
 def apply_errored(address: str, action: Action, seconds: float, at: datetime) -> Message:
     """Return the message that a change failed; why follows as a diagnostic."""
-    hook = {
-        "resource": resource(address),
-        "action": _WORDS[action],
-        "elapsed_seconds": round(seconds),
-    }
     text = f"{address}: {_DOING[action][1]} errored after {duration(seconds)}"
-    return _message("apply_errored", text, at, hook=hook)
+    return _message("apply_errored", text, at, hook=_hook(address, action, seconds=seconds))
 
 
 def resource(address: str, type_name: str = "") -> dict[str, Any]:
@@ -233,8 +218,17 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
-def _id(value: str) -> dict[str, Any]:
-    return {"id_key": "id", "id_value": value} if value else {}
+def _hook(
+    address: str, action: Action | None = None, id: str = "", seconds: float | None = None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"resource": resource(address)}
+    if action is not None:
+        found["action"] = _WORDS[action]
+    if id:
+        found |= {"id_key": "id", "id_value": id}
+    if seconds is not None:
+        found["elapsed_seconds"] = round(seconds)
+    return found
 
 
 def _shown(value: str) -> str:

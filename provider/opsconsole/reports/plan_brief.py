@@ -7,14 +7,13 @@ in place is shown attribute by attribute, as in the long form.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.labels import heading, symbol
-from opsconsole.reports.literals import printable
+from opsconsole.reports.literals import printable, wrapped
 from opsconsole.state import print_key
 
 _WIDTH = 100
@@ -41,19 +40,9 @@ def lines(
         groups.setdefault(key, []).append(change)
     for (sign, kind, verb, notes), group in groups.items():
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
-        yield (
-            f"  {pen.sign(sign)} {pen.bold(count)} {verb}"
-            if sign
-            else f"  {pen.bold(count)} {verb}"
-        )
-        yield from textwrap.wrap(
-            ", ".join(_runs(map(_name, group))),
-            _WIDTH,
-            initial_indent=" " * 6,
-            subsequent_indent=" " * 6,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        mark = f"{pen.sign(sign)} " if sign else ""
+        yield f"  {mark}{pen.bold(count)} {verb}"
+        yield from wrapped(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
         for note in notes:
             yield f"      ({printable(note)})"
         along = sum(len(cascades.get(change.address, ())) for change in group)

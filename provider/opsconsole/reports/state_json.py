@@ -6,11 +6,10 @@ https://developer.hashicorp.com/terraform/internals/json-format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.reports.addresses import kinds_of, sensitive_of
-from opsconsole.reports.json_values import module_tree, sensitive
+from opsconsole.reports.json_values import identity, module_tree, sensitive
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 
@@ -28,7 +27,12 @@ def document(state: State) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if state.outputs:
         values["outputs"] = outputs(state.outputs)
-    values["root_module"] = module_tree(_resources(state))
+    values["root_module"] = module_tree(
+        _resource(address, deposed, held)
+        for address in state.addresses()
+        for deposed in ("", *state.deposed(address))
+        if (held := state.get(address, deposed)) is not None
+    )
     return found | {"terraform_version": state.terraform_version, "values": values}
 
 
@@ -40,24 +44,10 @@ def outputs(found: dict[str, StateOutput]) -> dict[str, Any]:
     }
 
 
-def _resources(state: State) -> Iterator[dict[str, Any]]:
-    for address in state.addresses():
-        for deposed in ("", *state.deposed(address)):
-            held = state.get(address, deposed)
-            if held is not None:
-                yield _resource(address, deposed, held)
-
-
 def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
     text = str(address)
     names = sensitive_of(text, address.type, marked(held))
-    found: dict[str, Any] = {"address": text}
-    if address.module:
-        found["module_address"] = address.module
-    found |= {"mode": address.mode, "type": address.type, "name": address.name}
-    if address.key is not None:
-        found["index"] = address.key
-    found |= {
+    found = identity(address, text) | {
         "provider_name": held.provider.partition('"')[2].partition('"')[0],
         "schema_version": held.schema_version,
         "values": held.attributes,

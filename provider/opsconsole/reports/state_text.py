@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reports.addresses import sensitive_of
+from opsconsole.reports.apply_text import outputs_text
 from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.state_json import marked
@@ -63,12 +64,5 @@ def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> It
 
 def render_outputs(outputs: Mapping[str, StateOutput], *, colour: bool = False) -> str:
     """Return outputs as `name = value`, sensitive ones masked."""
-    if not outputs:
-        return ""
-    lines = []
-    for name, output in sorted(outputs.items()):
-        if output.sensitive:
-            lines.append(f"{printable(name)} = {SENSITIVE}")
-        else:
-            lines += [line.plain[4:] for line in whole(output.value, 0, "", f"{name} = ")]
-    return "\n".join([Pen(colour).paint("Outputs:", "bold", "green"), "", *lines, ""])
+    found = {name: (output.value, output.sensitive) for name, output in outputs.items()}
+    return outputs_text(found, Pen(colour))
