@@ -36,7 +36,7 @@ from opsconsole.reports.drift_document import (
     ShardDocument,
 )
 from opsconsole.reports.json_values import cause_json
-from opsconsole.reports.verdict import judge
+from opsconsole.reports.verdict import accepted_drift, judge
 
 _MAX_BYTES: Final = 1 << 30
 
@@ -95,9 +95,7 @@ def _summary(report: DriftReport) -> dict[str, Any]:
         "resources": len(report.findings),
         "buckets": {bucket: counts[bucket] for bucket in Bucket},
         "drifted": len(report.drifted),
-        "accepted": sum(
-            bool(finding.accepted) and finding.bucket.is_drift for finding in report.findings
-        ),
+        "accepted": len(accepted_drift(report)),
         "coverage": {
             "percent": round(report.coverage, 3),
             "attributes_percent": round(report.attribute_coverage, 3),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
-from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines, title
 from opsconsole.reports.markdown import (
     LIMIT,
@@ -16,11 +15,13 @@ from opsconsole.reports.markdown import (
     fenced,
     fit,
     folded,
+    messages,
     plain,
 )
 from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.verdict import (
     CheckOutcome,
+    accepted_drift,
     coverage_text,
     in_bucket,
     judge,
@@ -65,18 +66,13 @@ def _head(report: DriftReport) -> str:
 def _sections(report: DriftReport) -> Iterator[MarkdownSection]:
     stacks = several_stacks(report)
     if report.diagnostics:
-        items = [
-            f"- **{item.severity.value.capitalize()}:** "
-            f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
-            for item in report.diagnostics
-        ]
-        yield MarkdownSection("\n### What the check met\n\n", items, "message")
+        yield messages("What the check met", report.diagnostics)
     for bucket, style in BUCKET_STYLES.items():
         found = in_bucket(report, bucket)
         if found and bucket is not Bucket.IN_SYNC:
             opening = f"\n### {style.title} ({len(found):,})\n\n"
             yield MarkdownSection(opening, [_item(finding, stacks) for finding in found])
-    accepted = [item for item in report.findings if item.accepted and item.bucket.is_drift]
+    accepted = accepted_drift(report)
     if accepted:
         opening = f"\n### Accepted by the baseline ({len(accepted):,})\n\n"
         yield MarkdownSection(opening, [_item(finding, stacks) for finding in accepted])
@@ -99,10 +95,9 @@ def _item(finding: Finding, stacks: bool) -> str:
         if text
     ]
     headline = f"{code(title(finding, stacks))}{label}"
-    lines = [line for item in finding.differences for line in difference_lines(finding, item)]
-    if not lines:
+    if not finding.differences:
         return f"- {' · '.join([headline, *facts])}\n"
-    body = fenced(diff_texts(lines))
+    body = fenced(diff_texts(difference_lines(finding)))
     if facts:
         body = f"{' · '.join(facts)}\n\n{body}"
     return folded(headline, body)

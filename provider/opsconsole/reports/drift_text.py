@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
+from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import kinds_of
@@ -15,6 +15,7 @@ from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
     CheckOutcome,
+    accepted_drift,
     coverage_text,
     in_bucket,
     judge,
@@ -49,14 +50,17 @@ def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
     return "\n".join(part for part in ("\n".join(lines), messages, _summary(report, pen)) if part)
 
 
-def difference_lines(finding: Finding, difference: Difference) -> Iterable[Line]:
-    """Return the lines that show one difference, from state to console."""
-    width = max(len(item.attribute) for item in finding.differences)
-    head = f"{printable(difference.attribute):{width}} = "
-    if difference.sensitive:
-        return [Line(1, "~", f"{head}{SENSITIVE}")]
-    kind = kinds_of(finding.address, finding.type_name).get(difference.attribute)
-    return changed_value(difference.state, difference.console, 1, head, kind, "")
+def difference_lines(finding: Finding) -> Iterator[Line]:
+    """Yield the lines that show the differences of a finding, from state to console."""
+    width = max((len(item.attribute) for item in finding.differences), default=0)
+    kinds = kinds_of(finding.address, finding.type_name)
+    for item in finding.differences:
+        head = f"{printable(item.attribute):{width}} = "
+        if item.sensitive:
+            yield Line(1, "~", f"{head}{SENSITIVE}")
+        else:
+            kind = kinds.get(item.attribute)
+            yield from changed_value(item.state, item.console, 1, head, kind, "")
 
 
 def title(finding: Finding, stacks: bool) -> str:
@@ -111,10 +115,9 @@ def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
     ):
         if text:
             yield f"      {pen.paint(f'{word}{printable(text)}', 'dim')}"
-    for difference in finding.differences:
-        for line in difference_lines(finding, difference):
-            colour = SIGN_COLOURS.get(line.sign)
-            yield pen.paint(line.plain, colour) if colour else line.plain
+    for line in difference_lines(finding):
+        colour = SIGN_COLOURS.get(line.sign)
+        yield pen.paint(line.plain, colour) if colour else line.plain
     if unseen := unseen_text(finding):
         yield f"      {pen.paint(printable(unseen), 'dim')}"
 
@@ -125,24 +128,23 @@ def _sign(bucket: Bucket, pen: Pen) -> str:
 
 
 def _accepted(report: DriftReport, stacks: bool, pen: Pen) -> Iterator[str]:
-    found = [finding for finding in report.findings if finding.accepted and finding.bucket.is_drift]
-    if not found:
-        return
-    yield pen.paint(f"Accepted by the baseline ({len(found):,})", "bold")
-    yield ""
-    for finding in found:
-        yield from _one(finding, stacks, pen)
-    yield ""
+    found = accepted_drift(report)
+    if found:
+        yield pen.paint(f"Accepted by the baseline ({len(found):,})", "bold")
+        yield ""
+        for finding in found:
+            yield from _one(finding, stacks, pen)
+        yield ""
 
 
 def _baseline(report: DriftReport, pen: Pen) -> Iterator[str]:
-    if not report.baseline:
-        return
-    yield pen.paint(f"Baseline entries to look at ({len(report.baseline):,})", "bold", "yellow")
-    yield ""
-    for item in report.baseline:
-        yield f"  {pen.paint('!', 'yellow')} {printable(item.entry)}: {printable(item.problem)}"
-    yield ""
+    if report.baseline:
+        heading = f"Baseline entries to look at ({len(report.baseline):,})"
+        yield pen.paint(heading, "bold", "yellow")
+        yield ""
+        for item in report.baseline:
+            yield f"  {pen.paint('!', 'yellow')} {printable(item.entry)}: {printable(item.problem)}"
+        yield ""
 
 
 def _summary(report: DriftReport, pen: Pen) -> str:

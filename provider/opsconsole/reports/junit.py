@@ -116,8 +116,7 @@ def _details(finding: Finding) -> str:
         for word, text in (("id", finding.id), ("construct", finding.construct_path))
         if text
     ]
-    for difference in finding.differences:
-        facts += [line.plain for line in difference_lines(finding, difference)]
+    facts += [line.plain for line in difference_lines(finding)]
     if unseen := unseen_text(finding):
         facts.append(unseen)
     return "\n".join(facts)

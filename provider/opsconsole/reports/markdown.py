@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.literals import printable
 from opsconsole.reports.value_diff import Line
 
@@ -117,3 +119,13 @@ def diff_texts(lines: Iterable[Line]) -> list[str]:
 def folded(summary: str, body: str) -> str:
     """Return `body` behind a disclosure whose line is `summary` (Markdown of one line)."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"
+
+
+def messages(heading: str, diagnostics: Iterable[Diagnostic]) -> MarkdownSection:
+    """Return a section of diagnostics, one line each."""
+    items = [
+        f"- **{item.severity.value.capitalize()}:** "
+        f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
+        for item in diagnostics
+    ]
+    return MarkdownSection(f"\n### {heading}\n\n", items, "message")

@@ -8,7 +8,7 @@ from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.addresses import natural
-from opsconsole.reports.diagnostics_text import body_of, dedupe_diagnostics
+from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import agreement, heading, plan_summary, symbol
 from opsconsole.reports.markdown import (
     LIMIT,
@@ -18,19 +18,20 @@ from opsconsole.reports.markdown import (
     fenced,
     fit,
     folded,
+    messages,
     plain,
 )
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 
-_GROUPS = (
-    ("Destroy", (Action.DELETE,)),
-    ("Replace", (Action.REPLACE,)),
-    ("Change", (Action.UPDATE,)),
-    ("Create", (Action.CREATE,)),
-    ("Stop managing", (Action.FORGET,)),
-    ("Move or import", (Action.NO_OP,)),
-    ("Read", (Action.READ,)),
-)
+_GROUPS = {
+    Action.DELETE: "Destroy",
+    Action.REPLACE: "Replace",
+    Action.UPDATE: "Change",
+    Action.CREATE: "Create",
+    Action.FORGET: "Stop managing",
+    Action.NO_OP: "Move or import",
+    Action.READ: "Read",
+}
 
 
 def render(plan: Plan, *, limit: int = LIMIT) -> str:
@@ -51,16 +52,11 @@ def _head(plan: Plan) -> str:
 
 def _sections(plan: Plan) -> Iterator[MarkdownSection]:
     if plan.diagnostics:
-        items = [
-            f"- **{item.severity.value.capitalize()}:** "
-            f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
-            for item in dedupe_diagnostics(plan.diagnostics)
-        ]
-        yield MarkdownSection("\n### Messages\n\n", items, "message")
+        yield messages("Messages", dedupe_diagnostics(plan.diagnostics))
     shown = displayed(plan)
     gone = cascades(plan)
-    for word, actions in _GROUPS:
-        group = [change for change in shown if change.action in actions]
+    for action, word in _GROUPS.items():
+        group = [change for change in shown if change.action is action]
         if group:
             opening = f"\n### {word} ({len(group):,})\n\n"
             items = [_item(change, gone.get(change.address, ())) for change in group]

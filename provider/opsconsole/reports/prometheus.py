@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from opsconsole.drift.report import Bucket, DriftReport
-from opsconsole.reports.verdict import CheckOutcome, judge
+from opsconsole.reports.verdict import CheckOutcome, accepted_drift, judge
 
 _PREFIX = "opsconsole_drift"
 
@@ -56,9 +56,7 @@ def _gauge(
 def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
     stacks = sorted({finding.stack for finding in report.findings})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
-    accepting = Counter(
-        item.stack for item in report.findings if item.accepted and item.bucket.is_drift
-    )
+    accepting = Counter(finding.stack for finding in accepted_drift(report))
     drifting = Counter(finding.stack for finding in report.drifted)
     _gauge(
         registry,

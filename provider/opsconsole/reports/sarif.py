@@ -108,11 +108,7 @@ def _message(finding: Finding) -> str:
     style = BUCKET_STYLES[finding.bucket]
     reason = printable(finding.reason) or style.meaning
     opening = f"{printable(finding.address)}{label} is {style.word}: {reason}"
-    lines = [
-        line.plain.strip()
-        for difference in finding.differences
-        for line in difference_lines(finding, difference)
-    ]
+    lines = [line.plain.strip() for line in difference_lines(finding)]
     if unseen := unseen_text(finding):
         lines.append(printable(unseen))
     return "\n".join([opening, *lines])

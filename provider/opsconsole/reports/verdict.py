@@ -28,42 +28,36 @@ class Verdict:
 
 
 def judge(report: DriftReport) -> Verdict:
-    """Say what the report comes to; of one shard, that unmanaged objects are not decided yet."""
-    verdict = _judge(report)
-    if report.share is None:
-        return verdict
-    note = (
-        f" This is shard {report.share.shard}: unmanaged objects count once "
-        "`opsconsole drift merge` has the reports of all shards."
-    )
-    return Verdict(verdict.outcome, verdict.headline, verdict.explanation + note)
-
-
-def _judge(report: DriftReport) -> Verdict:
-    """Say what the report comes to.
+    """Say what the report comes to; of one shard, that unmanaged objects are not decided yet.
 
     "Could not tell" outranks drift, so that a check that saw half of a fleet is never taken for
     one that saw all of it. Drift that was seen is still named.
     """
+    outcome, headline, explanation = _judged(report)
+    if report.share is not None:
+        explanation += (
+            f" This is shard {report.share.shard}: unmanaged objects count once "
+            "`opsconsole drift merge` has the reports of all shards."
+        )
+    return Verdict(outcome, headline, explanation)
+
+
+def _judged(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     drifted = len(report.drifted)
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     accepted = sum(bool(finding.accepted) for finding in report.findings)
     note = f" {accepted:,} accepted." if accepted else ""
     required = report.required_coverage
     if has_error(report.diagnostics):
-        return Verdict(CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}.")
+        return CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}."
     if required < report.min_coverage:
         text = f"{percent(required)} of what must be checked was seen; {seen}."
-        return Verdict(CheckOutcome.UNTOLD, "Could not tell", text)
+        return CheckOutcome.UNTOLD, "Could not tell", text
     if drifted:
-        return Verdict(CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}")
-    checked = len(report.findings) - sum(map(_beside_state, report.findings))
-    text = f"{plural(checked, 'resource')} in state checked.{note}"
-    return Verdict(CheckOutcome.CLEAN, "No drift", text)
-
-
-def _beside_state(finding: Finding) -> bool:
-    return finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
+        return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
+    beside = (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
+    checked = sum(finding.bucket not in beside for finding in report.findings)
+    return CheckOutcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.{note}"
 
 
 def percent(value: float) -> str:
@@ -97,3 +91,8 @@ def in_bucket(report: DriftReport, bucket: Bucket) -> list[Finding]:
     return [
         finding for finding in report.findings if finding.bucket is bucket and not finding.accepted
     ]
+
+
+def accepted_drift(report: DriftReport) -> list[Finding]:
+    """Return the findings that would be drift, had the baseline not accepted them."""
+    return [finding for finding in report.findings if finding.accepted and finding.bucket.is_drift]
