@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.commands import COMMANDS
-from opsconsole.cli.main import build_parser, main
+from opsconsole.cli.main import COMMANDS, build_parser, main
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 

@@ -14,7 +14,7 @@ import pytest
 
 from opsconsole import __version__
 from opsconsole.cli import main as command
-from opsconsole.cli.commands import Command
+from opsconsole.cli.main import Command
 from opsconsole.errors import ConfigurationError, UserError
 
 KEY = "svc_ak_0123456789"
@@ -30,14 +30,11 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], i
                 return how
             raise how
 
-        def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-            subparsers.add_parser("probe").set_defaults(run=end)
-
-        module = types.ModuleType("probe_command")
-        module.__dict__["register"] = register
-        monkeypatch.setitem(sys.modules, "probe_command", module)
+        module = types.ModuleType("opsconsole.cli.probe_command")
+        module.__dict__.update(register=lambda parser: None, run=end)
+        monkeypatch.setitem(sys.modules, "opsconsole.cli.probe_command", module)
         monkeypatch.setitem(
-            command.COMMANDS, "probe", Command("probe_command:register", "end as told", "probes")
+            command.COMMANDS, "probe", Command("probes", "probe_command", "end as told")
         )
         monkeypatch.setenv("OPSCONSOLE_API_KEY", KEY)
         return command.main(["probe"])
@@ -164,7 +161,9 @@ def test_help_imports_no_command() -> None:
         "print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
     modules = python("-c", script).stderr.splitlines()
-    heavy = {item.register.partition(":")[0] for item in command.COMMANDS.values()}
+    heavy = {
+        "opsconsole.cli." + item.module.partition(":")[0] for item in command.COMMANDS.values()
+    }
     heavy |= {"httpx", "aiohttp", "asyncio", "shtab"}
     assert "opsconsole.cli.main" in modules
     assert not heavy.intersection(modules)

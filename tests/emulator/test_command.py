@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from opsconsole.cli import emulator as command
+from opsconsole.cli.main import build_parser
+from opsconsole.emulator import command
 from opsconsole.emulator.handle import ControlError, Emulator
 from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve, spawn
@@ -28,9 +29,7 @@ Call = Callable[..., tuple[int, dict[str, str], bytes]]
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    command.register(parser.add_subparsers())
-    return parser.parse_args(["emulator", *arguments])
+    return build_parser("emulator").parse_args(["emulator", *arguments])
 
 
 def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.found import Findings, Wanted, listed_ids, look, matched_ids, wanted_by
@@ -17,7 +16,7 @@ from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import arguments, opening, settings
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import read_held
@@ -30,11 +29,9 @@ from opsconsole.state import read_state
 from opsconsole.v1.settings import Settings
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "adopt",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Write a program that imports what the console has. Objects are read, and nothing is "
         "changed. Without ids, what the list endpoints show that the provider settings name. What "
         "the state here holds already is left out; what cannot be read becomes a comment.",
@@ -47,12 +44,11 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         nargs="*",
         help="import ids; KIND=ID, such as host=17, where the console's ids have no prefix",
     )
-    arguments.option(
-        parser, "ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
+    parser.add_argument(
+        "--ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
     )
-    arguments.option(
-        parser,
-        "inventory",
+    parser.add_argument(
+        "--inventory",
         metavar="FILE",
         type=Path,
         help="a .csv or .json file of hosts, as for `hosts import`: those that a dry run of it "
@@ -65,25 +61,22 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         "write hosts, agents and their plugins as rows of a JSON file, and a program whose Fleet "
         "reads it",
     )
-    arguments.option(
-        parser,
-        "framework",
+    parser.add_argument(
+        "--framework",
         choices=("cdktf", "cdktn"),
         default="cdktf",
         help="whose constructs the Python program uses (default cdktf)",
     )
-    arguments.option(
-        parser,
-        "output",
+    parser.add_argument(
+        "--output",
         metavar="FILE",
         type=Path,
         help="where to write (default adopted.py, with --hcl adopted.tf); - prints",
     )
-    arguments.option(
-        parser, "state", metavar="PATH", type=Path, help="the state file, whatever the backend"
+    parser.add_argument(
+        "--state", metavar="PATH", type=Path, help="the state file, whatever the backend"
     )
     settings.add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

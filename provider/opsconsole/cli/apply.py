@@ -6,10 +6,9 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli import applying, arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
@@ -32,38 +31,33 @@ _FIXED = (
 """What a saved plan has settled."""
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "apply",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Make a plan, show it, ask, and carry it out; or carry out a saved plan.",
         example="opsconsole apply --auto-approve",
     )
     parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
     _add_arguments(parser)
     arguments.add_planning(parser)
-    parser.set_defaults(run=run, operation="apply")
 
 
-def register_destroy(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command `destroy`, an apply of a plan that removes everything."""
-    parser = add_command(
-        subparsers,
-        "destroy",
+def register_destroy(parser: Parser) -> None:
+    """Describe the command `destroy`, and add its arguments: those of an apply."""
+    parser.describe(
         "Plan the removal of everything in state, show it, ask, and carry it out.",
         example="opsconsole destroy --target opsconsole_host.web",
     )
     _add_arguments(parser)
     arguments.add_planning(parser, destroying=True)
-    parser.set_defaults(run=run, operation="destroy", planfile=None)
+    parser.set_defaults(planfile=None)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.flag(parser, "auto-approve", "do not ask")
     arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
-    arguments.option(
-        parser, "checksum", metavar="SUM", help="demand that the plan is the one of this checksum"
+    parser.add_argument(
+        "--checksum", metavar="SUM", help="demand that the plan is the one of this checksum"
     )
     arguments.flag(parser, "json", "print Terraform's machine-readable messages")
     arguments.add_place(parser)
@@ -95,7 +89,7 @@ def _apply_program(args: argparse.Namespace) -> int:
     """Make a plan, show it, ask, and carry it out."""
     program = opening.open_program(args)
     variables = opening.variables_of(args, program)
-    backend = opening.open_backend(args, program, args.operation)
+    backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         planning.report_folded(session)
         session.begin()
@@ -122,7 +116,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
     args.state = Path(saved.state) if saved.state else None
-    backend = opening.open_backend(args, program, args.operation)
+    backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         planning.report_folded(session)
         check_state(saved, session.state)

@@ -74,20 +74,22 @@ def flag(
 def add_place(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which program and which state."""
     group = parser.add_argument_group("program and state")
-    option(group, "stack", metavar="NAME", help="the stack, where the app has several")
-    option(group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead")
-    option(group, "state", metavar="PATH", type=Path, help="the state file, whatever the backend")
-    option(
-        group,
-        "backend-config",
+    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
+    group.add_argument(
+        "--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead"
+    )
+    group.add_argument(
+        "--state", metavar="PATH", type=Path, help="the state file, whatever the backend"
+    )
+    group.add_argument(
+        "--backend-config",
         metavar="NAME=VALUE|FILE",
         action="append",
         default=[],
         help="a setting of the backend that the program leaves out; may be repeated",
     )
-    option(
-        group,
-        "journal-dir",
+    group.add_argument(
+        "--journal-dir",
         metavar="DIR",
         type=Path,
         help="the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
@@ -98,9 +100,8 @@ def add_locking(parser: argparse.ArgumentParser) -> None:
     """Add Terraform's options of state locking."""
     group = parser.add_argument_group("lock")
     flag(group, "lock", "do not lock the state", default=True)
-    option(
-        group,
-        "lock-timeout",
+    group.add_argument(
+        "--lock-timeout",
         metavar="DURATION",
         type=seconds,
         default=0.0,
@@ -120,14 +121,17 @@ def add_variables(parser: argparse.ArgumentParser) -> None:
         ("var", "NAME=VALUE", "the value of a variable; may be repeated"),
         ("var-file", "FILE", "a file of values; may be repeated"),
     ):
-        option(
-            group,
-            name,
+
+        def read(text: str, kind: str = name) -> tuple[str, str]:
+            return kind, text
+
+        group.add_argument(
+            f"--{name}",
             metavar=shown,
             dest="variables",
             action="append",
             default=[],
-            type=lambda text, kind=name: (kind, text),
+            type=read,
             help=meaning,
         )
 
@@ -139,7 +143,9 @@ def add_planning(parser: argparse.ArgumentParser, *, destroying: bool = False) -
         ("target", "plan only this resource or instance and what it needs; may be repeated"),
         ("replace", "replace this instance; may be repeated"),
     ):
-        option(group, name, metavar="ADDRESS", action="append", default=[], help=meaning)
+        group.add_argument(
+            f"--{name}", metavar="ADDRESS", action="append", default=[], help=meaning
+        )
     flag(group, "refresh", "plan on the state as it is, without reading the console", default=True)
     if destroying:
         parser.set_defaults(destroy=True, refresh_only=False)
@@ -147,9 +153,8 @@ def add_planning(parser: argparse.ArgumentParser, *, destroying: bool = False) -
         flag(group, "refresh-only", "only bring state up to date with the console")
         flag(group, "destroy", "remove everything that is in state")
     flag(group, "preflight", "let the console judge the rows of new hosts by a dry run")
-    option(
-        group,
-        "parallelism",
+    group.add_argument(
+        "--parallelism",
         metavar="N",
         type=int,
         help="requests in flight at most (the provider's max_concurrency)",
@@ -161,9 +166,8 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("guard")
     flag(group, "force", "allow a plan that takes away more than --max-destroy")
     parser.set_defaults(force=os.environ.get("OPSCONSOLE_FORCE", "") not in ("", "0"))
-    option(
-        group,
-        "max-destroy",
+    group.add_argument(
+        "--max-destroy",
         metavar="PERCENT",
         type=per_cent,
         # A default that is a text is read as if it were given.
@@ -176,8 +180,8 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
 def add_reports(parser: argparse.ArgumentParser) -> None:
     """Add the options that write a plan into files."""
     group = parser.add_argument_group("output")
-    option(group, "html", metavar="FILE", type=Path, help="write the plan as one page")
-    option(group, "markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
+    group.add_argument("--html", metavar="FILE", type=Path, help="write the plan as one page")
+    group.add_argument("--markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
     flag(group, "no-color", "print without colour")
     length = group.add_mutually_exclusive_group()
     flag(
@@ -192,7 +196,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
 
 def add_shard(group: argparse._ActionsContainer, meaning: str) -> None:
     """Add the option that names a share of the stacks."""
-    option(group, "shard", type=_shard, metavar="K/N", help=meaning)
+    group.add_argument("--shard", type=_shard, metavar="K/N", help=meaning)
 
 
 def _shard(text: str) -> Any:

@@ -6,10 +6,9 @@ import argparse
 import dataclasses
 import json
 import sys
-from typing import Any
 
 from opsconsole.cli import arguments, settings
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.terminal import coloured
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.colour import Pen
@@ -17,11 +16,9 @@ from opsconsole.reports.colour import Pen
 _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.NONE: ("○", "red")}
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "capabilities",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Show what can be done with each resource under the current settings, and which setting "
         "would lift each limit. Nothing is sent to the console.",
         example="opsconsole capabilities --environment",
@@ -29,7 +26,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
-
-from opsconsole.cli.commands import COMMANDS
 
 FAILED = 1
 """Exit code of every error, usage errors too: 2 means "there are changes" or "there is drift"."""
@@ -72,12 +70,59 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error."""
+    """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
+
+    Attributes:
+        verbs: The verbs of the command; None: it has none.
+    """
 
     def __init__(self, **options: Any) -> None:
         options = {"allow_abbrev": False, "formatter_class": _Formatter, **options}
         super().__init__(**options)
         self._positionals.title = "arguments"
+        self.verbs: argparse._SubParsersAction[Parser] | None = None
+
+    def describe(
+        self, description: str, *, example: str, codes: Mapping[int, str] | None = None
+    ) -> None:
+        """Say in help what a command does, its exit codes and an example.
+
+        Args:
+            description: What it does; the first sentence of a verb's is its line in the list.
+            example: One command line or more.
+            codes: Exit codes whose meaning is not that of `USUAL`.
+        """
+        listed = "".join(
+            f"  {code:<4} {meaning}\n"
+            for code, meaning in sorted({**USUAL, **(codes or {})}.items())
+        )
+        shown = textwrap.indent(textwrap.dedent(example).strip(), "  ")
+        self.description = description
+        self.epilog = f"exit codes:\n{listed}\nexample:\n{shown}\n\n{OPTIONS}"
+
+    def add_verb(
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        description: str,
+        *,
+        example: str,
+        codes: Mapping[int, str] | None = None,
+    ) -> Parser:
+        """Add a verb of a command, and return its parser; see `describe`.
+
+        Args:
+            run: Carries it out, and returns the exit code.
+        """
+        if self.verbs is None:
+            self.verbs = self.add_subparsers(
+                dest="verb", metavar="VERB", title="verbs", required=True, prog=self.prog
+            )
+        first = description.partition(". ")[0].removesuffix(".")
+        parser = self.verbs.add_parser(name, help=first[0].lower() + first[1:])
+        parser.describe(description, example=example, codes=codes)
+        parser.set_defaults(run=run)
+        return parser
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads that come to this
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -126,44 +171,3 @@ class Parser(argparse.ArgumentParser):
             names = missing[1].split(", ")
             text = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing."
         self.exit(FAILED, f"Error: {text}\n`{self.prog} --help` shows how it is used.\n")
-
-
-def add_command(
-    subparsers: argparse._SubParsersAction[Any],
-    name: str,
-    description: str,
-    *,
-    example: str,
-    codes: dict[int, str] | None = None,
-) -> argparse.ArgumentParser:
-    """Add a command, or a verb of one: what it does, its exit codes and an example.
-
-    Args:
-        description: What it does; its first sentence is the line in the list of verbs.
-        example: One command line or more.
-        codes: Exit codes and their meaning; `USUAL` by default.
-    """
-    top = COMMANDS.get(name) if subparsers.dest == "command" else None
-    first = description.partition(". ")[0].removesuffix(".")
-    line = top.line if top else first[0].lower() + first[1:]
-    listed = "".join(
-        f"  {code:<4} {meaning}\n" for code, meaning in sorted((codes or USUAL).items())
-    )
-    shown = textwrap.indent(textwrap.dedent(example).strip(), "  ")
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        name,
-        help=line,
-        description=description,
-        epilog=f"exit codes:\n{listed}\nexample:\n{shown}\n\n{OPTIONS}",
-    )
-    return parser
-
-
-def add_verbs(
-    subparsers: argparse._SubParsersAction[Any], name: str, description: str, *, example: str
-) -> argparse._SubParsersAction[Any]:
-    """Add a command that has verbs, and return where those are added."""
-    parser = add_command(subparsers, name, description, example=example)
-    return parser.add_subparsers(
-        dest="verb", metavar="VERB", title="verbs", required=True, prog=parser.prog
-    )

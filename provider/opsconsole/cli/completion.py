@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "completion",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Print a script that completes commands and options in a shell. Print it again after an "
         "upgrade.",
         example="""
@@ -27,7 +25,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         """,
     )
     parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Final
 
 from opsconsole import __version__
 from opsconsole.cli import arguments, mirror, provider_install, settings
-from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.terminal import coloured, columns
 from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
@@ -55,20 +55,17 @@ class CheckResult:
     remedy: str = ""
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "doctor",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Check versions, Node.js, Terraform and its provider mirror, the settings, and by one "
         f"read ({SEARCH_SPECIALTIES}) the console, the key and the clock. Nothing is changed.",
-        codes={**USUAL, 0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
+        codes={0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
         example="opsconsole doctor",
     )
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-from opsconsole.cli.arguments import add_shard, add_variables, flag, option, per_cent, seconds
-from opsconsole.cli.command_line import INTERRUPTED, add_command
+from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent, seconds
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.drift_check import accept, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, target, write_all
 from opsconsole.cli.drift_stacks import anchor
@@ -30,16 +29,13 @@ _CODES = {
     0: "no drift",
     1: "could not tell: errors, or less coverage than --min-coverage asks for",
     2: "drift",
-    INTERRUPTED: "interrupted",
 }
 LISTEN = "127.0.0.1:9419"
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add `drift` to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "drift",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         _DESCRIPTION,
         codes=_CODES,
         example="opsconsole drift --format terminal --format html=drift.html\n"
@@ -58,14 +54,12 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     _add_acceptance(parser)
     _add_output(parser)
     _add_watch(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_program(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("program")
-    option(
-        group,
-        "program",
+    group.add_argument(
+        "--program",
         nargs="?",
         const=Path(),
         type=Path,
@@ -73,10 +67,11 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
         help="synthesise the program in DIR (here, if left out), and also report what it "
         "declares and state does not hold",
     )
-    option(group, "dir", type=Path, metavar="DIR", help="a directory of *.tf.json files instead")
-    option(
-        group,
-        "stack",
+    group.add_argument(
+        "--dir", type=Path, metavar="DIR", help="a directory of *.tf.json files instead"
+    )
+    group.add_argument(
+        "--stack",
         action="append",
         default=[],
         metavar="NAME",
@@ -88,25 +83,22 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("check")
     flag(group, "read-only", "let nothing but GET leave this process; hosts then need host_get")
-    option(
-        group,
-        "baseline",
+    group.add_argument(
+        "--baseline",
         type=Path,
         metavar="FILE",
         help=f"accepted drift (default: {FILE_NAME}, where it exists)",
     )
-    option(
-        group,
-        "min-coverage",
+    group.add_argument(
+        "--min-coverage",
         type=per_cent,
         default=100.0,
         metavar="PERCENT",
         help="how much of hosts, attachments, specialties and blacklisted commands must have "
         "been checked (default 100)",
     )
-    option(
-        group,
-        "count-unmanaged",
+    group.add_argument(
+        "--count-unmanaged",
         type=_kinds,
         default=COUNTED,
         metavar="KINDS",
@@ -122,17 +114,15 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_acceptance(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("accept")
-    option(
-        group,
-        "accept",
+    group.add_argument(
+        "--accept",
         nargs="*",
         metavar="ADDRESS",
         help="write the drift of these addresses (all drift, if left out) into the baseline",
     )
-    option(group, "reason", metavar="TEXT", help="why it is accepted; reports show it")
-    option(
-        group,
-        "until",
+    group.add_argument("--reason", metavar="TEXT", help="why it is accepted; reports show it")
+    group.add_argument(
+        "--until",
         type=_day,
         metavar="DATE",
         help="the last day on which it is accepted, such as 2026-12-31 (UTC)",
@@ -148,9 +138,8 @@ def _day(text: str) -> date:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    option(
-        group,
-        "format",
+    group.add_argument(
+        "--format",
         action="append",
         default=[],
         type=target,
@@ -162,17 +151,15 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 def _add_watch(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("watch")
-    option(
-        group,
-        "watch",
+    group.add_argument(
+        "--watch",
         type=_interval,
         metavar="INTERVAL",
         help="check again and again, such as every 15m, and serve the report at /, /metrics and "
         "/healthz",
     )
-    option(
-        group,
-        "listen",
+    group.add_argument(
+        "--listen",
         type=_address,
         default=_address(LISTEN),
         metavar="HOST:PORT",

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.errors import UserError
 from opsconsole.state import LocalBackend, LockInfo, StorageBackend, info_file
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "force-unlock",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Release the lock of this ID. Make sure that no run holds it any more: one that still goes "
         "on stops at its next write, and keeps what it did in its journal.",
         example="opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
@@ -24,7 +21,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("id", metavar="ID", help="the lock's ID, as the refusal names it")
     arguments.flag(parser, "force", "do not ask")
     arguments.add_place(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

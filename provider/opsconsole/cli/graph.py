@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.language import build_graph
 from opsconsole.reports import graph_text
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "graph",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Print the resources of the program and their dependencies as a graph.",
         example="opsconsole graph --format dot | dot -Tsvg > graph.svg",
     )
-    arguments.option(
-        parser,
-        "format",
+    parser.add_argument(
+        "--format",
         choices=tuple(graph_text.FORMATS),
         default="mermaid",
         help="mermaid (for Markdown; default) or dot (for Graphviz)",
     )
     arguments.add_place(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, settings
-from opsconsole.cli.command_line import FAILED, INTERRUPTED, USUAL, add_command, add_verbs
+from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import write_surely
 from opsconsole.cli.terminal import coloured
@@ -39,31 +39,27 @@ from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
+def register(parser: Parser) -> None:
+    """Describe the command and add its verb."""
     example = "opsconsole hosts import fleet.csv --dry-run"
-    verbs = add_verbs(
-        subparsers, "hosts", "Import hosts in bulk, beside any program.", example=example
-    )
-    parser = add_command(
-        verbs,
+    parser.describe("Import hosts in bulk, beside any program.", example=example)
+    parser = parser.add_verb(
         "import",
+        run,
         "Import the rows of a file. A CSV file whose first line names host fields is sent in "
         "several requests, any other CSV file as one; a JSON file is a list of rows, or an object "
         'with "rows". Nothing is kept in state.',
-        codes={**USUAL, FAILED: "failed, or a row failed"},
+        codes={FAILED: "failed, or a row failed"},
         example=example,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="FILE.csv or FILE.json")
-    arguments.option(
-        parser,
-        "on-error",
+    parser.add_argument(
+        "--on-error",
         choices=("stop", "continue"),
         help="what to do after a row that fails (JSON: continue by default; CSV: the console's)",
     )
-    arguments.option(
-        parser,
-        "on-error-parameter",
+    parser.add_argument(
+        "--on-error-parameter",
         metavar="NAME",
         help="for CSV: the query parameter that takes --on-error, which no document names",
     )
@@ -71,7 +67,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

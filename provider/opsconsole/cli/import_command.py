@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import FAILED, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.importing import import_instance
@@ -15,11 +14,9 @@ from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, open_state
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "import",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Read the object that ID names, and keep it in state under ADDRESS.",
         example="opsconsole import opsconsole_host.web hst_0123456789",
     )
@@ -31,11 +28,10 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     arguments.flag(parser, "input", "nothing is ever asked by an import", default=True)
     arguments.flag(parser, "no-color", "print without colour")
-    arguments.option(parser, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
     arguments.add_place(parser)
     arguments.add_variables(parser)
     arguments.add_locking(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

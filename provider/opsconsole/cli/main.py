@@ -1,7 +1,8 @@
 """The command `opsconsole`: finds the subcommand, runs it, and says what went wrong.
 
-A subcommand is in a module of its own, which is imported only when it is asked for. Errors become
-a message and an exit code here and nowhere else.
+A subcommand is in a module of its own, which is imported only when it is asked for. Its function
+`register(parser)` describes the command and adds its arguments; `run(args)` returns the exit code,
+unless the command has verbs. Errors become a message and an exit code here and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,14 +13,64 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
-from opsconsole.cli.commands import COMMANDS
 from opsconsole.cli.standard_streams import lost_output, output, take_streams
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.optional_packages import missing_package
+
+
+class Command(NamedTuple):
+    """One command.
+
+    Attributes:
+        group: The group in which help lists it.
+        module: Its module beside this one; after a colon another function than `register`.
+        line: What it does.
+    """
+
+    group: str
+    module: str
+    line: str
+
+
+_MAIN: Final = "plan and apply"
+_STATE: Final = "state"
+_CHECK: Final = "check and look"
+_SETUP: Final = "set up"
+
+COMMANDS: Final = {
+    "plan": Command(_MAIN, "plan", "show what applying the program would do"),
+    "apply": Command(_MAIN, "apply", "bring the console to what the program declares"),
+    "destroy": Command(
+        _MAIN, "apply:register_destroy", "remove everything that the program manages"
+    ),
+    "validate": Command(_MAIN, "validate", "check the program, without the console"),
+    "show": Command(_STATE, "show", "show a saved plan, or the state"),
+    "output": Command(_STATE, "output", "print the outputs that state holds"),
+    "adopt": Command(_STATE, "adopt", "write a program that imports what the console has"),
+    "import": Command(_STATE, "import_command", "take an object that the console has into state"),
+    "state": Command(
+        _STATE, "state_commands", "list, show, move, remove, pull or push what it holds"
+    ),
+    "workspace": Command(_STATE, "workspace", "list, show, make, select or delete workspaces"),
+    "force-unlock": Command(_STATE, "force_unlock", "release the lock of a run that is gone"),
+    "drift": Command(_CHECK, "drift", "compare states with the console"),
+    "doctor": Command(_CHECK, "doctor", "check this machine, the settings and the console"),
+    "capabilities": Command(
+        _CHECK, "capabilities", "show what the console can do for each resource"
+    ),
+    "probe": Command(_CHECK, "probe", "ask the console what its document leaves open"),
+    "graph": Command(_CHECK, "graph", "print what depends on what in the program"),
+    "provider": Command(_SETUP, "provider_install", "install the Terraform provider"),
+    "hosts": Command(_SETUP, "hosts_import", "import hosts in bulk, beside any program"),
+    "emulator": Command(_SETUP, "emulator", "serve a console for development and tests"),
+    "completion": Command(_SETUP, "completion", "print a completion script for bash, zsh or fish"),
+}
+"""The commands, in the order of help. Nothing of them is imported here."""
 
 
 def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
@@ -63,11 +114,13 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
         help=None if every else argparse.SUPPRESS,
     )
     for name, command in COMMANDS.items():
+        added = subparsers.add_parser(name, help=command.line)
         if every or name == wanted:
-            module, _, function = command.register.partition(":")
-            getattr(importlib.import_module(module), function)(subparsers)
-        else:
-            subparsers.add_parser(name)
+            module, _, function = command.module.partition(":")
+            found = importlib.import_module(f"opsconsole.cli.{module}")
+            getattr(found, function or "register")(added)
+            if added.verbs is None:
+                added.set_defaults(run=found.run)
     return parser
 
 
@@ -103,23 +156,10 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         lost = lost_output()
         sys.stderr.write(f"Interrupted, as {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
-    except OpsconsoleError as failure:
+    except Exception as failure:
         if debug:
             _write_safely(traceback.format_exc())
-        _write_safely(_text_of(failure))
-        return FAILED
-    except PermissionError as refused:
-        if debug:
-            _write_safely(traceback.format_exc())
-        _write_safely(_text_of(_not_allowed(refused)))
-        return FAILED
-    except Exception as unforeseen:
-        if debug:
-            _write_safely(traceback.format_exc())
-        if isinstance(unforeseen, ModuleNotFoundError) and (missing := missing_package(unforeseen)):
-            _write_safely(_text_of(missing))
-            return FAILED
-        _write_safely(_surprise(unforeseen, debug, again))
+        _write_safely(_text_of(failure, debug, again))
         return FAILED
 
 
@@ -147,23 +187,21 @@ def _run(words: list[str]) -> int:
     return code
 
 
-def _not_allowed(refused: PermissionError) -> UserError:
-    place = refused.filename or "a file"
-    return UserError(
-        f"This user may not read or write {place}: {refused.strerror or refused}.",
-        "Change who may, or work in another directory.",
-    )
-
-
-def _text_of(failure: OpsconsoleError) -> str:
-    remedy = f"\n{failure.remedy}" if failure.remedy else ""
-    return f"Error: {failure.message}{remedy}\n"
-
-
-def _surprise(unforeseen: Exception, debug: bool, again: str) -> str:
-    kind = type(unforeseen).__name__
-    remedy = "" if debug else f"\nRun it again as `{again}` to see where it comes from."
-    return f"Error: unforeseen {kind}: {unforeseen}{remedy}\n"
+def _text_of(failure: Exception, debug: bool, again: str) -> str:
+    if isinstance(failure, PermissionError):
+        failure = UserError(
+            f"This user may not read or write {failure.filename or 'a file'}: "
+            f"{failure.strerror or failure}.",
+            "Change who may, or work in another directory.",
+        )
+    elif isinstance(failure, ModuleNotFoundError):
+        failure = missing_package(failure) or failure
+    if isinstance(failure, OpsconsoleError):
+        message, remedy = failure.message, failure.remedy
+    else:
+        message = f"unforeseen {type(failure).__name__}: {failure}"
+        remedy = "" if debug else f"Run it again as `{again}` to see where it comes from."
+    return f"Error: {message}\n" + (f"{remedy}\n" if remedy else "")
 
 
 def _write_safely(text: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
 
 from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.terminal import coloured
 from opsconsole.errors import UserError
 from opsconsole.reports import state_json, state_text
@@ -16,11 +15,9 @@ from opsconsole.reports.value_diff import whole
 from opsconsole.state import StateOutput, read_state
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "output",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Print all outputs (sensitive ones masked), or the value of one.",
         example="opsconsole output --raw host_id",
     )
@@ -29,7 +26,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "raw", "print a text, number or boolean as it is, without a line end")
     arguments.flag(parser, "no-color", "print without colour")
     arguments.add_place(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner
 from opsconsole.diagnostics import Severity, error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
@@ -26,23 +26,20 @@ from opsconsole.reconcile.saving import save_plan, shown_variables
 from opsconsole.state import open_state
 
 CHANGES = 2
-CODES = {**USUAL, CHANGES: "there are changes, with --detailed-exitcode"}
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "plan",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Compare program, state and console, and show what applying would do.",
-        codes=CODES,
+        codes={CHANGES: "there are changes, with --detailed-exitcode"},
         example="""
             opsconsole plan --out reviewed.plan
             opsconsole apply reviewed.plan
         """,
     )
-    arguments.option(
-        parser, "out", metavar="FILE", type=Path, help="save the plan, to apply exactly it"
+    parser.add_argument(
+        "--out", metavar="FILE", type=Path, help="save the plan, to apply exactly it"
     )
     arguments.flag(
         parser,
@@ -66,7 +63,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.add_guards(parser)
     arguments.add_locking(parser)
     arguments.add_reports(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opsconsole.cli import arguments, settings
-from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.terminal import coloured, columns
 from opsconsole.errors import ConfigurationError, UserError
@@ -27,24 +27,21 @@ from opsconsole.v1.settings import ENVIRONMENT, Settings
 _OPEN = {question.name: question.open for question in QUESTIONS}
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "probe",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Ask the console what the API document leaves open, by calls that change nothing: GETs, "
         "updates without a field, and imports that are dry runs. The first answer that does not "
         "say dry_run: true ends it.",
-        codes={**USUAL, 0: "the console was asked", FAILED: "it could not be asked"},
+        codes={0: "the console was asked", FAILED: "it could not be asked"},
         example="opsconsole probe --host hst_1 --agent agt_1 --write settings.json",
     )
-    arguments.option(
-        parser, "host", metavar="ID", required=True, help="a host that may be read and compared"
+    parser.add_argument(
+        "--host", metavar="ID", required=True, help="a host that may be read and compared"
     )
-    arguments.option(parser, "agent", metavar="ID", help="an agent whose plugins may be listed")
-    arguments.option(
-        parser,
-        "write",
+    parser.add_argument("--agent", metavar="ID", help="an agent whose plugins may be listed")
+    parser.add_argument(
+        "--write",
         metavar="FILE",
         type=Path,
         help="write the settings that were found, for a provider block and for the environment",
@@ -54,7 +51,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "json", "print the findings as JSON")
     arguments.flag(parser, "no-color", "print without colour")
     settings.add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,33 +10,31 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from opsconsole import __version__
 from opsconsole.address import SOURCE
-from opsconsole.cli.command_line import add_command, add_verbs
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.mirror import CONFIGURATION, configuration, install
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add `provider install` to the parser of `opsconsole`."""
+def register(parser: Parser) -> None:
+    """Describe the command and add its verb."""
     example = "opsconsole provider install && terraform init"
-    verbs = add_verbs(subparsers, "provider", "Install the Terraform provider.", example=example)
-    parser = add_command(
-        verbs,
+    parser.describe("Install the Terraform provider.", example=example)
+    verb = parser.add_verb(
         "install",
+        run,
         "Put a launcher of the provider where `terraform init`, `tofu init` and `cdktf get` find "
         "it without a registry. May be repeated; versions are kept side by side.",
         example=example,
     )
-    parser.add_argument(
+    verb.add_argument(
         "--plugin-dir",
         type=Path,
         metavar="DIR",
         help="the filesystem mirror to put it into; by default the one that Terraform reads "
         "without being told: ~/.terraform.d/plugins",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,13 +19,12 @@ LOCAL_NAME = "opsconsole"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where settings come from."""
     group = parser.add_argument_group("settings")
-    arguments.option(group, "stack", metavar="NAME", help="the stack, where the app has several")
-    arguments.option(
-        group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead"
+    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
+    group.add_argument(
+        "--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead"
     )
-    arguments.option(
-        group,
-        "provider",
+    group.add_argument(
+        "--provider",
         metavar="ALIAS",
         default="",
         help="the provider block of this alias, where there are several",

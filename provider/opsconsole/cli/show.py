@@ -5,21 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import add_command
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.terminal import coloured
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import program_of
 from opsconsole.state import read_state
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "show",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Show a saved plan, or without one what the state holds.",
         example="opsconsole show reviewed.plan",
     )
@@ -27,7 +24,6 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     arguments.flag(parser, "json", "print Terraform's JSON format")
     arguments.add_place(parser)
     arguments.add_reports(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

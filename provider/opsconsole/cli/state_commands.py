@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import add_command, add_verbs
+from opsconsole.cli.command_line import Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.cli.terminal import coloured
 from opsconsole.diagnostics import Diagnostic, warning
@@ -22,63 +21,44 @@ from opsconsole.reconcile.runs import settle_all
 from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    verbs = add_verbs(
-        subparsers,
-        "state",
+def register(parser: Parser) -> None:
+    """Describe the command and add its verbs."""
+    parser.describe(
         "Look at the state, and edit it. No request is sent to the console.",
         example="opsconsole state mv opsconsole_host.web opsconsole_host.gate",
     )
     for name, run, meaning, example in _VERBS:
-        verb = add_command(verbs, name, meaning, example=f"opsconsole state {name}{example}")
-        if name in _OPERANDS:
-            _OPERANDS[name](verb)
+        verb = parser.add_verb(name, run, meaning, example=f"opsconsole state {name}{example}")
+        _add_operands(verb, name)
         if name in ("show", "fold"):
             arguments.flag(verb, "no-color", "print without colour")
         arguments.add_place(verb)
         if name not in ("list", "show", "pull"):
             arguments.add_locking(verb)
-        verb.set_defaults(run=run)
 
 
-def _listing(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("addresses", metavar="ADDRESS", nargs="*", help="only these")
-
-
-def _showing(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("address", metavar="ADDRESS", help="one instance")
-
-
-def _removing(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("addresses", metavar="ADDRESS", nargs="+", help="instances, or resources")
-    arguments.flag(verb, "dry-run", "only say what would be forgotten")
-
-
-def _moving(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("source", metavar="SOURCE", help="an instance, or a resource")
-    verb.add_argument("target", metavar="TARGET", help="its new address")
-    arguments.flag(verb, "dry-run", "only say what would move")
-
-
-def _pushing(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("file", metavar="FILE", help="a state file; - is stdin")
-    arguments.flag(verb, "force", "write it whatever its lineage and serial")
-
-
-def _folding(verb: argparse.ArgumentParser) -> None:
-    arguments.option(verb, "parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
-    arguments.add_variables(verb)
-
-
-_OPERANDS = {
-    "list": _listing,
-    "show": _showing,
-    "mv": _moving,
-    "rm": _removing,
-    "push": _pushing,
-    "fold": _folding,
-}
+def _add_operands(verb: Parser, name: str) -> None:
+    """Add what only the verb of this name takes."""
+    match name:
+        case "list":
+            verb.add_argument("addresses", metavar="ADDRESS", nargs="*", help="only these")
+        case "show":
+            verb.add_argument("address", metavar="ADDRESS", help="one instance")
+        case "rm":
+            verb.add_argument(
+                "addresses", metavar="ADDRESS", nargs="+", help="instances, or resources"
+            )
+            arguments.flag(verb, "dry-run", "only say what would be forgotten")
+        case "mv":
+            verb.add_argument("source", metavar="SOURCE", help="an instance, or a resource")
+            verb.add_argument("target", metavar="TARGET", help="its new address")
+            arguments.flag(verb, "dry-run", "only say what would move")
+        case "push":
+            verb.add_argument("file", metavar="FILE", help="a state file; - is stdin")
+            arguments.flag(verb, "force", "write it whatever its lineage and serial")
+        case "fold":
+            verb.add_argument("--parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+            arguments.add_variables(verb)
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import FAILED, USUAL, add_command
+from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.drift.declared import place_of
@@ -34,22 +34,19 @@ _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate
 """Settings that the environment of a check may lack; they are never sent."""
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    parser = add_command(
-        subparsers,
-        "validate",
+def register(parser: Parser) -> None:
+    """Describe the command and add its arguments."""
+    parser.describe(
         "Check the program, its provider settings and the bounds of its values. Nothing is sent, "
         "no state is read, and variables need no values.",
-        codes={**USUAL, 0: "valid; there may be warnings", FAILED: "not valid"},
+        codes={0: "valid; there may be warnings", FAILED: "not valid"},
         example="opsconsole validate --json",
     )
     arguments.flag(parser, "json", "print Terraform's JSON format")
     arguments.flag(parser, "no-color", "print without colour")
     group = parser.add_argument_group("program")
-    arguments.option(group, "stack", metavar="NAME", help="the stack, where the app has several")
-    arguments.option(group, "dir", metavar="DIR", type=Path, help="a directory of *.tf.json files")
-    parser.set_defaults(run=run)
+    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
+    group.add_argument("--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files")
 
 
 def run(args: argparse.Namespace) -> int:

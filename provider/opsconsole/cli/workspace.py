@@ -7,10 +7,9 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import add_command, add_verbs
+from opsconsole.cli.command_line import Parser
 from opsconsole.errors import UserError
 from opsconsole.phrases import plural
 from opsconsole.state import (
@@ -29,11 +28,9 @@ _ANY = "any"
 """Stands for a workspace where only the place beside it is asked for."""
 
 
-def register(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the parser of `opsconsole`."""
-    verbs = add_verbs(
-        subparsers,
-        "workspace",
+def register(parser: Parser) -> None:
+    """Describe the command and add its verbs."""
+    parser.describe(
         "Workspaces are Terraform's: each has a state of its own in one backend.",
         example="opsconsole workspace new staging",
     )
@@ -47,14 +44,13 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
         example = f"opsconsole workspace {name}"
         if name in ("new", "select", "delete"):
             example += " staging"
-        verb = add_command(verbs, name, meaning, example=example)
+        verb = parser.add_verb(name, run, meaning, example=example)
         if name in ("new", "select", "delete"):
             verb.add_argument("name", metavar="NAME", help="the workspace")
         if name == "delete":
             arguments.flag(verb, "force", "delete it even if its state holds something")
         arguments.add_place(verb)
         arguments.add_locking(verb)
-        verb.set_defaults(run=run)
 
 
 def _list(args: argparse.Namespace) -> int:
