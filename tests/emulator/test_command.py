@@ -71,7 +71,7 @@ def test_what_cannot_be_is_one_line(
 def test_arguments_that_are_none(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         parsed(*arguments)
-    assert stopped.value.code == 2
+    assert stopped.value.code == 1
 
 
 def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str]) -> None:

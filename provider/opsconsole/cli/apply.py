@@ -10,7 +10,7 @@ from pathlib import Path
 from opsconsole.cli import applying, arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.diagnostics import error, has_error
+from opsconsole.diagnostics import has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saved import read_plan
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        events.emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+        events.emit_error(problem)
         return FAILED
 
 

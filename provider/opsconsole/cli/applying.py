@@ -55,7 +55,7 @@ class ApplyUI:
         if not self.operation:
             self.operation = "destroy" if args.destroy else "apply"
         if args.json:
-            events.emit(messages.version(events.now()))
+            events.emit_version()
 
     def shown(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return it with the guard's objection, if it has one."""

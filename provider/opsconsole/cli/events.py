@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from opsconsole.cli.progress_lines import InFlight, action_of, held_back, id_after, id_before
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.errors import OpsconsoleError
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.order import Step
@@ -21,6 +22,11 @@ def emit(message: Message) -> None:
     sys.stdout.write(messages.line(message))
 
 
+def emit_version() -> None:
+    """Write whose messages these are, as the first of them."""
+    emit(messages.version(now()))
+
+
 def now() -> datetime:
     """Return the time for a message."""
     return datetime.now(UTC)
@@ -29,6 +35,11 @@ def now() -> datetime:
 def emit_diagnostic(item: Diagnostic) -> None:
     """Write a diagnostic."""
     emit(messages.diagnostic(item, now()))
+
+
+def emit_error(problem: OpsconsoleError) -> None:
+    """Write why a command failed."""
+    emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
 
 
 def emit_plan(plan: Plan) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 
 from opsconsole import resources
@@ -25,65 +25,48 @@ _DONE = "Terraform has been successfully initialized!"
 """Clients look for these words."""
 
 
-class Said:
-    """What `init` says, as text or as Terraform's messages."""
-
-    def __init__(self, *, as_json: bool) -> None:
-        self._json = as_json
-        if as_json:
-            from opsconsole.cli import events
-            from opsconsole.reports import messages
-
-            events.emit(messages.version(events.now()))
-
-    def say(self, text: str, code: str = "") -> None:
-        """Say a sentence; `code` is Terraform's name for it."""
-        if not self._json:
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
-            return
-        from opsconsole.cli import events
-        from opsconsole.reports import messages
-
-        events.emit(messages.init_output(text, code, datetime.now(UTC)))
-
-    def fail(self, problem: OpsconsoleError) -> None:
-        """Say why it failed, where programs read it.
-
-        Raises:
-            OpsconsoleError: People read it.
-        """
-        if not self._json:
-            raise problem
-        from opsconsole.cli import events
-        from opsconsole.diagnostics import error
-
-        events.emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+Say = Callable[[str, str], None]
+"""Says a sentence, as text or as one of Terraform's messages, whose name follows it; or empty."""
 
 
 def run(verb: Verb, given: Arguments) -> int:
     """Prepare the working directory; return the exit code."""
-    said = Said(as_json=given.on("json"))
+    if not given.on("json"):
+        _prepare(Path.cwd(), given, _print)
+        return 0
+    from opsconsole.cli import events
+    from opsconsole.reports import messages
+
+    events.emit_version()
     try:
-        _prepare(Path.cwd(), given, said)
+        _prepare(
+            Path.cwd(),
+            given,
+            lambda text, code: events.emit(messages.init_output(text, code, events.now())),
+        )
     except OpsconsoleError as problem:
-        said.fail(problem)
+        events.emit_error(problem)
         return 1
     return 0
 
 
-def _prepare(directory: Path, given: Arguments, said: Said) -> None:
+def _print(text: str, code: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _prepare(directory: Path, given: Arguments, say: Say) -> None:
     if not any(directory.glob("*.tf.json")):
-        said.say("Terraform initialized in an empty directory!", "output_init_empty_message")
+        say("Terraform initialized in an empty directory!", "output_init_empty_message")
         return
     program = load_directory(directory, resources)
     if given.on("backend", True):
-        said.say("Initializing the backend...", "initializing_backend_message")
+        say("Initializing the backend...", "initializing_backend_message")
         wanted = _with_options(declared(program), given.every("backend-config"))
-        _set_backend(directory, wanted, given, said)
-    said.say("Initializing provider plugins...", "initializing_provider_plugin_message")
-    said.say("- the native engine needs none", "provider_already_installed_message")
-    said.say(f"\n{_DONE}", "output_init_success_message")
+        _set_backend(directory, wanted, given, say)
+    say("Initializing provider plugins...", "initializing_provider_plugin_message")
+    say("- the native engine needs none", "provider_already_installed_message")
+    say(f"\n{_DONE}", "output_init_success_message")
 
 
 def _with_options(
@@ -116,7 +99,7 @@ def _settings_in(option: str) -> dict[str, object]:
 
 
 def _set_backend(
-    directory: Path, wanted: RecordedBackend | None, given: Arguments, said: Said
+    directory: Path, wanted: RecordedBackend | None, given: Arguments, say: Say
 ) -> None:
     recorded = read_record(directory)
     overridden = bool(given.every("backend-config"))
@@ -137,10 +120,10 @@ def _set_backend(
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
     if not given.on("reconfigure"):
-        migrate(directory, recorded, wanted, given, said.say)
+        migrate(directory, recorded, wanted, given, say)
     write_record(directory, wanted)
     if wanted is None:
         kind = recorded.kind if recorded else "local"
-        said.say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.')
+        say(f'\nSuccessfully unset the backend "{kind}". The state is kept locally.', "")
         return
-    said.say(f'\nSuccessfully configured the backend "{wanted.kind}"!')
+    say(f'\nSuccessfully configured the backend "{wanted.kind}"!', "")

@@ -12,9 +12,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import Arguments, Invocation, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
+
+_GLOBAL = (
+    ("-chdir=DIR", "go to another directory before anything else"),
+    ("-help", "show this, or the flags of a verb"),
+    ("-version", "the same as the verb version"),
+)
+_VARIABLES = (
+    ("OPSCONSOLE_ENGINE", "native or terraform: force one engine"),
+    ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real Terraform; else terraform or tofu on PATH"),
+    ("OPSCONSOLE_FORCE", "1: allow a plan that the guard refuses"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,9 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words after the program's name; those of this process by default.
     """
-    from opsconsole.standin.streams import take_streams
-
-    take_streams()
+    # The terminal of the program that called may go away while changes are in progress: output is
+    # then dropped, and the changes are completed. stderr is for errors only, so that no bar and no
+    # spinner is drawn.
+    open_descriptors()
+    sys.stdout = text_stream(OutputStream(1))
+    sys.stderr = text_stream(OutputStream(2, drawn_on=False))
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] and words[0].lstrip("-") in ("v", "version"):
         with contextlib.suppress(UserError):
@@ -43,20 +58,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     call = read_call(words, os.environ)
     if call.help or not call.verb or call.verb == "help":
-        from opsconsole.standin.help_text import render
-
-        sys.stdout.write(render(call.verb))
+        sys.stdout.write(help_text(call.verb))
         return 0 if call.help or call.verb == "help" else 127
     verb = VERBS.get(call.verb)
     directory = _directory(call)
     given, wrong = _given(call, verb)
     if verb is None or verb.reads_program:
-        from opsconsole.standin.engine_choice import reason_for_terraform
+        from opsconsole.standin.engine_choice import hand_over, reason_for_terraform
 
         reason = reason_for_terraform(call, verb, given, os.environ, directory)
         if verb is None or reason:
-            from opsconsole.standin.hand_over import hand_over
-
             hand_over(call, reason)
     if wrong is not None:
         raise wrong
@@ -93,6 +104,39 @@ def _check_operands(name: str, verb: Verb, given: Arguments) -> None:
             f"`{name}` takes {wanted} arguments, not {count}.",
             f"`opsconsole-terraform {name} -help` says more. Write flags as -NAME=VALUE.",
         )
+
+
+def help_text(name: str) -> str:
+    """Return the help for a verb, or for the program where it names none."""
+    verb = VERBS.get(name)
+    if verb is None:
+        return _help_of_all()
+    lines = [f"Usage: opsconsole-terraform [global options] {name} [flags]", "", f"  {verb.line}."]
+    if verb.flags:
+        lines += ["", "Flags:"]
+    for flag, facts in sorted(verb.flags.items()):
+        shown = f"-{flag}=VALUE" if facts.valued else f"-{flag}"
+        remark = {"pass": "", "own": "", "ignore": "changes nothing here"}.get(
+            facts.use, "only Terraform has it"
+        )
+        lines.append(f"  {shown:28}{remark}".rstrip())
+    return "\n".join([*lines, ""])
+
+
+def _help_of_all() -> str:
+    lines = [
+        "Usage: opsconsole-terraform [global options] <verb> [flags]",
+        "",
+        "Takes the place of terraform. What the native engine cannot run goes to the real one.",
+        "",
+        "Verbs:",
+    ]
+    lines += [f"  {name:18}{verb.line}" for name, verb in VERBS.items()]
+    lines += ["", "Global options:"]
+    lines += [f"  {name:18}{meaning}" for name, meaning in _GLOBAL]
+    lines += ["", "Environment:"]
+    lines += [f"  {name:31}{meaning}" for name, meaning in _VARIABLES]
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

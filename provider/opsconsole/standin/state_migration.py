@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from opsconsole.errors import UserError
@@ -37,17 +37,23 @@ def migrate(
     source: RecordedBackend | None,
     target: RecordedBackend | None,
     given: Arguments,
-    say: Callable[[str], None],
+    say: Callable[[str, str], None],
 ) -> None:
     """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
 
     Raises:
         UserError: It cannot be copied, or nothing may be asked. Nothing was changed then.
     """
-    _check_kind(source)
-    _check_workspaces(directory, source)
-    locking = Locking(given.on("lock", True), _seconds(given.text("lock-timeout", "0")))
-    old, new = (_backend(directory, item, locking) for item in (source, target))
+    from opsconsole.cli.arguments import seconds  # loads the engine's options
+
+    _check_source(directory, source)
+    locking = Locking(given.on("lock", True), seconds(given.text("lock-timeout", "0")))
+    old, new = (
+        backend_for(
+            directory, None if item is None else {item.kind: item.settings}, "init", locking
+        )
+        for item in (source, target)
+    )
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
         return
     if read_state(old).empty:
@@ -59,21 +65,19 @@ def migrate(
             return
         if not _agreed(given, old, state, there):
             return
-        _copy(new, state)
-        say(f"Copied the state to {new.name}.")
+        _write(new, state.snapshot().pieces(), SnapshotMeta(state.lineage, state.serial))
+        say(f"Copied the state to {new.name}.", "")
     if source is None:
-        _empty(old)
+        # The default state file is left empty, its content in the backup, as Terraform does.
+        _write(old, [], SnapshotMeta("", 0))
 
 
-def _check_kind(source: RecordedBackend | None) -> None:
+def _check_source(directory: Path, source: RecordedBackend | None) -> None:
     if source is not None and not supports_backend(source.kind):
         raise UserError(
             f"The state is in the backend {source.kind}, which only Terraform supports.",
             "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy it.",
         )
-
-
-def _check_workspaces(directory: Path, source: RecordedBackend | None) -> None:
     settings = source.settings if source is not None and source.kind == "local" else {}
     folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
@@ -81,17 +85,6 @@ def _check_workspaces(directory: Path, source: RecordedBackend | None) -> None:
             "There are several workspaces, which the native engine does not copy.",
             "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy them.",
         )
-
-
-def _seconds(text: str) -> float:
-    from opsconsole.cli.arguments import seconds
-
-    return seconds(text)
-
-
-def _backend(directory: Path, recorded: RecordedBackend | None, locking: Locking) -> Backend:
-    block = None if recorded is None else {recorded.kind: recorded.settings}
-    return backend_for(directory, block, "init", locking)
 
 
 def _agreed(given: Arguments, old: Backend, state: State, there: State) -> bool:
@@ -113,22 +106,12 @@ def _agreed(given: Arguments, old: Backend, state: State, there: State) -> bool:
     return answer == "yes"
 
 
-def _copy(backend: Backend, state: State) -> None:
+def _write(backend: Backend, pieces: Sequence[str], meta: SnapshotMeta) -> None:
+    """Replace the state that a backend holds, which is backed up."""
     backend.open()
     try:
         if backend.read():
             backend.back_up()
-        backend.write(state.snapshot().pieces(), SnapshotMeta(state.lineage, state.serial))
-    finally:
-        backend.close()
-
-
-def _empty(backend: Backend) -> None:
-    """Leave the default state file empty, its content in the backup, as Terraform does."""
-    backend.open()
-    try:
-        backend.read()
-        backend.back_up()
-        backend.write([], SnapshotMeta("", 0))
+        backend.write(pieces, meta)
     finally:
         backend.close()
