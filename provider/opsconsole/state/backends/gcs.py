@@ -10,8 +10,7 @@ import base64
 import contextlib
 import json
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
     LockHeld,
-    LockLost,
-    no_such_lock,
+    ObjectStorage,
+    one_line,
 )
 from opsconsole.state.lock import LockInfo
 
@@ -50,135 +49,72 @@ _TIMEOUT = (15, 600)
 _RETRY = DEFAULT_RETRY.with_timeout(30.0)
 
 
-class GcsStorage:
+class GcsStorage(ObjectStorage):
     """One object of a bucket."""
 
-    lockable = True
-    keeps_companions = True
+    _errors = (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError)
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
         settings = BackendSettings("gcs", block)
-        self._settings = settings
+        super().__init__(settings)
         self._bucket_name = settings.need("bucket")
         prefix = settings.text("prefix").strip("/")
         self._folder = f"{prefix}/" if prefix else ""
         self._stem = f"{self._folder}{workspace}"
+        self._object = f"{self._stem}.tfstate"
+        self._lock_name = f"{self._stem}.tflock"
         self._kms = settings.text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY") or None
         self._secret = _encryption_key(settings)
-        self.identity = self.name = f"gs://{self._bucket_name}/{self._stem}.tfstate"
-        self._client: Any = None
-        self._info: LockInfo | None = None
+        self.identity = self.name = f"gs://{self._bucket_name}/{self._object}"
         self._bucket_seen = False
-        self._seen: int | None = None
 
-    def read(self) -> bytes:
-        """Return the state's bytes; none when there is no object."""
-        with self._translating("read"):
-            data, self._seen = self._get(f"{self._stem}.tfstate", self._secret)
-        return data
-
-    def write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         """Replace the object if its generation is the one that was read."""
-        if self._seen is None:
-            raise ValueError("read first")
-        with self._translating("write"):
-            self.check_lock()
-            name = f"{self._stem}.tfstate"
-            try:
-                self._seen = self._put(name, data, self._secret, self._seen)
-            except exceptions.PreconditionFailed as error:
-                found, generation = self._get(name, self._secret)
-                if found != data:
-                    why = "someone else wrote the state since it was read"
-                    raise LockLost(self.name, why) from error
-                self._seen = generation
+        self.check_lock()
+        try:
+            self._seen = self._put(self._object, data, self._seen)
+        except exceptions.PreconditionFailed as error:
+            self._seen = self._stored_as(data, error)
 
-    def lock(self, info: LockInfo) -> None:
+    def _lock(self, info: LockInfo) -> None:
         """Make the lock's object. A lost answer of an earlier try is known again by its content."""
         info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
-        with self._translating("lock"):
-            try:
-                generation = self._put(self._lock_name, info.to_json(), None, 0)
-            except exceptions.PreconditionFailed as error:
-                data, generation = self._get(self._lock_name, None)
-                if data != info.to_json():
-                    raise LockHeld(self.name, _holder(data, generation)) from error
+        try:
+            generation = self._put(self._lock_name, info.to_json(), 0)
+        except exceptions.PreconditionFailed as error:
+            data, generation = self._get(self._lock_name)
+            if data != info.to_json():
+                raise LockHeld(self.name, _holder(data, generation)) from error
         self._info = replace(info, id=str(generation))
 
-    def unlock(self) -> None:
-        """Delete the lock's object, if it is of this run's generation."""
-        info, self._info = self._info, None
-        if info is not None:
-            with self._translating("unlock"):
-                self._delete_lock(info.id)
-
-    def check_lock(self) -> None:
-        """Look whether the lock's object is of this run's generation."""
-        if self._info is None:
+    def _release(self, info: LockInfo) -> None:
+        if str(self._get(self._lock_name)[1]) != info.id:
             return
-        with self._translating("check the lock of"):
-            data, generation = self._get(self._lock_name, None)
-        if str(generation) != self._info.id:
-            holder = _holder(data, generation)
-            why = f"it is locked by {holder}" if holder else "someone released it"
-            raise LockLost(self.name, why)
+        with contextlib.suppress(exceptions.NotFound, exceptions.PreconditionFailed):
+            self._blob(self._lock_name).delete(if_generation_match=int(info.id), timeout=_TIMEOUT)
 
-    def force_unlock(self, lock_id: str) -> None:
-        """Delete the lock's object, if it is of this generation."""
-        holder = self.holder()
-        if holder is None or holder.id != lock_id:
-            raise no_such_lock(self.name, lock_id, holder)
-        with self._translating("unlock"):
-            self._delete_lock(lock_id)
+    def _check_lock(self, info: LockInfo) -> None:
+        holder = self._holder()
+        if holder is None or holder.id != info.id:
+            raise self._lost_to(holder)
 
-    def holder(self) -> LockInfo | None:
-        """Return who holds the lock; the ID is the generation."""
-        with self._translating("read the lock of"):
-            return _holder(*self._get(self._lock_name, None))
+    def _holder(self) -> LockInfo | None:
+        return _holder(*self._get(self._lock_name))
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return the object beside the state; none when there is none."""
-        with self._translating("read what is beside"):
-            return self._get(f"{self._stem}.{which}", self._secret)[0]
-
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace the object beside the state; without bytes, remove it."""
-        with self._translating("write what is beside"):
-            if data:
-                self._put(f"{self._stem}.{which}", data, self._secret, None)
-            else:
-                self._delete(f"{self._stem}.{which}")
-
-    def workspaces(self) -> list[str]:
+    def _workspaces(self) -> set[str]:
         """Return the workspaces that hold a state in this prefix."""
-        with self._translating("list the workspaces of"):
-            listed = self._connected().list_blobs(
-                self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
-            )
-            found = {item.name.removeprefix(self._folder) for item in listed}
-        names = {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
-        return [DEFAULT, *sorted(names - {DEFAULT})]
+        listed = self._connected().list_blobs(
+            self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
+        )
+        found = {item.name.removeprefix(self._folder) for item in listed}
+        return {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
 
-    def delete(self) -> None:
-        """Delete the object and its companions."""
-        with self._translating("delete"):
-            for which in Companion:
-                self._delete(f"{self._stem}.{which}")
-            self._delete(f"{self._stem}.tfstate")
+    def _beside(self, which: Companion) -> str:
+        return f"{self._stem}.{which}"
 
-    def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
-    @property
-    def _lock_name(self) -> str:
-        return f"{self._stem}.tflock"
-
-    def _get(self, name: str, secret: bytes | None) -> tuple[bytes, int]:
+    def _get(self, name: str) -> tuple[bytes, int]:
         """Return the bytes and the generation of an object; nothing and 0 where there is none."""
-        blob = self._blob(name, secret)
+        blob = self._blob(name)
         try:
             data = blob.download_as_bytes(timeout=_TIMEOUT, retry=_RETRY)
         except exceptions.NotFound:
@@ -200,8 +136,8 @@ class GcsStorage:
             self._bucket_seen = True
         return True
 
-    def _put(self, name: str, data: bytes, secret: bytes | None, before: int | None) -> int:
-        blob = self._blob(name, secret, kms=self._kms if name != self._lock_name else None)
+    def _put(self, name: str, data: bytes, before: int | None) -> int:
+        blob = self._blob(name, kms=self._kms if name != self._lock_name else None)
         blob.upload_from_string(
             data,
             content_type="application/json",
@@ -212,35 +148,24 @@ class GcsStorage:
         )
         return int(blob.generation)
 
+    def _put_companion(self, name: str, data: bytes) -> None:
+        self._put(name, data, None)
+
     def _delete(self, name: str) -> None:
         with contextlib.suppress(exceptions.NotFound):
-            self._blob(name, None).delete(timeout=_TIMEOUT)
+            self._blob(name).delete(timeout=_TIMEOUT)
 
-    def _delete_lock(self, generation: str) -> None:
-        if str(self._get(self._lock_name, None)[1]) != generation:
-            return
-        blob = self._blob(self._lock_name, None)
-        with contextlib.suppress(exceptions.NotFound, exceptions.PreconditionFailed):
-            blob.delete(if_generation_match=int(generation), timeout=_TIMEOUT)
-
-    def _blob(self, name: str, secret: bytes | None, kms: str | None = None) -> Any:
+    def _blob(self, name: str, kms: str | None = None) -> Any:
+        """Return an object of the bucket; who holds the lock is not encrypted by a user's key."""
+        secret = self._secret if name != self._lock_name else None
         bucket = self._connected().bucket(self._bucket_name)
         return bucket.blob(name, encryption_key=secret, kms_key_name=kms)
 
-    def _connected(self) -> Any:
-        if self._client is None:
-            self._client = _client(self._settings)
-        return self._client
+    def _connect(self) -> Any:
+        return _client(self._settings)
 
-    @contextmanager
-    def _translating(self, action: str) -> Iterator[None]:
-        """Translate the library's exceptions."""
-        try:
-            yield
-        except (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError) as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.", _remedy(error)
-            ) from error
+    def _explained(self, error: Exception) -> tuple[str, str]:
+        return one_line(error) or type(error).__name__, _remedy(error)
 
 
 _LOG_IN = (
@@ -331,7 +256,3 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, exceptions.RequestRangeNotSatisfiable):
         return "Run again."
     return "Check the backend's settings, then run again."
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

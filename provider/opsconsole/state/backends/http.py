@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
 import ssl
 import tempfile
 import time
@@ -16,20 +14,14 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.backends.storage import (
-    DEFAULT,
-    Companion,
-    LockHeld,
-    LockLost,
-    no_such_lock,
-)
+from opsconsole.state.backends.storage import DEFAULT, LockHeld, LockLost, Storage
 from opsconsole.state.lock import LockInfo
 
 _HELD = (409, 423)
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 
 
-class HttpStorage:
+class HttpStorage(Storage):
     """One state behind an address.
 
     Methods and addresses are settings, as Terraform has them; without `lock_address` there is no
@@ -42,14 +34,14 @@ class HttpStorage:
         if workspace != DEFAULT:
             raise _no_workspaces()
         settings = BackendSettings("http", block)
-        self._settings = settings
+        super().__init__(settings)
         self._address = settings.need("address", "TF_HTTP_ADDRESS")
         self._update = settings.text("update_method", "TF_HTTP_UPDATE_METHOD", default="POST")
-        self._lock = (
+        self._locking = (
             settings.text("lock_method", "TF_HTTP_LOCK_METHOD", default="LOCK"),
             settings.text("lock_address", "TF_HTTP_LOCK_ADDRESS"),
         )
-        self._unlock = (
+        self._unlocking = (
             settings.text("unlock_method", "TF_HTTP_UNLOCK_METHOD", default="UNLOCK"),
             settings.text("unlock_address", "TF_HTTP_UNLOCK_ADDRESS"),
         )
@@ -60,37 +52,44 @@ class HttpStorage:
         )
         self.name = str(httpx.URL(self._address).copy_with(username=None, password=None))
         self.identity = self.name
-        self.lockable = bool(self._lock[1])
-        self._client: httpx.Client | None = None
-        self._info: LockInfo | None = None
+        self.lockable = bool(self._locking[1])
         self._lost: LockLost | None = None
-        self._seen: str | None = None
 
-    def read(self) -> bytes:
-        """Return the state's bytes; none when there is no state."""
+    def check_lock(self) -> None:
+        """Do nothing while the lock is held; once it is lost, it stays lost.
+
+        Raises:
+            LockLost: It is no longer held.
+        """
+        if self._lost is not None:
+            raise self._lost
+        super().check_lock()
+
+    def _read(self) -> bytes:
         data = self._get()
         self._seen = _digest(data)
         return data
 
-    def write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         """Replace the state, after a look at the lock and at what is stored.
 
         The lock's ID goes with the state, so that a server that knows it can refuse as well.
         """
         self.check_lock()
-        if self._seen is not None and _digest(self._get()) != self._seen:
-            raise self._losing("someone else wrote the state since it was read")
+        if _digest(self._get()) != self._seen:
+            raise self._losing(self._foreign())
         params = {"ID": self._info.id} if self._info else {}
         answer = self._request(self._update, self._address, data, params, quick=False)
         if answer.status_code in _HELD:
-            raise self._losing(f"the server refused the write ({answer.status_code})")
+            why = f"the server refused the write ({answer.status_code})"
+            raise self._losing(LockLost(self.name, why))
         if answer.status_code not in (200, 201, 204):
             raise self._refused("write", answer)
         self._seen = _digest(data)
 
-    def lock(self, info: LockInfo) -> None:
+    def _lock(self, info: LockInfo) -> None:
         """Take the lock. A lost answer of an earlier try is known again by the lock's ID."""
-        answer = self._request(*self._lock, info.to_json())
+        answer = self._request(*self._locking, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
             if holder is None or holder.id != info.id:
@@ -99,50 +98,31 @@ class HttpStorage:
             raise self._refused("lock", answer)
         self._info, self._lost = info, None
 
-    def unlock(self) -> None:
-        """Release the lock; one that was lost is left alone."""
-        info, self._info = self._info, None
-        if info is not None and self._lost is None and self._unlock[1]:
-            answer = self._request(*self._unlock, info.to_json())
-            if not answer.is_success:
-                raise self._refused("unlock", answer)
+    def _release(self, info: LockInfo) -> None:
+        if self._lost is None and self._unlocking[1]:
+            self._unlock(info.to_json())
 
-    def check_lock(self) -> None:
+    def _check_lock(self, info: LockInfo) -> None:
         """Ask for the lock again under the same ID: whoever holds it is refused.
 
         A server that grants it to the holder again grants it here as well. One that had released it
-        grants it too; a request at the start distinguishes the two (`_regrants`).
+        grants it too; a further request distinguishes the two.
         """
-        if self._lost is not None:
-            raise self._lost
-        if self._info is None:
-            return
-        answer = self._request(*self._lock, self._info.to_json())
+        answer = self._request(*self._locking, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
-            if holder is not None and holder.id and holder.id != self._info.id:
-                raise self._losing(f"it is locked by {holder}")
+            if holder is not None and holder.id and holder.id != info.id:
+                raise self._losing(self._lost_to(holder))
         elif not answer.is_success:
             raise self._refused("check the lock of", answer)
-        elif not self._regrants():
-            self._request(*self._unlock, self._info.to_json())
-            raise self._losing("someone released it")
+        elif not self._request(*self._locking, info.to_json()).is_success:
+            self._request(*self._unlocking, info.to_json())
+            raise self._losing(self._lost_to(None))
 
-    def _regrants(self) -> bool:
-        """Return whether the server grants a lock to its holder again."""
-        assert self._info is not None
-        return self._request(*self._lock, self._info.to_json()).is_success
+    def _force_unlock(self, holder: LockInfo) -> None:
+        self._unlock(b"")
 
-    def force_unlock(self, lock_id: str) -> None:
-        """Release the lock of this ID: an unlock without a body."""
-        holder = self.holder()
-        if holder is None or holder.id != lock_id:
-            raise no_such_lock(self.name, lock_id, holder)
-        answer = self._request(*self._unlock, b"")
-        if not answer.is_success:
-            raise self._refused("unlock", answer)
-
-    def holder(self) -> LockInfo | None:
+    def _holder(self) -> LockInfo | None:
         """Return who holds the lock. Only a request for it shows that, so it is taken briefly."""
         probe = LockInfo.own("force-unlock", self.name)
         try:
@@ -152,31 +132,20 @@ class HttpStorage:
         self.unlock()
         return None
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return nothing: one address holds one object."""
-        return b""
-
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Refuse: one address holds one object."""
-        raise NotImplementedError
-
-    def workspaces(self) -> list[str]:
-        """Refuse: there are none."""
+    def _workspaces(self) -> set[str]:
         raise _no_workspaces()
 
-    def delete(self) -> None:
-        """Refuse: there is only the default workspace."""
+    def _delete_all(self) -> None:
         raise _no_workspaces()
 
-    def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+    def _unlock(self, body: bytes) -> None:
+        answer = self._request(*self._unlocking, body)
+        if not answer.is_success:
+            raise self._refused("unlock", answer)
 
-    def _losing(self, why: str) -> LockLost:
-        self._lost = LockLost(self.name, why)
-        return self._lost
+    def _losing(self, loss: LockLost) -> LockLost:
+        self._lost = loss
+        return loss
 
     def _get(self) -> bytes:
         answer = self._request("GET", self._address, None)
@@ -209,28 +178,29 @@ class HttpStorage:
         while True:
             left -= 1
             try:
-                answer = self._connected().request(
+                answer: httpx.Response = self._connected().request(
                     method, url, content=body, headers=headers, timeout=_TIMEOUT if quick else 600.0
                 )
             except httpx.HTTPError as error:
                 if not left:
-                    raise self._unreachable(error) from error
+                    raise UserError(
+                        f"Cannot reach the state {self.name}: {error or type(error).__name__}.",
+                        "Check the address, the network and the proxy settings, then run again.",
+                    ) from error
             else:
                 if not left or (answer.status_code < 500 and answer.status_code != 429):
                     return answer
             time.sleep(pause)
             pause = min(pause * 2, longest)
 
-    def _connected(self) -> httpx.Client:
-        if self._client is None:
-            name = self._settings.text("username", "TF_HTTP_USERNAME")
-            password = self._settings.text("password", "TF_HTTP_PASSWORD")
-            self._client = httpx.Client(
-                auth=httpx.BasicAuth(name, password) if name else None,
-                verify=self._tls(),
-                follow_redirects=True,
-            )
-        return self._client
+    def _connect(self) -> httpx.Client:
+        name = self._settings.text("username", "TF_HTTP_USERNAME")
+        password = self._settings.text("password", "TF_HTTP_PASSWORD")
+        return httpx.Client(
+            auth=httpx.BasicAuth(name, password) if name else None,
+            verify=self._tls(),
+            follow_redirects=True,
+        )
 
     def _tls(self) -> ssl.SSLContext | bool:
         settings = self._settings
@@ -268,23 +238,13 @@ class HttpStorage:
             remedy,
         )
 
-    def _unreachable(self, error: httpx.HTTPError) -> UserError:
-        return UserError(
-            f"Cannot reach the state {self.name}: {error or type(error).__name__}.",
-            "Check the address, the network and the proxy settings, then run again.",
-        )
-
 
 def _load_pair(context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Load a client's certificate and key, which the ssl module takes from a file only."""
-    descriptor, path = tempfile.mkstemp(prefix="opsconsole-", suffix=".pem")
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(f"{certificate}\n{key}\n")
-        context.load_cert_chain(path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)  # noqa: PTH108
+    with tempfile.NamedTemporaryFile("w", prefix="opsconsole-", suffix=".pem") as file:
+        file.write(f"{certificate}\n{key}\n")
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
 def _digest(data: bytes) -> str:

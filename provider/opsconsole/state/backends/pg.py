@@ -11,8 +11,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, LiteralString
 
@@ -23,7 +22,8 @@ from opsconsole.state.backends.storage import (
     Companion,
     LockHeld,
     LockLost,
-    no_such_lock,
+    Storage,
+    one_line,
 )
 from opsconsole.state.lock import LockInfo
 
@@ -38,6 +38,7 @@ CREATION = -1
 
 _TABLE = "opsconsole_companions"
 _LOCK_NOTE = "lock"
+_KEY_OF_ROW: LiteralString = "SELECT id FROM {states} WHERE name = %s"
 _CREATION_TRIES = 10
 _MAKING_TRIES = 5
 _MADE_MEANWHILE = (
@@ -46,163 +47,46 @@ _MADE_MEANWHILE = (
     psycopg.errors.DuplicateObject,
     psycopg.errors.DuplicateSchema,
 )
+_UNMADE = (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName)
 _FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSchemaName)
 _WRONG_CREDENTIALS = (
     psycopg.errors.InvalidPassword,
     psycopg.errors.InvalidAuthorizationSpecification,
 )
 
+Connection = psycopg.Connection[tuple[Any, ...]]
 
-class PgStorage:
+
+class PgStorage(Storage):
     """One row of `SCHEMA.states`."""
 
-    lockable = True
-    keeps_companions = True
+    _errors = (psycopg.Error,)
 
     def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
         settings = BackendSettings("pg", block)
+        super().__init__(settings)
         self._conninfo = settings.text("conn_str", "PG_CONN_STR")
         self._schema = settings.text(
             "schema_name", "PG_SCHEMA_NAME", default="terraform_remote_state"
         )
-        self._skips = {
-            what: settings.flag(f"skip_{what}_creation", f"PG_SKIP_{what.upper()}_CREATION")
-            for what in ("schema", "table", "index")
-        }
         self._workspace = workspace
         self.name = f"{workspace} in the schema {self._schema} of PostgreSQL"
         self.identity = f"{self._server()} {self._schema} {workspace}"
-        self._first: psycopg.Connection[tuple[Any, ...]] | None = None
-        self._second: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._first: Connection | None = None
+        self._second: Connection | None = None
         self._beside = threading.Lock()
         self._prepared = False
         self._key: int | None = None
-        self._info: LockInfo | None = None
-        self._seen: str | None = None
-
-    def read(self) -> bytes:
-        """Return the state's bytes; none when there is no row."""
-        with self._translating("read"):
-            try:
-                found = self._one("SELECT data FROM {states} WHERE name = %s", self._workspace)
-            except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-                found = None
-        data = (found[0] or "").encode() if found else b""
-        self._seen = _digest(data) if found else ""
-        return data
-
-    def write(self, data: bytes) -> None:
-        """Replace the row over the connection that holds the lock, in one transaction."""
-        with self._translating("write"):
-            if self._seen is None:
-                raise ValueError("read first")
-            self._prepare()
-            with self._connection().transaction():
-                self._check_held()
-                if self._seen:
-                    text = (
-                        "UPDATE {states} SET data = %s WHERE name = %s"
-                        " AND md5(coalesce(data, '')) = %s"
-                    )
-                    arguments: tuple[Any, ...] = (data.decode(), self._workspace, self._seen)
-                else:
-                    text = (
-                        "INSERT INTO {states} (data, name) VALUES (%s, %s)"
-                        " ON CONFLICT (name) DO NOTHING"
-                    )
-                    arguments = (data.decode(), self._workspace)
-                if self._run(self._connection(), text, *arguments).rowcount != 1:
-                    raise LockLost(self.name, "someone else wrote the state since it was read")
-            self._seen = _digest(data)
-
-    def lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock; where there is no row, that of creation for the whole run.
-
-        Like Terraform, this tries the lock of creation first, and holds it only for a moment where
-        there is a row. Others who start at the same moment therefore try again for a second.
-        """
-        with self._translating("lock"):
-            self._prepare()
-            self._name_session(info)
-            for attempt in range(_CREATION_TRIES):
-                if self._try_lock(CREATION):
-                    break
-                if attempt + 1 == _CREATION_TRIES:
-                    raise LockHeld(self.name, self._session(CREATION))
-                time.sleep(0.1)
-            row = self._one("SELECT id FROM {states} WHERE name = %s", self._workspace)
-            if row is None:
-                self._key = CREATION
-            else:
-                key = int(row[0])
-                held = self._try_lock(key)
-                self._unlock(CREATION)
-                if not held:
-                    raise LockHeld(self.name, self._session(key))
-                self._key = key
-            self._info = replace(info, path=str(self._key))
-            self._note(self._info.to_json())
-
-    def unlock(self) -> None:
-        """Release the lock; where the connection is gone, the lock is as well."""
-        key, self._key, self._info = self._key, None, None
-        if key is None or self._first is None or self._first.closed:
-            return
-        with self._translating("unlock"):
-            self._note(b"")
-            self._unlock(key)
-
-    def check_lock(self) -> None:
-        """Look whether this session still holds the lock."""
-        with self._translating("check the lock of"):
-            self._check_held()
-
-    def force_unlock(self, lock_id: str) -> None:
-        """End the session that holds the lock: there is no other way to release it from outside."""
-        holder = self.holder()
-        if holder is None or lock_id not in (holder.id, *_pid_of(holder)):
-            raise no_such_lock(self.name, lock_id, holder)
-        with self._translating("unlock"):
-            for pid in _pid_of(holder):
-                self._run(self._connection(), "SELECT pg_terminate_backend(%s)", int(pid))
-            self._note(b"")
-
-    def holder(self) -> LockInfo | None:
-        """Return who holds the lock: the session, and what it noted where it is a native run."""
-        with self._translating("read the lock of"):
-            try:
-                row = self._one("SELECT id FROM {states} WHERE name = %s", self._workspace)
-            except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-                row = None
-            found = self._session(int(row[0])) if row else None
-            return found or self._session(CREATION)
 
     def read_companion(self, which: Companion) -> bytes:
         """Return what is stored beside the state; none when there is nothing."""
-        with self._translating("read"), self._beside:
+        with self._translating("read"):
             return self._companion(which)
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace what is stored beside the state; without bytes, remove it."""
-        with self._translating("write"), self._beside:
+        with self._translating("write"):
             self._store(which, data)
-
-    def workspaces(self) -> list[str]:
-        """Return the names of all rows."""
-        with self._translating("list the workspaces of"):
-            try:
-                rows = self._run(self._connection(), "SELECT name FROM {states}").fetchall()
-            except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-                rows = []
-        return [DEFAULT, *sorted(row[0] for row in rows if row[0] != DEFAULT)]
-
-    def delete(self) -> None:
-        """Delete the row and what is stored beside it."""
-        with self._translating("delete"):
-            self._run(self._connection(), "DELETE FROM {states} WHERE name = %s", self._workspace)
-            for which in Companion:
-                with self._beside:
-                    self._store(which, b"")
 
     def close(self) -> None:
         """Close the connections: a lock that is still held ends with them."""
@@ -211,6 +95,91 @@ class PgStorage:
                 connection.close()
         self._first = self._second = None
         self._key = self._info = None
+
+    def _read(self) -> bytes:
+        rows = self._rows("SELECT data FROM {states} WHERE name = %s", self._workspace)
+        data = (rows[0][0] or "").encode() if rows else b""
+        self._seen = _digest(data) if rows else ""
+        return data
+
+    def _write(self, data: bytes) -> None:
+        """Replace the row over the connection that holds the lock, in one transaction."""
+        self._prepare()
+        with self._connection().transaction():
+            self._check_held()
+            arguments: tuple[str, ...] = (data.decode(), self._workspace)
+            if self._seen:
+                text: LiteralString = (
+                    "UPDATE {states} SET data = %s WHERE name = %s AND md5(coalesce(data, '')) = %s"
+                )
+                arguments = (*arguments, self._seen)
+            else:
+                text = (
+                    "INSERT INTO {states} (data, name) VALUES (%s, %s)"
+                    " ON CONFLICT (name) DO NOTHING"
+                )
+            if self._run(text, *arguments).rowcount != 1:
+                raise self._foreign()
+        self._seen = _digest(data)
+
+    def _lock(self, info: LockInfo) -> None:
+        """Take the row's advisory lock; where there is no row, that of creation for the whole run.
+
+        Like Terraform, this tries the lock of creation first, and holds it only for a moment where
+        there is a row. Others who start at the same moment therefore try again for a second.
+        """
+        self._prepare()
+        name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
+        self._run("SELECT set_config('application_name', %s, false)", name)
+        for attempt in range(_CREATION_TRIES):
+            if self._try_lock(CREATION):
+                break
+            if attempt + 1 == _CREATION_TRIES:
+                raise LockHeld(self.name, self._session(CREATION))
+            time.sleep(0.1)
+        row = self._one(_KEY_OF_ROW, self._workspace)
+        key = CREATION if row is None else int(row[0])
+        if row is not None:
+            held = self._try_lock(key)
+            self._unlock(CREATION)
+            if not held:
+                raise LockHeld(self.name, self._session(key))
+        self._key = key
+        self._info = replace(info, path=str(self._key))
+        self._store(_LOCK_NOTE, self._info.to_json())
+
+    def _release(self, info: LockInfo) -> None:
+        """Release the lock; where the connection is gone, the lock is as well."""
+        key, self._key = self._key, None
+        if key is not None and self._first is not None and not self._first.closed:
+            self._store(_LOCK_NOTE, b"")
+            self._unlock(key)
+
+    def _check_lock(self, info: LockInfo) -> None:
+        self._check_held()
+
+    def _force_unlock(self, holder: LockInfo) -> None:
+        """End the session that holds the lock: there is no other way to release it from outside."""
+        for pid in _pid_of(holder):
+            self._run("SELECT pg_terminate_backend(%s)", int(pid))
+        self._store(_LOCK_NOTE, b"")
+
+    def _ids(self, holder: LockInfo) -> Sequence[str]:
+        return [holder.id, *_pid_of(holder)]
+
+    def _holder(self) -> LockInfo | None:
+        """Return who holds the lock: the session, and what it noted where it is a native run."""
+        rows = self._rows(_KEY_OF_ROW, self._workspace)
+        found = self._session(int(rows[0][0])) if rows else None
+        return found or self._session(CREATION)
+
+    def _workspaces(self) -> set[str]:
+        return {row[0] for row in self._rows("SELECT name FROM {states}")}
+
+    def _delete_all(self) -> None:
+        self._run("DELETE FROM {states} WHERE name = %s", self._workspace)
+        for which in Companion:
+            self._store(which, b"")
 
     def _server(self) -> str:
         """Return host, port and database, as far as the settings name them."""
@@ -229,7 +198,7 @@ class PgStorage:
         return bool(found and found[0])
 
     def _unlock(self, key: int) -> None:
-        self._run(self._connection(), "SELECT pg_advisory_unlock(%s)", key)
+        self._run("SELECT pg_advisory_unlock(%s)", key)
 
     def _check_held(self) -> None:
         if self._key is None:
@@ -259,45 +228,35 @@ class PgStorage:
             return None
         pid, user, client, application, since = found
         session = f"PostgreSQL session {pid} of {user} from {client}"
-        with self._beside:
-            noted = LockInfo.parse(self._companion(_LOCK_NOTE))
+        noted = LockInfo.parse(self._companion(_LOCK_NOTE))
         if noted is not None and noted.id and noted.id[:8] in (application or ""):
             return replace(noted, info=session)
         who = application or "a session without a name (Terraform gives none)"
         return LockInfo(str(pid), "session", who, "", str(since or ""), str(key), session)
 
-    def _note(self, lock: bytes) -> None:
-        with self._beside:
-            self._store(_LOCK_NOTE, lock)
-
     def _companion(self, which: str) -> bytes:
-        try:
-            found = self._run(
-                self._other(),
-                "SELECT data FROM {companions} WHERE name = %s AND kind = %s",
-                self._workspace,
-                which,
-            ).fetchone()
-        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-            return b""
+        text: LiteralString = "SELECT data FROM {companions} WHERE name = %s AND kind = %s"
+        with self._beside:
+            try:
+                found = self._run(text, self._workspace, which, on=self._other()).fetchone()
+            except _UNMADE:
+                return b""
         return bytes(found[0]) if found else b""
 
     def _store(self, which: str, data: bytes) -> None:
         place = (self._workspace, str(which))
-        if data:
-            self._run(
-                self._other(),
-                "INSERT INTO {companions} (name, kind, data) VALUES (%s, %s, %s)"
-                " ON CONFLICT (name, kind) DO UPDATE SET data = excluded.data",
-                *place,
-                data,
-            )
-            return
-        self._run(self._other(), "DELETE FROM {companions} WHERE name = %s AND kind = %s", *place)
-
-    def _name_session(self, info: LockInfo) -> None:
-        name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
-        self._run(self._connection(), "SELECT set_config('application_name', %s, false)", name)
+        with self._beside:
+            if data:
+                self._run(
+                    "INSERT INTO {companions} (name, kind, data) VALUES (%s, %s, %s)"
+                    " ON CONFLICT (name, kind) DO UPDATE SET data = excluded.data",
+                    *place,
+                    data,
+                    on=self._other(),
+                )
+            else:
+                text: LiteralString = "DELETE FROM {companions} WHERE name = %s AND kind = %s"
+                self._run(text, *place, on=self._other())
 
     def _prepare(self) -> None:
         """Make what Terraform makes, unless it is told not to, and the table beside it.
@@ -317,24 +276,21 @@ class PgStorage:
         self._prepared = True
 
     def _make(self) -> None:
-        connection = self._connection()
-        if not self._skips["schema"] and not self._has("to_regnamespace", "{schema}"):
-            self._run(connection, "CREATE SCHEMA IF NOT EXISTS {schema}")
-        if not self._skips["table"] and not self._has("to_regclass", "{states}"):
+        if not self._skips("schema") and not self._has("to_regnamespace", "{schema}"):
+            self._run("CREATE SCHEMA IF NOT EXISTS {schema}")
+        if not self._skips("table") and not self._has("to_regclass", "{states}"):
+            self._run("CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint")
             self._run(
-                connection, "CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint"
-            )
-            self._run(
-                connection,
                 "CREATE TABLE IF NOT EXISTS {states} (id bigint NOT NULL DEFAULT"
                 " nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)",
             )
-        if not self._skips["index"] and not self._has("to_regclass", "{index}"):
-            self._run(
-                connection, "CREATE UNIQUE INDEX IF NOT EXISTS states_by_name ON {states} (name)"
-            )
+        if not self._skips("index") and not self._has("to_regclass", "{index}"):
+            self._run("CREATE UNIQUE INDEX IF NOT EXISTS states_by_name ON {states} (name)")
         if not self._has("to_regclass", "{companions}"):
-            self._run(connection, _COMPANIONS)
+            self._run(_COMPANIONS)
+
+    def _skips(self, what: str) -> bool:
+        return self._settings.flag(f"skip_{what}_creation", f"PG_SKIP_{what.upper()}_CREATION")
 
     def _has(self, function: LiteralString, name: LiteralString) -> bool:
         quoted = sql.SQL(name).format(**self._names()).as_string(self._connection())
@@ -342,15 +298,21 @@ class PgStorage:
         return bool(found and found[0])
 
     def _one(self, text: LiteralString, *arguments: object) -> tuple[Any, ...] | None:
-        return self._run(self._connection(), text, *arguments).fetchone()
+        return self._run(text, *arguments).fetchone()
+
+    def _rows(self, text: LiteralString, *arguments: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; none where the table is not made yet."""
+        try:
+            return self._run(text, *arguments).fetchall()
+        except _UNMADE:
+            return []
 
     def _run(
-        self,
-        connection: psycopg.Connection[tuple[Any, ...]],
-        text: LiteralString,
-        *arguments: object,
+        self, text: LiteralString, *arguments: object, on: Connection | None = None
     ) -> psycopg.Cursor[tuple[Any, ...]]:
-        return connection.execute(sql.SQL(text).format(**self._names()), arguments)
+        """Run a command, over the connection that holds the lock unless another is given."""
+        command = sql.SQL(text).format(**self._names())
+        return (on or self._connection()).execute(command, arguments)
 
     def _names(self) -> dict[str, sql.Identifier]:
         return {
@@ -360,7 +322,7 @@ class PgStorage:
             "companions": sql.Identifier(self._schema, _TABLE),
         }
 
-    def _connection(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _connection(self) -> Connection:
         """Return the connection that holds the lock; where that broke, the lock is lost."""
         if self._first is None:
             self._first = self._connect()
@@ -368,12 +330,12 @@ class PgStorage:
             raise LockLost(self.name, "PostgreSQL ended the session that held it")
         return self._first
 
-    def _other(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _other(self) -> Connection:
         if self._second is None or self._second.closed:
             self._second = self._connect()
         return self._second
 
-    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _connect(self) -> Connection:
         defaults: dict[str, Any] = {}
         if "sslmode" not in self._conninfo and not os.environ.get("PGSSLMODE"):
             defaults["sslmode"] = "require"  # as Terraform's driver; no matter on a unix socket
@@ -381,28 +343,19 @@ class PgStorage:
             self._conninfo, autocommit=True, connect_timeout=15, keepalives_idle=30, **defaults
         )
 
-    @contextmanager
-    def _translating(self, action: str) -> Iterator[None]:
-        """Translate the driver's exceptions."""
-        try:
-            yield
-        except _FORBIDDEN as error:
-            raise UserError(
-                f"Cannot {action} the state {self.name}: {_said(error)}.",
-                "Let this role create it, or have it created: "
-                + sql.SQL(_COMPANIONS).format(**self._names()).as_string(None)
-                + ".",
-            ) from error
-        except psycopg.Error as error:
-            if self._key is not None and self._first is not None and self._first.closed:
-                raise LockLost(
-                    self.name, f"PostgreSQL ended the session that held it ({_said(error)})"
-                ) from error
-            raise self._refused(action, error) from error
+    def _translated(self, action: str, error: Exception) -> UserError:
+        if self._key is not None and self._first is not None and self._first.closed:
+            return LockLost(
+                self.name, f"PostgreSQL ended the session that held it ({_said(error)})"
+            )
+        return super()._translated(action, error)
 
-    def _refused(self, action: str, error: psycopg.Error) -> UserError:
+    def _explained(self, error: psycopg.Error) -> tuple[str, str]:
         said = _said(error)
-        if isinstance(error, _WRONG_CREDENTIALS) or "authentication failed" in said:
+        if isinstance(error, _FORBIDDEN):
+            made = sql.SQL(_COMPANIONS).format(**self._names()).as_string(None)
+            remedy = f"Let this role create it, or have it created: {made}."
+        elif isinstance(error, _WRONG_CREDENTIALS) or "authentication failed" in said:
             remedy = "Check user and password: `conn_str`, PG_CONN_STR, PGUSER and PGPASSWORD."
         elif isinstance(error, psycopg.errors.ProgramLimitExceeded):
             remedy = "PostgreSQL holds no text of this size (1 GB): split the stack."
@@ -410,7 +363,7 @@ class PgStorage:
             remedy = "Check `conn_str` (PG_CONN_STR), the network and the server, then run again."
         else:
             remedy = "Check the backend's settings, then run again."
-        return UserError(f"Cannot {action} the state {self.name}: {said}.", remedy)
+        return said, remedy
 
 
 _COMPANIONS: LiteralString = (
@@ -432,5 +385,5 @@ def _digest(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def _said(error: psycopg.Error) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+def _said(error: Exception) -> str:
+    return one_line(error) or type(error).__name__

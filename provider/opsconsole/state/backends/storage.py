@@ -6,10 +6,14 @@ them. Every lower library's exception becomes a `UserError` in the storage's own
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import Protocol
+from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
 DEFAULT = "default"
@@ -48,12 +52,13 @@ class LockLost(UserError):
         )
 
 
-class Storage(Protocol):
+class Storage(ABC):
     """One state in one backend.
 
     `read` and `write` remember which version was last seen; a write over another version is
     refused. All methods may be called from any thread, but `read`, `write`, `lock` and `unlock`
-    never overlap each other.
+    never overlap each other. Every method raises a `UserError` where the backend cannot be reached,
+    or refuses.
 
     Attributes:
         name: What to call the state in messages, such as `s3://bucket/key`.
@@ -64,46 +69,60 @@ class Storage(Protocol):
 
     name: str
     identity: str
-    lockable: bool
-    keeps_companions: bool
+    lockable = True
+    keeps_companions = True
+
+    _errors: tuple[type[Exception], ...] = ()
+    """What the library of this kind raises."""
+
+    def __init__(self, settings: BackendSettings) -> None:
+        self._settings = settings
+        self._client: Any = None
+        self._info: LockInfo | None = None
+        self._seen: Any = None
 
     def read(self) -> bytes:
-        """Return the state's bytes; none when there is no state.
-
-        Raises:
-            UserError: The backend cannot be reached, or refuses.
-        """
+        """Return the state's bytes; none when there is no state."""
+        with self._translating("read"):
+            return self._read()
 
     def write(self, data: bytes) -> None:
         """Replace the state, if this run still holds the lock and nobody else wrote.
 
         Raises:
             LockLost: The lock is no longer held, or someone else wrote; nothing was overwritten.
-            UserError: It cannot be written.
+            ValueError: The state was not read before.
         """
+        if self._seen is None:
+            raise ValueError("read first")
+        with self._translating("write"):
+            self._write(data)
 
     def lock(self, info: LockInfo) -> None:
         """Take the lock, without waiting.
 
         Raises:
             LockHeld: Somebody else holds it.
-            UserError: The backend cannot be reached, or refuses.
         """
+        with self._translating("lock"):
+            self._lock(info)
 
     def unlock(self) -> None:
-        """Release the lock that this storage holds; one that was lost is left alone.
-
-        Raises:
-            UserError: It cannot be released.
-        """
+        """Release the lock that this storage holds; one that was lost is left alone."""
+        info, self._info = self._info, None
+        if info is not None:
+            with self._translating("unlock"):
+                self._release(info)
 
     def check_lock(self) -> None:
         """Do nothing while the lock is held.
 
         Raises:
             LockLost: It is no longer held.
-            UserError: The backend cannot be reached.
         """
+        if self._info is not None:
+            with self._translating("check the lock of"):
+                self._check_lock(self._info)
 
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock of this ID, whoever holds it.
@@ -111,24 +130,157 @@ class Storage(Protocol):
         Raises:
             UserError: There is no lock of this ID.
         """
+        holder = self.holder()
+        if holder is None or lock_id not in self._ids(holder):
+            raise no_such_lock(self.name, lock_id, holder)
+        with self._translating("unlock"):
+            self._force_unlock(holder)
 
     def holder(self) -> LockInfo | None:
         """Return who holds the lock, as far as the backend tells; None when it is free."""
+        with self._translating("read the lock of"):
+            return self._holder()
 
     def read_companion(self, which: Companion) -> bytes:
         """Return what is stored beside the state; none when there is nothing."""
+        raise NotImplementedError
 
     def write_companion(self, which: Companion, data: bytes) -> None:
         """Replace what is stored beside the state; without bytes, remove it."""
+        raise NotImplementedError
 
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces: `default` first, then sorted."""
+        with self._translating("list the workspaces of"):
+            return [DEFAULT, *sorted(self._workspaces() - {DEFAULT})]
 
     def delete(self) -> None:
         """Delete the state of this workspace, its lock and its companions."""
+        with self._translating("delete"):
+            self._delete_all()
 
     def close(self) -> None:
         """Close the connections. A later call opens them again."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @abstractmethod
+    def _read(self) -> bytes: ...
+
+    @abstractmethod
+    def _write(self, data: bytes) -> None: ...
+
+    @abstractmethod
+    def _lock(self, info: LockInfo) -> None:
+        """Take the lock, and note in `_info` what this run holds."""
+
+    @abstractmethod
+    def _release(self, info: LockInfo) -> None:
+        """Release the lock if it still is the one of `info`."""
+
+    @abstractmethod
+    def _check_lock(self, info: LockInfo) -> None: ...
+
+    @abstractmethod
+    def _holder(self) -> LockInfo | None: ...
+
+    @abstractmethod
+    def _workspaces(self) -> set[str]: ...
+
+    @abstractmethod
+    def _delete_all(self) -> None: ...
+
+    def _force_unlock(self, holder: LockInfo) -> None:
+        self._release(holder)
+
+    def _ids(self, holder: LockInfo) -> Sequence[str]:
+        """Return the IDs by which a lock may be released by force."""
+        return [holder.id]
+
+    def _connect(self) -> Any:
+        raise NotImplementedError
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+    @contextmanager
+    def _translating(self, action: str) -> Iterator[None]:
+        """Translate the library's exceptions."""
+        try:
+            yield
+        except self._errors as error:
+            raise self._translated(action, error) from error
+
+    def _translated(self, action: str, error: Exception) -> UserError:
+        said, remedy = self._explained(error)
+        return UserError(f"Cannot {action} the state {self.name}: {said}.", remedy)
+
+    def _explained(self, error: Any) -> tuple[str, str]:
+        """Return what one of `_errors` says, without the full stop, and the remedy."""
+        raise NotImplementedError
+
+    def _lost_to(self, holder: LockInfo | None, otherwise: str = "someone released it") -> LockLost:
+        return LockLost(self.name, f"it is locked by {holder}" if holder else otherwise)
+
+    def _foreign(self) -> LockLost:
+        return LockLost(self.name, "someone else wrote the state since it was read")
+
+
+class ObjectStorage(Storage):
+    """A state that is one object of a store, with its companions as objects beside it."""
+
+    _object: str
+    """The name of the state's object."""
+
+    def read_companion(self, which: Companion) -> bytes:
+        """Return the object beside the state; none when there is none."""
+        with self._translating("read what is beside"):
+            return self._get(self._beside(which))[0]
+
+    def write_companion(self, which: Companion, data: bytes) -> None:
+        """Replace the object beside the state; without bytes, remove it."""
+        with self._translating("write what is beside"):
+            if data:
+                self._put_companion(self._beside(which), data)
+            else:
+                self._delete(self._beside(which))
+
+    def _read(self) -> bytes:
+        data, self._seen = self._get(self._object)
+        return data
+
+    def _stored_as(self, data: bytes, error: Exception) -> Any:
+        """Return the version of a state that was refused and is stored: an answer was lost.
+
+        Raises:
+            LockLost: Another state is stored.
+        """
+        found, version = self._get(self._object)
+        if found != data:
+            raise self._foreign() from error
+        return version
+
+    def _delete_all(self) -> None:
+        for which in Companion:
+            self._delete(self._beside(which))
+        self._delete(self._object)
+
+    @abstractmethod
+    def _beside(self, which: Companion) -> str:
+        """Return the name of a companion."""
+
+    @abstractmethod
+    def _get(self, name: str) -> tuple[bytes, Any]:
+        """Return the bytes and the version of an object; nothing where there is none."""
+
+    @abstractmethod
+    def _put_companion(self, name: str, data: bytes) -> None: ...
+
+    @abstractmethod
+    def _delete(self, name: str) -> None: ...
 
 
 def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
@@ -139,3 +291,8 @@ def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
         f"The state {name} is locked by {found}: the ID {wanted} is not that of the lock.",
         f"If that run is gone, give its ID: `opsconsole force-unlock {found.id}`.",
     )
+
+
+def one_line(text: object) -> str:
+    """Return what a library says, on one line and without a full stop at its end."""
+    return " ".join(str(text).split()).rstrip(".")
