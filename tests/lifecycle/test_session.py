@@ -11,7 +11,7 @@ import pytest
 
 from opsconsole.emulator.handle import Emulator
 from opsconsole.errors import AnswerLost
-from opsconsole.lifecycle.single_flight import SingleFlight
+from opsconsole.lifecycle.session import SingleFlight
 from patience import until
 
 

@@ -27,7 +27,6 @@ from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
     Outcome,
-    PlanChange,
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
@@ -81,10 +80,6 @@ class ScheduleLifecycle(SingleCreation):
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         return PlanOutcome(propose_creation(self.definition, request.config))
-
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        proposal = self.propose(request)
-        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private)
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return ()

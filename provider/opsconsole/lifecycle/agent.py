@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
@@ -21,12 +21,12 @@ from opsconsole.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
+from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
 from opsconsole.lifecycle.agent_rules import AgentRules, archived
-from opsconsole.lifecycle.agent_settling import settle_by_list
-from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.created import create_once
-from opsconsole.lifecycle.deletion import is_abandoned, settle_deletion
+from opsconsole.lifecycle.created import create_once, settle_by_list
+from opsconsole.lifecycle.deletion import delete_once, is_abandoned
 from opsconsole.lifecycle.doubts import doubts_of_agent
 from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
@@ -51,8 +51,7 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import creation_fields, propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, attached_ids, detach
+from opsconsole.lifecycle.planning import Proposal, creation_fields, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
@@ -79,19 +78,15 @@ class AgentLifecycle(SingleCreation):
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
 
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        proposal = self.propose(request)
+    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
-        found = self.unverified(proposal, name)
-        found += doubts_of_agent(self.session, request.config, request.prior)
+        found = doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
             found += self._rules.replacement(name, request, proposal)
         elif "host_id" in proposal.sent:
             found += self._rules.move(name, request, proposal)
-        return PlanOutcome(
-            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
-        )
+        return found
 
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
         plugin_ids = values.get("plugin_ids")
@@ -267,11 +262,7 @@ class AgentLifecycle(SingleCreation):
 
     def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
         """Return the outcome of a create whose agent was found in a list."""
-        known = {name: item.planned.get(name) for name in self.definition.names}
-        unset = {a.name: UNKNOWN for a in self.definition if a.computed and known[a.name] is None}
-        config = {a.name: known[a.name] for a in self.definition.settable}
-        request = CreateRequest(config, known | unset, address=item.address)
-        outcome = self._answered(request, agent)
+        outcome = self._answered(item.request(self.definition), agent)
         self.session.meet([_known(outcome.state or {}, item.address)])
         return outcome
 
@@ -342,14 +333,13 @@ class AgentLifecycle(SingleCreation):
                 found.append(_truncated(self.name(prior), listing))
         else:
             attached = set(prior["plugin_ids"])
-        steps = [(attach, plugin_id) for plugin_id in sorted(wanted - attached)]
-        steps += [(detach, plugin_id) for plugin_id in sorted(attached - wanted)]
         done = 0
-        for step, plugin_id in steps:
+        for plugin_id in (*sorted(wanted - attached), *sorted(attached - wanted)):
+            verb: Literal["attach", "detach"] = "attach" if plugin_id in wanted else "detach"
             try:
-                answer = await step(self.session, agent_id, plugin_id) or answer
+                answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
-                doing = f"{step.__name__} the plugin {plugin_id} of the {self.name(prior)}"
+                doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
                 if isinstance(problem, Stopped):
                     return _PluginSet(attached, answer, tuple(found), done, stopped=True)
                 found += diagnose(problem, doing, self.definition)
@@ -366,18 +356,15 @@ class AgentLifecycle(SingleCreation):
             return Outcome(prior, request.private, diagnostics)
         if self._rules.deletable and not is_abandoned(prior):
             await self.session.before_write("delete", [request])
-            try:
-                answer = await self.session.console.one("agent_delete", prior["id"])
-            except ConsoleError as problem:
-                ended = await settle_deletion(
-                    self, request, problem, lambda: self._is_there(prior["id"])
-                )
-                if ended.outcome.state is None:
-                    self.session.gone_agents.add(prior["id"])
-                return ended.outcome
-            confirm_deleted(self.definition, self.name(prior), answer)
-            self.session.gone_agents.add(prior["id"])
-            return Outcome(None)
+            ended = await delete_once(
+                self,
+                request,
+                lambda: self.session.console.one("agent_delete", prior["id"]),
+                lambda: self._is_there(prior["id"]),
+            )
+            if ended.outcome.state is None:
+                self.session.gone_agents.add(prior["id"])
+            return ended.outcome
         if not private_state.kept:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.

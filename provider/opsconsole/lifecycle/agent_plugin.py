@@ -1,15 +1,19 @@
-"""Plugin attachments: attached, detached, and always judged by the agent's list."""
+"""Plugin attachments: attached, detached, and always judged by the agent's list.
+
+Attaching what is attached and detaching what is gone both succeed, whatever status the console
+answers with.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
-from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubtful_plugins
 from opsconsole.lifecycle.gone import (
@@ -34,17 +38,65 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import propose_creation, settle
-from opsconsole.lifecycle.plugins import attach, detach, find_entry
+from opsconsole.lifecycle.planning import Proposal, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
+from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _NO_AGENT = "The console answers 404 for the list of its agent's plugins."
 _NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
+
+
+def attached_ids(listing: Listing) -> frozenset[str]:
+    """Return the ids of the plugins that the list shows."""
+    return frozenset(entry["id"] for entry in listing.entries)
+
+
+def find_entry(listing: Listing, plugin_id: str) -> Mapping[str, Any] | None:
+    """Return the list's entry of one plugin."""
+    return next((entry for entry in listing.entries if entry["id"] == plugin_id), None)
+
+
+async def attach_or_detach(
+    session: Session, verb: Literal["attach", "detach"], agent_id: str, plugin_id: str
+) -> Mapping[str, Any] | None:
+    """Attach or detach; return the agent as the console answered it, None where it did not.
+
+    Raises:
+        ConsoleError: it was not done, or whether it was cannot be seen.
+    """
+    console, attaches = session.console, verb == "attach"
+    send = console.attach_plugin if attaches else console.detach_plugin
+    try:
+        return await send(agent_id, plugin_id)
+    except ConsoleError as problem:
+        if await _listed_after(session, agent_id, plugin_id, problem) is not attaches:
+            raise
+        return None
+    finally:
+        session.plugins_changed(agent_id)
+
+
+async def _listed_after(
+    session: Session, agent_id: str, plugin_id: str, problem: ConsoleError
+) -> bool | None:
+    """Ask the list whether a plugin is attached, after a call failed; None: it does not tell."""
+    if isinstance(problem, Unauthorized):
+        return None
+    session.plugins_changed(agent_id)
+    try:
+        listing = await session.plugins(agent_id)
+    except NotFound:
+        return False
+    except ConsoleError:
+        return None
+    if find_entry(listing, plugin_id) is not None:
+        return True
+    return False if listing.complete else None
 
 
 class AgentPluginLifecycle(SingleCreation):
@@ -69,10 +121,8 @@ class AgentPluginLifecycle(SingleCreation):
         found += doubtful_plugins(self.session, [planned["plugin_id"]], "plugin_id")
         return PlanOutcome(planned, diagnostics=tuple(found))
 
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        found = tuple(self._beside_plugin_ids(request.config))
-        proposal = self.propose(request)
-        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
+    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+        return self._beside_plugin_ids(request.config)
 
     def _beside_plugin_ids(self, values: Attributes) -> list[Diagnostic]:
         """Report where the agent declares its full set of plugins as well."""
@@ -193,7 +243,8 @@ class AgentPluginLifecycle(SingleCreation):
         if has_error(found):
             return Outcome(None, diagnostics=found)
         await self.session.before_write("create", [request])
-        answer = await attach(self.session, planned["agent_id"], planned["plugin_id"]) or {}
+        ids = _ids(planned)
+        answer = await attach_or_detach(self.session, "attach", *ids) or {}
         host_id = answer.get("host_id")
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else None
@@ -243,7 +294,7 @@ class AgentPluginLifecycle(SingleCreation):
             return Outcome(None, diagnostics=(_stays(agent_id, plugin_id),))
         await self.session.before_write("delete", [request])
         try:
-            await detach(self.session, agent_id, plugin_id)
+            await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError:
             if not await self._went_along(request):
                 raise

@@ -345,9 +345,19 @@ class BaseLifecycle(ABC):
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         """Plan the creation or adoption of one resource."""
 
-    @abstractmethod
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        """Plan a change of one resource in state."""
+        proposal = self._propose(request)
+        name = self.name(request.prior)
+        found = (
+            *_unverified(proposal, name),
+            *self.refused(proposal, request.prior, name),
+            *self._judge_change(request, proposal),
+        )
+        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
+
+    def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
+        """Say what the resource's own rules find in a change, and bring `proposal` up to them."""
+        return ()
 
     @abstractmethod
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
@@ -365,7 +375,7 @@ class BaseLifecycle(ABC):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
 
-    def propose(self, request: PlanChange) -> Proposal:
+    def _propose(self, request: PlanChange) -> Proposal:
         """Return what the declaration asks of the resource in state, by the definition alone."""
         proposal = propose_change(
             self.definition,
@@ -381,19 +391,6 @@ class BaseLifecycle(ABC):
             proposal.replaced.append(owner)
         return proposal
 
-    def unverified(self, proposal: Proposal, name: str) -> list[Diagnostic]:
-        """Warn of declared values whose counterpart on the console was never seen."""
-        if not proposal.unverified:
-            return []
-        names = ", ".join(proposal.unverified)
-        return [
-            warning(
-                f"Not verified: {names} of the {name}",
-                "The console has not shown these values, so they are taken as declared: no "
-                "difference is claimed, and nothing is replaced for them.",
-            )
-        ]
-
     def refused(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
         """Refuse what no operation can change, naming both values."""
         return [
@@ -401,21 +398,12 @@ class BaseLifecycle(ABC):
                 f"The {attribute} of the {name} cannot be changed",
                 f"Declared is {_shown(proposal.planned[attribute])}, the console holds "
                 f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
-                + self._lift(attribute),
+                + "Declare what the console holds, or leave the attribute out."
+                + _lift(self.definition[attribute].lifted_by),
                 (attribute,),
             )
             for attribute in proposal.refused
         ]
-
-    def _lift(self, attribute: str) -> str:
-        lifted_by = self.definition[attribute].lifted_by
-        remedy = "Declare what the console holds, or leave the attribute out."
-        if lifted_by is None:
-            return remedy
-        return (
-            f"{remedy} Where the console has such an operation, name it in extra_endpoints as "
-            f"{lifted_by}."
-        )
 
     def kept_otherwise(
         self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
@@ -461,6 +449,27 @@ class BaseLifecycle(ABC):
     def answered(self) -> Sequence[Attribute]:
         """The attributes that an answer about one of them may hold."""
         return self.definition.answered
+
+
+def _lift(extra_endpoint: str | None) -> str:
+    if extra_endpoint is None:
+        return ""
+    return (
+        f" Where the console has such an operation, name it in extra_endpoints as {extra_endpoint}."
+    )
+
+
+def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
+    """Warn of declared values whose counterpart on the console was never seen."""
+    if not proposal.unverified:
+        return ()
+    return (
+        warning(
+            f"Not verified: {', '.join(proposal.unverified)} of the {name}",
+            "The console has not shown these values, so they are taken as declared: no difference "
+            "is claimed, and nothing is replaced for them.",
+        ),
+    )
 
 
 def _shown(value: object) -> str:

@@ -12,10 +12,10 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
-from opsconsole.lifecycle.answers import confirm_deleted, demand, shown
+from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
-from opsconsole.lifecycle.deletion import settle_deletion
+from opsconsole.lifecycle.deletion import delete_once
 from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import propose_creation, settle, unsettle
+from opsconsole.lifecycle.planning import Proposal, propose_creation, settle, unsettle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -43,17 +43,19 @@ class BlacklistedCommandLifecycle(SingleCreation):
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
 
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        proposal = self.propose(request)
-        found = self.unverified(proposal, self.name(request.prior))
-        _apply_no_description(proposal.planned, request.config)
-        found += _apply_scope(proposal.planned, request.config, request.prior)
-        changed = changed_fields(request.prior, proposal.planned, _WRITTEN)
+    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+        return self._plan_row(proposal.planned, request.config, request.prior)[1]
+
+    def _plan_row(
+        self, planned: Attributes, config: Attributes, row: Attributes
+    ) -> tuple[list[str], list[Diagnostic]]:
+        """Plan what is written to a known row; return the fields that change, and what is wrong."""
+        _apply_no_description(planned, config)
+        found = _apply_scope(planned, config, row)
+        changed = changed_fields(row, planned, _WRITTEN)
         if changed:
-            unsettle(self.definition, proposal.planned, changed)
-        return PlanOutcome(
-            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
-        )
+            unsettle(self.definition, planned, changed)
+        return changed, found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return self._leaving(request.prior)
@@ -92,11 +94,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             else planned[attribute.name]
             for attribute in self.definition
         }
-        _apply_no_description(planned, config)
-        found = _apply_scope(planned, config, row)
-        changed = changed_fields(row, planned, _WRITTEN)
-        if changed:
-            unsettle(self.definition, planned, changed)
+        changed, found = self._plan_row(planned, config, row)
         found.append(_adopting(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(found))
 
@@ -186,15 +184,13 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self._leaving(prior))
         await self.session.before_write("delete", [request])
-        try:
-            answer = await self.session.console.one("blacklist_delete", prior["id"])
-        except ConsoleError as problem:
-            ended = await settle_deletion(
-                self, request, problem, lambda: self._is_there(prior["id"])
-            )
-            return ended.outcome
-        confirm_deleted(self.definition, self.name(prior), answer)
-        return Outcome(None)
+        ended = await delete_once(
+            self,
+            request,
+            lambda: self.session.console.one("blacklist_delete", prior["id"]),
+            lambda: self._is_there(prior["id"]),
+        )
+        return ended.outcome
 
     async def _is_there(self, row_id: str) -> bool:
         await self.session.console.get_blacklisted_command(row_id)

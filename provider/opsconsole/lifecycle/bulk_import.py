@@ -9,8 +9,10 @@ has an unmatched verdict: nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from opsconsole.errors import (
     BadRequest,
@@ -117,19 +119,21 @@ async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]])
         DryRunIgnored: an earlier one was not honoured, so this one was not sent.
         ConsoleError: what `send` raised.
     """
-    if session.dry_run_honoured:
-        return await _sent(session, send)
-    async with session.first_dry_run:
-        return await _sent(session, send)
+    async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
+        if session.dry_run_ignored:
+            raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
+        result = await send()
+        session.dry_run_honoured = session.dry_run_honoured or result.dry_run
+        session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
+        return result
 
 
-async def _sent(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
-    if session.dry_run_ignored:
-        raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
-    result = await send()
-    session.dry_run_honoured = session.dry_run_honoured or result.dry_run
-    session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
-    return result
+async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
+    """Have rows of hosts judged; raises as `guarded`."""
+    console = session.console
+    return await guarded(
+        session, lambda: console.import_hosts(rows, on_error="continue", dry_run=True)
+    )
 
 
 def halved(session: Session, rows: int, problem: OpsconsoleError) -> int:

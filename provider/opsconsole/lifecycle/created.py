@@ -6,7 +6,8 @@ An error would leave it out of state, or taint it: either way the next apply mak
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from opsconsole.definition import ResourceDefinition
@@ -14,10 +15,13 @@ from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
 from opsconsole.lifecycle.answers import brief
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateRequest, Outcome
+from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, LostCreate, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources import AGENT
+from opsconsole.v1.console import Listing
+from opsconsole.values import Attributes
 
 
 def mismatch(
@@ -111,3 +115,56 @@ def _kept(
         )
         private = PrivateState().having_declared(request.config, ()).encode()
         return Outcome(state, private, (diagnostic,))
+
+
+Found = tuple[CreateOutcome, Mapping[str, Any] | None]
+
+
+def settle_by_list(
+    listing: Listing, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+) -> list[Found]:
+    """Return what became of each creation of an agent, in order, with the agent where it is known.
+
+    The document shows no list of all agents: only where `agent_list` is named, there is one.
+
+    One agent that is in no state, and of which nothing is shown that contradicts what was sent, is
+    the one. None of a whole list shows that it was never created, once it cannot come any more:
+    nothing keeps the console from creating a second agent of the same name.
+
+    Args:
+        existing: The agents that are in state.
+    """
+    held = {item.get("id") for item in existing}
+    free = [
+        entry
+        for entry in listing.entries
+        if entry.get("id") not in held and entry.get("status") != "archived"
+    ]
+    possible = [
+        [entry for entry in free if mismatch(AGENT, item.planned, entry) is None] for item in lost
+    ]
+    claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
+    return [
+        _judged(item, entries, claims, complete=listing.complete)
+        for item, entries in zip(lost, possible, strict=True)
+    ]
+
+
+def _judged(
+    item: LostCreate,
+    entries: Sequence[Mapping[str, Any]],
+    claims: Mapping[str, int],
+    *,
+    complete: bool,
+) -> Found:
+    unknown: Found = (CreateOutcome.UNKNOWN, None)
+    if not isinstance(item.planned.get("host_id"), str):
+        return unknown
+    if not entries:
+        is_proof = complete and not item.may_arrive
+        return (CreateOutcome.NEVER, None) if is_proof else unknown
+    [first, *others] = entries
+    certain = all(first.get(name) == item.planned.get(name) for name in ("host_id", "specialty_id"))
+    if others or not certain or claims[str(first.get("id"))] > 1:
+        return unknown
+    return CreateOutcome.CREATED, first

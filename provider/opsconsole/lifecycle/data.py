@@ -12,7 +12,7 @@ from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.gone import explained, unsettled
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.specialty_search import candidates, near_specialties
+from opsconsole.lifecycle.specialty import candidates, near_specialties
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import (
     AGENT_DATA,

@@ -6,11 +6,13 @@ gone, or that this key may read it and not delete it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, NotFound
+from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import BY_404, must_stay
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
@@ -40,6 +42,42 @@ class EndedDeletion:
 
     outcome: Outcome
     there: bool | None
+
+
+async def delete_once(
+    steps: BaseLifecycle,
+    request: DeleteRequest,
+    send: Callable[[], Awaitable[Mapping[str, Any]]],
+    is_there: IsThere,
+) -> EndedDeletion:
+    """Delete one object; return how that ended, also where its answer does not settle it."""
+    try:
+        answer = await send()
+    except ConsoleError as problem:
+        return await settle_deletion(steps, request, problem, is_there)
+    except Exception as problem:
+        return EndedDeletion(steps.failed("delete", request, problem), there=True)
+    name = steps.name(request.prior)
+    try:
+        confirm_deleted(steps.definition, name, answer)
+    except ConsoleError as problem:
+        return EndedDeletion(steps.failed("delete", request, problem), there=None)
+    return EndedDeletion(_rerouting(name, answer), there=False)
+
+
+def _rerouting(name: str, answer: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a deletion; only a host's reroutes other hosts (Delete results)."""
+    named = answer.get("rerouted_hosts")
+    ids = named if isinstance(named, list) else ()
+    rerouted = tuple(item for item in ids if isinstance(item, str))
+    if not rerouted:
+        return Outcome(None)
+    diagnostic = warning(
+        f"Deleting the {name} rerouted other hosts",
+        f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
+        "read again.",
+    )
+    return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
 
 
 async def settle_deletion(

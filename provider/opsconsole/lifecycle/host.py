@@ -11,15 +11,14 @@ from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, NotFound
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.deletion import abandoned, is_abandoned
+from opsconsole.lifecycle.deletion import abandoned, delete_once, is_abandoned
 from opsconsole.lifecycle.gone import missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
-from opsconsole.lifecycle.host_creation import HostCreation, rehearse
-from opsconsole.lifecycle.host_deletion import delete_host
+from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import (
@@ -38,8 +37,10 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.planning import propose_creation, settle
+from opsconsole.lifecycle.planning import Proposal, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.session import Session
+from opsconsole.phrases import plural
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
@@ -52,17 +53,13 @@ class HostLifecycle(BaseLifecycle):
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         return PlanOutcome(propose_creation(self.definition, request.config))
 
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        proposal = self.propose(request)
+    def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
-        found = self.unverified(proposal, name)
-        found += [_drifted(name, item, request) for item in proposal.drifted]
+        found = [_drifted(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
             stays = is_abandoned(request.prior)
             found.append(abandoned(name) if stays else _replacing(name, proposal.replaced))
-        return PlanOutcome(
-            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
-        )
+        return found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return (abandoned(self.name(request.prior)),) if is_abandoned(request.prior) else ()
@@ -77,56 +74,44 @@ class HostLifecycle(BaseLifecycle):
         """Read the hosts: many at once by a dry run where the settings say so, else one by one."""
         if self.reads_together == 1:
             return await super().read(requests)
-        same, diagnostics = await HostComparison(self).same(requests)
+        comparison = HostComparison(self)
+        await comparison.run(requests)
+        same = comparison.same
         others = [request for place, request in enumerate(requests) if place not in same]
         read = iter(await super().read(others))
         found = [same.get(place) or next(read) for place in range(len(requests))]
-        if found and diagnostics:
+        if found and comparison.diagnostics:
             shown = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
             first = next(shown, 0)
-            found[first] = found[first].with_diagnostics(*diagnostics)
+            found[first] = found[first].with_diagnostics(*comparison.diagnostics)
         return found
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
         if not self.session.can_read_hosts:
-            return self._unchecked(request, "the settings offer no way to read a host")
+            return request.unchecked(_NO_WAY)
         try:
             answer = await self.session.read_host(host_id)
         except NotFound as problem:
-            return self._missing(request, problem)
+            outcome = missing(self, request, problem=problem)
+            if outcome.state is None:
+                self.session.gone_hosts.add(host_id)
+            return outcome
         except Forbidden as problem:
             how = "" if self.session.console.has("host_get") else _BY_WRITING
-            return self._unchecked(request, f"{NOT_PERMITTED}{how}", problem)
+            return refused_read(self, request, f"{NOT_PERMITTED}{how}", problem)
         except BadRequest as problem:
             if self.session.console.has("host_get"):
                 raise
-            return self._refused(request, problem)
-        self.session.held_hosts.setdefault(host_id, request.address or self.name(request.prior))
+            found = self.session.note_refused_read(host_id, problem)
+            reason = "the console refuses an empty update, by which hosts are read"
+            if self.session.host_reading_refused:
+                return request.unchecked(reason, *found)
+            return refused_read(self, request, reason, problem)
+        self.session.hold(HOST.type_name, host_id, request.address or self.name(request.prior))
         return _noting_what_changed(
             request.prior, self.seen(request.prior, request.private, answer)
         )
-
-    def _unchecked(
-        self, request: ReadRequest, reason: str, problem: ApiError | None = None
-    ) -> Outcome:
-        """Return the outcome of a host that cannot be read; an answer is a warning of its own."""
-        if problem is None:
-            return request.unchecked(reason)
-        return refused_read(self, request, reason, problem)
-
-    def _refused(self, request: ReadRequest, problem: BadRequest) -> Outcome:
-        diagnostics = self.session.note_refused_read(request.prior["id"], problem)
-        reason = "the console refuses an empty update, by which hosts are read"
-        if not self.session.host_reading_refused:
-            return self._unchecked(request, reason, problem)
-        return self._unchecked(request, reason).with_diagnostics(*diagnostics)
-
-    def _missing(self, request: ReadRequest, problem: NotFound) -> Outcome:
-        outcome = missing(self, request, problem=problem)
-        if outcome.state is None:
-            self.session.gone_hosts.add(request.prior["id"])
-        return outcome
 
     @property
     def creates_together(self) -> int:
@@ -140,10 +125,21 @@ class HostLifecycle(BaseLifecycle):
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
 
-        An outcome without a diagnostic stands for a host that would be created. A console that
-        ignores the dry run is met with one row only; what it created then is named in an error.
+        An outcome without a diagnostic stands for a host that would be created. The first row goes
+        alone: a console that ignores the dry run then creates one host and not five hundred, which
+        an error names.
         """
-        return await rehearse(self, requests)
+        found: dict[int, Outcome] = {}
+
+        async def keep(
+            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+        ) -> None:
+            found.update((id(request), outcome) for request, outcome in results if last)
+
+        creation = HostCreation(self, keep, rehearsal=True)
+        await creation.run(requests[:1])
+        await creation.run(requests[1:])
+        return [found.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
@@ -153,11 +149,15 @@ class HostLifecycle(BaseLifecycle):
         Raises:
             ConsoleError: the console could not be asked.
         """
-        return await settle_host_creates(self, lost, existing)
+        size = max(1, self.session.import_chunk_size // 2)
+        found: list[SettledCreate] = []
+        for start in range(0, len(lost), size):
+            found += await settle_host_creates(self, lost[start : start + size], existing)
+        return found
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let no creation take the id of a host in state."""
-        self.session.held_hosts[state["id"]] = f"{address} in state"
+        super().introduce(state, f"{address} in state")
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -187,19 +187,38 @@ class HostLifecycle(BaseLifecycle):
 
     async def _read_back(self, host_id: str) -> Mapping[str, Any]:
         if not self.session.can_read_hosts:
-            raise ConsoleError("the settings offer no way to read a host")
+            raise ConsoleError(_NO_WAY)
         return await self.session.read_host(host_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        prior = request.prior
-        if not is_abandoned(prior):
-            return await delete_host(self, request)
-        self.session.held_hosts.pop(prior["id"], None)
-        # Nobody need wait for its agents to go.
-        self.session.end_host_delete(prior["id"], deleted=False)
-        return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
+        prior, host_id = request.prior, request.prior["id"]
+        if is_abandoned(prior):
+            self.session.release_host(host_id)
+            # Nobody need wait for its agents to go.
+            self.session.end_host_delete(host_id, deleted=False)
+            return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
+        await self.session.before_write("delete", [request])
+        there: bool | None = True
+        try:
+            ended = await delete_once(
+                self,
+                request,
+                lambda: self.session.console.delete_host(host_id),
+                lambda: self._is_there(host_id),
+            )
+            there = ended.there
+        finally:
+            self.session.end_host_delete(host_id, deleted=there is False)
+        if ended.outcome.state is None:
+            return ended.outcome
+        return ended.outcome.with_diagnostics(*_stranded(self.session, host_id, there))
+
+    async def _is_there(self, host_id: str) -> bool:
+        await self._read_back(host_id)
+        return True
 
 
+_NO_WAY = "the settings offer no way to read a host"
 _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
@@ -254,4 +273,32 @@ def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
         f"{request.prior.get(attribute)!r}. Replacing the host for that would archive its agents, "
         "so state follows the console. Declare what it holds.",
         (attribute,),
+    )
+
+
+def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
+    """List the agents released in this run that a deletion which failed leaves behind."""
+    agents = [agent for agent in session.released.values() if agent.host_id == host_id]
+    if not agents:
+        return ()
+    lines = [
+        f"{session.command} import {agent.address or 'opsconsole_agent.NAME'} {agent.id}"
+        + (f"  # {agent.name}" if agent.name else "")
+        for agent in sorted(agents, key=lambda agent: agent.id)
+    ]
+    left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
+    runs = "still runs" if len(agents) == 1 else "still run"
+    if there is None:
+        return (
+            error(
+                f"{left}; it is not known whether {'it' if len(agents) == 1 else 'they'} {runs}",
+                "Whether their host was deleted is not known. Plan again: if the host is still "
+                "there, take them back with:\n" + "\n".join(lines),
+            ),
+        )
+    return (
+        error(
+            f"{left} and {runs}",
+            "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
+        ),
     )

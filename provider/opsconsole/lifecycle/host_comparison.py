@@ -18,7 +18,7 @@ from opsconsole.lifecycle.bulk_import import (
     IGNORED,
     DryRunIgnored,
     RowVerdict,
-    guarded,
+    dry_run,
     halved,
     verdicts,
 )
@@ -46,17 +46,17 @@ class HostComparison:
     """Compares hosts in state with the console, many in one request."""
 
     def __init__(self, steps: BaseLifecycle) -> None:
+        self.same: dict[int, Outcome] = {}
+        self.diagnostics: list[Diagnostic] = []
         self._steps = steps
         self._session = steps.session
         self._settings = steps.session.settings
 
-    async def same(
-        self, requests: Sequence[ReadRequest]
-    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
-        """Return the outcomes of those hosts that are the same, by their place in `requests`.
+    async def run(self, requests: Sequence[ReadRequest]) -> None:
+        """Compare hosts; nothing is compared once a verdict of this run was none of the settings'.
 
-        With them comes what there is to say of the comparison itself. Nothing is compared once a
-        verdict of this run was none of those that the settings name.
+        `same` then has the outcomes of those that are the same, by their place in `requests`, and
+        `diagnostics` what there is to say of the comparison itself.
         """
         items = [
             _Compared(place, request, self._row(request))
@@ -65,19 +65,10 @@ class HostComparison:
         ]
         items = [item for item in items if item.row]
         if self._session.comparing_ended or len(items) < FEWEST:
-            return {}, ()
+            return
         size = self._session.import_chunk_size
         chunks = [items[start : start + size] for start in range(0, len(items), size)]
-        found: dict[int, Outcome] = {}
-        diagnostics: list[Diagnostic] = []
-
-        async def compare(chunk: Sequence[_Compared]) -> None:
-            outcomes, warnings = await self._chunk(chunk)
-            found.update(outcomes)
-            diagnostics.extend(warnings)
-
-        await each(chunks, compare, self._session.limit)
-        return found, tuple(diagnostics)
+        await each(chunks, self._chunk, self._session.limit)
 
     def _row(self, request: ReadRequest) -> dict[str, Any]:
         """Return the row that the host should equal; empty where it has no name."""
@@ -93,40 +84,28 @@ class HostComparison:
             return {}
         return {"name": prior["name"], **{name: prior[name] for name in fields}}
 
-    async def _chunk(
-        self, chunk: Sequence[_Compared]
-    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+    async def _chunk(self, chunk: Sequence[_Compared]) -> None:
         if self._session.comparing_ended:
-            return {}, ()
-        rows = [item.row for item in chunk]
+            return
         try:
-            result = await guarded(
-                self._session,
-                lambda: self._session.console.import_hosts(rows, on_error="continue", dry_run=True),
-            )
+            result = await dry_run(self._session, [item.row for item in chunk])
         except DryRunIgnored:
-            return {}, ()
+            return
         except ConsoleError as problem:
-            return await self._refused(chunk, problem)
-        if not result.dry_run:
+            half = halved(self._session, len(chunk), problem)
+            if not half:
+                self._steps.log(problem, "compare hosts by a dry run")
+                return
+            await self._chunk(chunk[:half])
+            await self._chunk(chunk[half:])
+            return
+        if result.dry_run:
+            self._judge(chunk, result)
+        else:
             self._session.comparing_ended = True
-            return {}, (_imported(chunk, result),)
-        return self._judged(chunk, result)
+            self.diagnostics.append(_imported(chunk, result))
 
-    async def _refused(
-        self, chunk: Sequence[_Compared], problem: ConsoleError
-    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
-        half = halved(self._session, len(chunk), problem)
-        if not half:
-            self._steps.log(problem, "compare hosts by a dry run")
-            return {}, ()
-        first, one = await self._chunk(chunk[:half])
-        second, two = await self._chunk(chunk[half:])
-        return first | second, (*one, *two)
-
-    def _judged(
-        self, chunk: Sequence[_Compared], result: ImportResult
-    ) -> tuple[dict[int, Outcome], tuple[Diagnostic, ...]]:
+    def _judge(self, chunk: Sequence[_Compared], result: ImportResult) -> None:
         judged = verdicts(result, len(chunk))
         known = self._known_words(judged, result.counts)
         strange = next(
@@ -134,17 +113,18 @@ class HostComparison:
             None,
         )
         if strange is not None:
-            diagnostics = () if self._session.comparing_ended else (_unknown(strange),)
+            if not self._session.comparing_ended:
+                self.diagnostics.append(_unknown(strange))
             self._session.comparing_ended = True
-            return {}, diagnostics
-        return {
-            item.place: self._outcome(item)
-            for item, verdict in zip(chunk, judged, strict=True)
+            return
+        for item, verdict in zip(chunk, judged, strict=True):
             # Another host may have the values of this one by now, so the id is compared too.
-            if verdict.status == self._settings.host_read_same
-            and verdict.id == item.request.prior["id"]
-            and not verdict.error
-        }, ()
+            if (
+                verdict.status == self._settings.host_read_same
+                and verdict.id == item.request.prior["id"]
+                and not verdict.error
+            ):
+                self.same[item.place] = self._outcome(item)
 
     def _known_words(
         self, judged: Sequence[RowVerdict], counts: Mapping[str, int]
@@ -167,7 +147,7 @@ class HostComparison:
         """Return the outcome of a host that equals its row: what the row lacks was not seen."""
         request = item.request
         name = request.address or self._steps.name(request.prior)
-        self._session.held_hosts.setdefault(request.prior["id"], name)
+        self._session.hold(HOST.type_name, request.prior["id"], name)
         unseen = tuple(
             attribute.name
             for attribute in HOST.answered

@@ -14,56 +14,37 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
+    UNMATCHED,
     DryRunIgnored,
     RowVerdict,
     all_created,
-    guarded,
+    dry_run,
     halved,
     rehearsed,
     verdicts,
     was_created,
 )
 from opsconsole.lifecycle.created import plain_name
-from opsconsole.lifecycle.host_adoption import adopt
-from opsconsole.lifecycle.host_refusals import (
-    created_all_the_same,
-    not_created,
-    shared_id,
-    would_adopt,
-)
 from opsconsole.lifecycle.host_row import (
     HostRow,
     OtherHost,
+    adopt,
+    created_all_the_same,
     created_as,
     import_row,
     match_by_name,
+    not_created,
     read_back,
     taken,
     tie_by_name,
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.session import each
+from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
-
-
-async def rehearse(steps: BaseLifecycle, requests: Sequence[CreateRequest]) -> list[Outcome]:
-    """Say of each request what creating it would meet; one without a diagnostic would pass.
-
-    The first row goes alone: a console that ignores the dry run then creates one host and not
-    five hundred.
-    """
-    found: dict[int, Outcome] = {}
-
-    async def keep(results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True) -> None:
-        found.update((id(request), outcome) for request, outcome in results if last)
-
-    creation = HostCreation(steps, keep, rehearsal=True)
-    await creation.run(requests[:1])
-    await creation.run(requests[1:])
-    return [found.get(id(request), Outcome(None)) for request in requests]
 
 
 class HostCreation:
@@ -85,7 +66,7 @@ class HostCreation:
         org_id = self._session.settings.org_id
         rows = [HostRow(request, import_row(request, org_id)) for request in requests]
         for row in rows:
-            self._named.setdefault(row.fields["name"], []).append(self._holder(row))
+            self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await each(chunks, self._judged_and_imported, _CHUNKS_AT_A_TIME)
@@ -93,7 +74,7 @@ class HostCreation:
     async def _judged_and_imported(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
         try:
-            result = await self._judged(rows)
+            result = await self._dry_run(rows)
         except DryRunIgnored:
             await self._fail(rows, _NO_MORE)
             return
@@ -119,8 +100,10 @@ class HostCreation:
         """Import rows that passed the dry run."""
         statuses = {row.request.address: row.dry_run_status or "" for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
+        fields = [row.fields for row in rows]
+        send = self._session.console.import_hosts
         try:
-            result = await self._send(rows, dry_run=False)
+            result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
             if problem.safe_to_repeat:
                 await self._refused(rows, problem, self._for_real)
@@ -132,14 +115,8 @@ class HostCreation:
             else:
                 await self._imported(rows, result)
 
-    async def _judged(self, rows: Sequence[HostRow]) -> ImportResult:
-        return await guarded(self._session, lambda: self._send(rows, dry_run=True))
-
-    async def _send(self, rows: Sequence[HostRow], *, dry_run: bool) -> ImportResult:
-        fields = [row.fields for row in rows]
-        return await self._session.console.import_hosts(
-            fields, on_error="continue", dry_run=dry_run
-        )
+    async def _dry_run(self, rows: Sequence[HostRow]) -> ImportResult:
+        return await dry_run(self._session, [row.fields for row in rows])
 
     async def _refused(
         self,
@@ -170,18 +147,20 @@ class HostCreation:
             if row in passing or row.outcome is not None:
                 return
             if not adopting or verdict.id is None:
-                await self._fail([row], (self._not_created(row, verdict, rehearsed=True),))
-            elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                await self._fail([row], (self._shared(row, verdict.id),))
+                await self._fail([row], self._not_created(row, verdict, rehearsed=True))
+            elif refusal := self._claim(row, verdict.id, ids):
+                await self._fail([row], refusal)
+            elif not self._rehearsal:
+                await self._end(row, await adopt(self._steps, row, verdict.id))
             else:
-                await self._end(row, await self._adopted(row, verdict.id))
+                would_adopt = warning(
+                    f"The {self._name(row)} is there already and would be adopted",
+                    f"The console knows it as {verdict.id}; what is declared otherwise would be "
+                    "changed there.",
+                )
+                await self._fail([row], would_adopt)
 
         await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
-
-    async def _adopted(self, row: HostRow, host_id: str) -> Outcome:
-        if self._rehearsal:
-            return Outcome(None, diagnostics=(would_adopt(self._name(row), host_id),))
-        return await adopt(self._steps, row, host_id)
 
     async def _passing(
         self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
@@ -204,7 +183,7 @@ class HostCreation:
             if len(group) > hidden:
                 continue
             try:
-                alone = await self._judged(group)
+                alone = await self._dry_run(group)
             except Stopped:
                 raise
             except ConsoleError as problem:
@@ -217,40 +196,31 @@ class HostCreation:
                 passing.update(group)
         return passing
 
-    async def _imported(
-        self,
-        rows: Sequence[HostRow],
-        result: ImportResult,
-        diagnostics: tuple[Diagnostic, ...] = (),
-    ) -> None:
-        """Settle rows by the verdicts of a real import; `diagnostics` goes to the first of them."""
+    async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
+        """Settle rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
             judged = await match_by_name(self._steps, rows, result, judged)
         passed = all_created(result, len(rows))
-        ids = Counter(verdict.id for verdict in judged if verdict.id is not None)
+        ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
         unknown: list[HostRow] = []
         for row, verdict in zip(rows, judged, strict=True):
-            notes = diagnostics if row is rows[0] else ()
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                refusal = self._not_created(row, verdict, rehearsed=False)
-                await self._fail([row], (refusal, *notes))
+                await self._fail([row], self._not_created(row, verdict, rehearsed=False))
             elif verdict.id is None:
                 unknown.append(row)
-            elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                await self._fail([row], (self._shared(row, verdict.id), *notes))
+            elif refusal := self._claim(row, verdict.id, ids):
+                await self._fail([row], refusal)
             else:
                 created[row] = verdict.id
-        unknown += await self._read_back(created, {rows[0]: diagnostics})
+        unknown += await self._read_back(created)
         if unknown:
-            await self._settle(unknown, _NOT_TOLD, {rows[0]: diagnostics})
+            await self._settle(unknown, _NOT_TOLD)
 
-    async def _read_back(
-        self, created: Mapping[HostRow, str], diagnostics: Mapping[HostRow, tuple[Diagnostic, ...]]
-    ) -> list[HostRow]:
+    async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
         What reading shows ties hosts to rows: an answer may hand the ids round. Returns the rows
@@ -270,63 +240,48 @@ class HostCreation:
             except OtherHost as problem:
                 others[row] = problem
             else:
-                await self._end(row, outcome, diagnostics.get(row, ()))
+                await self._end(row, outcome)
 
         await each(list(created), read_one, self._session.limit)
-        return await self._tie(others, diagnostics)
+        return await self._tie(others)
 
-    async def _tie(
-        self,
-        others: Mapping[HostRow, OtherHost],
-        diagnostics: Mapping[HostRow, tuple[Diagnostic, ...]],
-    ) -> list[HostRow]:
+    async def _tie(self, others: Mapping[HostRow, OtherHost]) -> list[HostRow]:
         """Give rows whose ids were handed round the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
         for problem in others.values():
-            self._session.held_hosts.pop(problem.answer["id"], None)
+            self._session.release_host(problem.answer["id"])
         for row, answer in tied.items():
-            self._session.held_hosts[answer["id"]] = self._holder(row)
-            outcome = taken(self._steps, row, answer["id"], answer)
-            await self._end(row, outcome, diagnostics.get(row, ()))
+            self._session.hold(HOST.type_name, answer["id"], row.holder)
+            await self._end(row, taken(self._steps, row, answer["id"], answer))
         return [row for row in others if row not in tied]
 
-    async def _settle(
-        self,
-        rows: Sequence[HostRow],
-        problem: ConsoleError,
-        notes: Mapping[HostRow, tuple[Diagnostic, ...]] | None = None,
-    ) -> None:
+    async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
 
         The dry run before the import said that the row did not exist: one of which it says
         otherwise now, with an id, is ours. A row of which it says the same settles nothing, as
         the import may still be under way. Where this dry run was not honoured, its hosts are ours.
         """
-        diagnostics: tuple[Diagnostic, ...] = ()
-        judged: Sequence[RowVerdict] = ()
+        judged, imported = [UNMATCHED] * len(rows), False
         try:
-            result = await self._judged(rows)
+            result = await self._dry_run(rows)
         except ConsoleError as unsettled:
             self._steps.log(unsettled, "settle an import whose answer was lost")
         else:
-            judged = verdicts(result, len(rows))
-            if not result.dry_run:
-                diagnostics = (_KEPT,)
-        found = dict(zip(rows, judged, strict=False))
+            judged, imported = verdicts(result, len(rows)), not result.dry_run
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
-        for row in rows:
-            verdict = found.get(row)
-            ours = verdict is not None and (
-                was_created(verdict, row.dry_run_status) or (bool(diagnostics) and verdict.created)
-            )
-            if verdict is None or verdict.id is None or not ours:
-                await self._end(row, self._lost(row, problem), (notes or {}).get(row, ()))
-            elif ids[verdict.id] > 1 or not self._holds(row, verdict.id):
-                await self._fail([row], (self._shared(row, verdict.id),))
+        for row, verdict in zip(rows, judged, strict=True):
+            ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
+            if verdict.id is None or not ours:
+                await self._end(row, self._lost(row, problem))
+            elif refusal := self._claim(row, verdict.id, ids):
+                await self._fail([row], refusal)
             else:
                 created[row] = verdict.id
-        for row in await self._read_back(created, dict.fromkeys(created, diagnostics)):
+                row.notes = (_KEPT,) if imported else ()
+        for row in await self._read_back(created):
+            row.notes = ()
             await self._end(row, self._lost(row, problem))
 
     async def _unguarded(self, rows: Sequence[HostRow], result: ImportResult) -> None:
@@ -335,41 +290,49 @@ class HostCreation:
         The one error is on a row that was not created, or on the next that would be sent: on a
         created one it would taint the host.
         """
-        await self._imported(rows, result, () if self._rehearsal else (_KEPT,))
+        if not self._rehearsal:
+            rows[0].notes = (_KEPT,)
+        await self._imported(rows, result)
 
     def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return self._steps.lost(row.request, problem, row.dry_run_status or "")
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
-        holder = self._session.held_hosts.get(verdict.id) if verdict.id is not None else None
-        twins = (item for item in self._named[row.fields["name"]] if item != self._holder(row))
+        holder = self._session.held.get((HOST.type_name, verdict.id or ""))
+        twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         return not_created(
             self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
         )
 
-    def _holds(self, row: HostRow, host_id: str) -> bool:
-        """Claim an id for a row; false where another row or resource of the run holds it."""
-        holder = self._holder(row)
-        return self._session.held_hosts.setdefault(host_id, holder) == holder
+    def _claim(
+        self, row: HostRow, host_id: str, ids: Mapping[str | None, int]
+    ) -> Diagnostic | None:
+        """Claim an id for a row; refuse one that stands for two declarations.
 
-    def _holder(self, row: HostRow) -> str:
-        return row.request.address or f"{row.fields['name']} (row {row.number})"
-
-    def _shared(self, row: HostRow, host_id: str) -> Diagnostic:
-        return shared_id(self._name(row), host_id, self._session.held_hosts.get(host_id, ""))
+        Args:
+            ids: How many rows of the answer have each id.
+        """
+        key = (HOST.type_name, host_id)
+        if ids[host_id] == 1 and self._session.hold(*key, row.holder) is None:
+            return None
+        holder = self._session.held.get(key)
+        other = f" {holder} holds it already." if holder else ""
+        return error(
+            f"The console gave the {self._name(row)} an id that another host holds",
+            f"{host_id} stands for two declarations, so it is not taken into state again.{other} "
+            "Declare the machine once, and import it under its id.",
+        )
 
     def _name(self, row: HostRow) -> str:
         return self._steps.name(row.request.config, row.request.address)
 
-    async def _fail(self, rows: Sequence[HostRow], diagnostics: tuple[Diagnostic, ...]) -> None:
+    async def _fail(self, rows: Sequence[HostRow], diagnostic: Diagnostic) -> None:
         for row in rows:
-            await self._end(row, Outcome(None, diagnostics=diagnostics))
+            await self._end(row, Outcome(None, diagnostics=(diagnostic,)))
 
-    async def _end(
-        self, row: HostRow, outcome: Outcome, diagnostics: tuple[Diagnostic, ...] = ()
-    ) -> None:
+    async def _end(self, row: HostRow, outcome: Outcome) -> None:
         """Settle a row, and report it."""
-        outcome = outcome.with_diagnostics(*diagnostics) if diagnostics else outcome
+        outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = created_all_the_same(self._name(row), outcome)
         row.outcome = outcome
@@ -377,7 +340,7 @@ class HostCreation:
 
 
 _IGNORED = f"{IGNORED}, so its rows count as imported"
-_NO_MORE = (error(_IGNORED, "Nothing more is sent in this run."),)
+_NO_MORE = error(_IGNORED, "Nothing more is sent in this run.")
 _KEPT = warning(
     _IGNORED,
     "What was created is kept in state, and nothing more is sent in this run. This console's "

@@ -1,5 +1,5 @@
-"""One host on its way into the console: its import row, which result of an import is its own, and
-its state once it was created."""
+"""One host on its way into the console: its import row, which result of an import is its own, its
+state once it was created or adopted, and why it was not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
-from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import BadRequest, ConsoleError, Stopped
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import RowVerdict
@@ -20,10 +20,10 @@ from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import creation_fields, settle
 from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
-from opsconsole.values import Attributes
 
 _numbers = count(1)
 
@@ -43,8 +43,15 @@ class HostRow:
     outcome: Outcome | None = None
     dry_run_status: str | None = None
     """What the dry run called this row, which meant "would be created"."""
+    notes: tuple[Diagnostic, ...] = ()
+    """What its outcome says beside its own diagnostics."""
     number: int = field(default_factory=_numbers.__next__)
     """Tells it from every other row of the process."""
+
+    @property
+    def holder(self) -> str:
+        """How messages call the declaration that holds the host."""
+        return self.request.address or f"{self.fields['name']} (row {self.number})"
 
 
 def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
@@ -99,12 +106,16 @@ async def read_back(
     except Exception as problem:
         bare = created_as(row, host_id)
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = list(steps.session.note_refused_read(host_id, problem))
-            if not steps.session.host_reading_refused:
-                found = _not_read_back(steps, bare.state or {}, problem)
-        else:
-            found = _not_read_back(steps, bare.state or {}, problem)
-        return bare.with_diagnostics(*found)
+            found = steps.session.note_refused_read(host_id, problem)
+            if steps.session.host_reading_refused:
+                return bare.with_diagnostics(*found)
+        why = diagnose(problem, "read it", HOST)[0]
+        not_read = warning(
+            f"The {steps.name(bare.state)} was created, but could not be read back",
+            f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
+            cause=why.cause,
+        )
+        return bare.with_diagnostics(not_read)
 
 
 def taken(
@@ -130,17 +141,6 @@ def taken(
     )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
     return Outcome(state, private_state.encode(), (*diagnostics, *otherwise))
-
-
-def _not_read_back(steps: BaseLifecycle, state: Attributes, problem: Exception) -> list[Diagnostic]:
-    return [
-        warning(
-            f"The {steps.name(state)} was created, but could not be read back",
-            f"State holds what was declared; a later refresh shows the rest. {item.detail}".strip(),
-            cause=item.cause,
-        )
-        for item in diagnose(problem, "read it", HOST)[:1]
-    ]
 
 
 async def match_by_name(
@@ -206,3 +206,124 @@ def _tied(
         if wanted[name := form(row.fields["name"])] == shown[name] == 1
         and mismatch(HOST, row.fields, by_name[name]) is None
     }
+
+
+async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
+    """Read the host, compare, update what is declared otherwise, and take it into state.
+
+    What only a new host could have otherwise is refused: nothing is replaced by adopting. Where
+    hosts cannot be read, everything declared is sent, and the answer to that is compared.
+    """
+    name = steps.name(row.request.config | {"id": host_id}, row.request.address)
+    declared = [
+        item for item in (*UPDATABLE, *REPLACING) if row.request.config.get(item) is not None
+    ]
+    try:
+        answer, diagnostics = await _held(steps.session, host_id)
+        held = shown(HOST.answered, answer)
+        differing = changed_fields(held, row.request.planned, declared)
+        fixed = [item for item in differing if item in REPLACING and item in held]
+        if fixed:
+            return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
+        changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
+        if changes:
+            await steps.session.before_write("update", [row.request])
+            answer = await steps.session.console.update_host(host_id, changes)
+        diagnostics = (*diagnostics, _adopted(name, list(changes), known=bool(held)))
+        unseen = [item for item in declared if item in REPLACING and item not in answer]
+        if unseen:
+            not_verified = warning(
+                f"Not verified: {', '.join(unseen)} of the {name}",
+                "The console does not show what it holds there, and no update changes it: state "
+                "holds what is declared.",
+                (unseen[0],),
+            )
+            diagnostics = (*diagnostics, not_verified)
+        return taken(steps, row, host_id, answer, diagnostics)
+    except Stopped as problem:
+        return steps.failed("adopt", row.request, problem)
+    except OpsconsoleError as problem:
+        return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
+
+
+async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
+    """Read the host; nothing where hosts cannot be read, with what there is to say of that."""
+    if not session.can_read_hosts:
+        return {}, ()
+    try:
+        return await session.read_host(host_id), ()
+    except BadRequest as problem:
+        if session.console.has("host_get"):
+            raise
+        return {}, session.note_refused_read(host_id, problem)
+
+
+def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:
+    listed = ", ".join(changed)
+    if not known:
+        detail = f"Hosts cannot be read, so everything declared was sent: {listed}."
+    elif changed:
+        detail = f"Changed to what is declared: {listed}."
+    else:
+        detail = "Nothing changed."
+    return warning(f"The {name} was there already and is adopted", detail)
+
+
+def _cannot_adopt(name: str, fixed: list[str], row: HostRow, held: dict[str, object]) -> Diagnostic:
+    shown_values = "; ".join(
+        f"{item} is {held[item]!r} there and {row.request.planned[item]!r} here" for item in fixed
+    )
+    return error(
+        f"The {name} is there already and differs in what cannot be changed",
+        f"{shown_values}. Declare what the console holds, or delete the host there.",
+        (fixed[0],),
+    )
+
+
+def not_created(
+    name: str, verdict: RowVerdict, holder: str | None = None, *, rehearsed: bool, twin: str = ""
+) -> Diagnostic:
+    """Say why a row was not created, and what can be done about it.
+
+    Args:
+        holder: The address that has its id.
+        rehearsed: Whether the verdict is that of a dry run, which changed nothing.
+        twin: The address of another host of the run that is declared with the same name.
+    """
+    if not verdict.matched:
+        return error(
+            f"The {name} was not imported: its verdict is unclear",
+            "The console's import answer lists its rows in a way that matches no row of the "
+            "request, so nothing was sent for this host. Create it in the console, then import it.",
+        )
+    run = "a dry run, which changes nothing," if rehearsed else "the import"
+    detail = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
+    detail += f": {verdict.error}." if verdict.error else "."
+    if verdict.id is None and twin:
+        remedy = f"{twin} of this run has the same name. Declare a machine once."
+    elif verdict.id is None:
+        remedy = "It exists already, or its row is wrong. Import it if it exists."
+    elif holder is not None:
+        remedy = (
+            f"It exists already as {verdict.id}, which is {holder}. Declare a machine once; where "
+            "it is to be replaced, leave create_before_destroy out, so that the old one goes first."
+        )
+    else:
+        remedy = (
+            f"It exists already as {verdict.id}: import it under that id, or set "
+            'on_existing_host = "adopt".'
+        )
+    return error(f"The console would not create the {name}", f"{detail} {remedy}")
+
+
+def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
+    """Return the outcome of a row that the console created in a dry run."""
+    state = outcome.state or {}
+    if state.get("id") is None:
+        return outcome
+    diagnostic = error(
+        f"The console created the {name} although it was asked for a dry run only",
+        f"It exists now as {state['id']}: import it under that id. This console's import cannot be "
+        "rehearsed; plan without preflight, and ask its operator.",
+    )
+    return Outcome(None, diagnostics=(diagnostic,))

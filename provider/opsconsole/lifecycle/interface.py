@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar, Protocol
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
-from opsconsole.values import Attributes
+from opsconsole.values import UNKNOWN, Attributes
 
 
 class Removal(Enum):
@@ -188,6 +189,13 @@ class LostCreate:
     address: str
     dry_run_status: str = ""
     may_arrive: bool = False
+
+    def request(self, definition: ResourceDefinition) -> CreateRequest:
+        """Return the request for it, as far as its values are known."""
+        known = {name: self.planned.get(name) for name in definition.names}
+        unset = {a.name: UNKNOWN for a in definition if a.computed and known[a.name] is None}
+        config = {a.name: known[a.name] for a in definition.settable}
+        return CreateRequest(config, known | unset, address=self.address)
 
 
 class CreateOutcome(Enum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,7 +16,6 @@ from typing import Any, Literal, Protocol, TypeVar
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
 from opsconsole.lifecycle.interface import WriteRequest
-from opsconsole.lifecycle.single_flight import SingleFlight
 from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
@@ -24,6 +23,44 @@ from opsconsole.values import Attributes
 
 _REFUSALS = 2
 """Hosts whose empty update must be refused before reading by it counts as impossible."""
+
+
+class SingleFlight:
+    """Calls whose answers serve everyone who asks in one run, by key."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, asyncio.Task[Any]] = {}
+
+    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Return the answer under `key`, making `call` only where nobody asked before.
+
+        An error is an answer too. The one who asks may be cancelled: the call goes on for others.
+        """
+        task = self._answers.get(key)
+        if task is None:
+            task = self._answers[key] = asyncio.create_task(call())
+            # Else asyncio prints an error that nobody waits for any more.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(task)
+
+    def answers(self) -> dict[str, Any]:
+        """Return the answers that came so far, by key; errors are left out."""
+        return {
+            key: task.result()
+            for key, task in self._answers.items()
+            if task.done() and not task.cancelled() and task.exception() is None
+        }
+
+    async def stop(self) -> None:
+        """Give up the calls that nobody waits for any more, and wait until they have ended."""
+        tasks = list(self._answers.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def forget(self, key: str) -> None:
+        """Let the next one who asks under `key` make a new call."""
+        self._answers.pop(key, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +116,8 @@ class Session:
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
-        held_hosts: Host id to the name of the resource that holds it.
-        held: Type and id of other objects in state, or adopted in this run, to the address that
-            holds each; empty where the engine tells none.
+        held: Type and id of objects in state, or of this run, to the address or name that holds
+            each; empty where the engine tells none. Sessions of one console share it.
         stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
         host_read_accepted: Whether it has accepted one.
@@ -110,7 +146,6 @@ class Session:
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
-    held_hosts: dict[str, str] = field(default_factory=dict)
     held: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: bool = False
     host_reading_refused: bool = False
@@ -136,10 +171,6 @@ class Session:
         self.import_chunk_size = self.settings.import_chunk_size
         self.limit = self.settings.max_concurrency
 
-    def share_with(self, other: Session) -> None:
-        """Note what is held where another session of the same console notes it."""
-        self.held_hosts, self.held = other.held_hosts, other.held
-
     def hold(self, type_name: str, object_id: str, address: str) -> str | None:
         """Hold an object for an address; return the other address that holds it, if one does.
 
@@ -151,6 +182,10 @@ class Session:
             return self.held[key]
         self.held[key] = address
         return None
+
+    def release_host(self, host_id: str) -> None:
+        """Note that nothing holds a host any more."""
+        self.held.pop((HOST.type_name, host_id), None)
 
     @property
     def gone_hosts(self) -> set[str]:
@@ -262,11 +297,11 @@ class Session:
     def named_in(self, problem: ApiError) -> list[str]:
         """Return what this run calls the agents and hosts that the details of an error name."""
         named = problem.problem.texts
-        agents = [str(agent) for agent in self.agents.values() if agent.id in named]
+        agents = [str(self.agents[agent_id]) for agent_id in named if agent_id in self.agents]
         hosts = [
             holder if holder == host_id else f"{holder}: {host_id}"
-            for host_id, holder in self.held_hosts.items()
-            if host_id in named
+            for host_id in named
+            if (holder := self.held.get((HOST.type_name, host_id))) is not None
         ]
         return sorted(agents) + sorted(hosts)
 
@@ -282,7 +317,7 @@ class Session:
         self.ended_host_deletes.add(host_id)
         if deleted:
             self.gone_hosts.add(host_id)
-            self.held_hosts.pop(host_id, None)
+            self.release_host(host_id)
             self.gone_agents.update(
                 agent_id
                 for agent_id in self._on_host.get(host_id, ())

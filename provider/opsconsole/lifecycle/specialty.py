@@ -15,12 +15,11 @@ from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
-from opsconsole.lifecycle.gone import BY_404, explained, missing, plan_gone, unchecked
+from opsconsole.lifecycle.gone import BY_404, explained, missing, plan_gone, unchecked, unsettled
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
     Outcome,
-    PlanChange,
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
@@ -29,9 +28,10 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.planning import creation_fields, propose_change, propose_creation, settle
 from opsconsole.lifecycle.private_state import PrivateState
-from opsconsole.lifecycle.session import KnownAgent
-from opsconsole.lifecycle.specialty_search import find_specialty
+from opsconsole.lifecycle.session import KnownAgent, Session
+from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
+from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _DEFAULT_DELETE_TIMEOUT = 120.0
@@ -42,17 +42,6 @@ class SpecialtyLifecycle(SingleCreation):
     """The steps of `opsconsole_specialty`."""
 
     definition: ClassVar[ResourceDefinition] = SPECIALTY
-
-    async def _plan_change(self, request: PlanChange) -> PlanOutcome:
-        proposal = self.propose(request)
-        name = self.name(request.prior)
-        found = [
-            *self.unverified(proposal, name),
-            *self.refused(proposal, request.prior, name),
-        ]
-        return PlanOutcome(
-            proposal.planned, tuple(proposal.replaced), request.private, tuple(found)
-        )
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
@@ -273,3 +262,63 @@ def _delete_timeout(prior: Attributes) -> float:
         return _DEFAULT_DELETE_TIMEOUT
     parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", declared)
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+async def find_specialty(session: Session, config: Attributes) -> dict[str, Any] | Diagnostic:
+    """Return what the console shows of the declared specialty, or why none can be adopted.
+
+    Raises:
+        ConsoleError: the search failed.
+    """
+    wanted = {name: config[name] for name in ("id", "key") if config.get(name) is not None}
+    listing = await candidates(session, wanted)
+    matches = [
+        shown(SPECIALTY.answered, entry)
+        for entry in listing.entries
+        if all(entry.get(name) == value for name, value in wanted.items())
+    ]
+    asked = " and ".join(f"{name} {value!r}" for name, value in wanted.items())
+    path = (next(iter(wanted), "key"),)
+    if len(matches) == 1 and isinstance(matches[0].get("id"), str):
+        return matches[0]
+    if len(matches) > 1:
+        ids = ", ".join(str(match.get("id")) for match in matches)
+        return error(
+            f"{len(matches)} specialties have the {asked}",
+            f"It is unclear which one is meant: declare the `id`, one of {ids}.",
+            path,
+        )
+    if not listing.complete:
+        summary = f"Cannot tell whether there is a specialty with the {asked}"
+        return unsettled(summary, "specialties", listing, path)
+    return error(
+        f"There is no specialty with the {asked} that this key can see",
+        f"{near_specialties(listing, wanted)}The API has no operation that creates one: create it "
+        "in the console, or check the key. Where the console has such an operation, name it in "
+        "extra_endpoints as specialty_create.",
+        path,
+        Cause(ProblemKind.NOT_FOUND),
+    )
+
+
+def near_specialties(listing: Listing, wanted: Mapping[str, Any]) -> str:
+    """Return a sentence that names the key or name that was probably meant, or those there are."""
+    for name in ("key", "name"):
+        if name in wanted:
+            known = sorted({str(entry[name]) for entry in listing.entries if entry.get(name)})
+            return f"{did_you_mean(str(wanted[name]), known)} "
+    return ""
+
+
+async def candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
+    """Return what may match: the one of an id in `wanted` where it can be read, else all.
+
+    Raises:
+        ConsoleError: neither could be read.
+    """
+    if "id" not in wanted or not session.console.has("specialty_get"):
+        return await session.specialties()
+    try:
+        return Listing([await session.console.one("specialty_get", wanted["id"])])
+    except NotFound:
+        return Listing([])

@@ -69,7 +69,7 @@ class Providers:
             session.command, session.reads_first = "opsconsole", True
             for other in self._opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
-                    session.share_with(other.session)
+                    session.held = other.session.held
                     break
             self._opened[key] = made
             if self.stopped:
