@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.drift.shards import Shard, read_shard
+from opsconsole.drift.report import Shard, read_shard
 from opsconsole.emulator.handle import Emulator
 from opsconsole.errors import UserError
 

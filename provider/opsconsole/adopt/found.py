@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.inventory import inventory
+from opsconsole.drift.unmanaged import inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.file_import import FileImport, ReportedRow, Rows
 from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen

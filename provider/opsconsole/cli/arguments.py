@@ -200,7 +200,7 @@ def add_shard(group: argparse._ActionsContainer, meaning: str) -> None:
 
 
 def _shard(text: str) -> Any:
-    from opsconsole.drift.shards import read_shard
+    from opsconsole.drift.report import read_shard
 
     try:
         return read_shard(text)

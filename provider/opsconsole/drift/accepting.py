@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,10 @@ def _last(node: yaml.Node) -> yaml.Node:
     return node
 
 
+_MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
+"""The members of an entry in the order in which they are written."""
+
+
 class _Plain(yaml.SafeDumper):
     """Writes a date that several entries share in each of them: people edit the file."""
 
@@ -140,20 +144,16 @@ class _Plain(yaml.SafeDumper):
 
 def _written(entries: Sequence[Entry], indent: int) -> str:
     text = yaml.dump(
-        [dict(_members(entry)) for entry in entries],
+        [
+            {name: held[name] for name in _MEMBERS if name in held}
+            for held in (entry.model_dump(exclude_defaults=True) for entry in entries)
+        ],
         Dumper=_Plain,
         sort_keys=False,
         allow_unicode=True,
         width=10_000,
     )
     return textwrap.indent(text, " " * indent)
-
-
-def _members(entry: Entry) -> Iterator[tuple[str, Any]]:
-    held = entry.model_dump(exclude_defaults=True)
-    for name in ("stack", "address", "attribute", "bucket", "reason", "expires"):
-        if name in held:
-            yield name, held[name]
 
 
 def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:

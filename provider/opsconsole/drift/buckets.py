@@ -49,9 +49,11 @@ def finding_of(
         reason = outcome.why_unchecked or _NEVER_READ
         return _made(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        return _made(held, Bucket.ARCHIVED, reason=_archived(held, neighbours))
+        reason = _with_owner(held, neighbours) or "the console says that it is archived"
+        return _made(held, Bucket.ARCHIVED, reason=reason)
     if outcome.seen is Seen.GONE or outcome.state is None:
-        return _made(held, Bucket.MISSING, reason=_gone(held, neighbours))
+        reason = _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
+        return _made(held, Bucket.MISSING, reason=reason)
     return _seen(held, outcome, outcome.shows or outcome.state)
 
 
@@ -126,14 +128,6 @@ def _unseen_reason(
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _archived(held: StateObject, neighbours: Neighbours) -> str:
-    return _with_owner(held, neighbours) or "the console says that it is archived"
-
-
-def _gone(held: StateObject, neighbours: Neighbours) -> str:
-    return _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
-
-
 def _with_owner(held: StateObject, neighbours: Neighbours) -> str:
     """Say that a resource went with its owner, or nothing."""
     definition = RESOURCES[held.known.type_name]
@@ -155,20 +149,21 @@ def _made(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
         address=held.address,
         type_name=known.type_name,
         bucket=bucket,
-        id=_text(known.before, "id"),
-        label=label_of(known.type_name, shown),
+        id=text_of(known.before, "id"),
+        label=_label_of(known.type_name, shown),
         values=shown,
         **facts,  # type: ignore[arg-type]  # facts are Finding's own
     )
 
 
-def label_of(type_name: str, values: Mapping[str, object]) -> str:
+def _label_of(type_name: str, values: Mapping[str, object]) -> str:
     """Return what names a resource to a reader."""
     definition = RESOURCES[type_name]
     names = definition.reported_as or (definition.label,)
-    return next(filter(None, (_text(values, name) for name in names)), "")
+    return next(filter(None, (text_of(values, name) for name in names)), "")
 
 
-def _text(values: Mapping[str, object], name: str) -> str:
+def text_of(values: Mapping[str, object], name: str) -> str:
+    """Return the text of that name; empty where there is none."""
     value = values.get(name)
     return value if isinstance(value, str) else ""

@@ -18,14 +18,26 @@ from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, finding_of
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
-from opsconsole.drift.inventory import Inventory, inventory
 from opsconsole.drift.problems import is_unread, problems
-from opsconsole.drift.reading import StackState, absent, has_no_state, read_stack, rewritten
-from opsconsole.drift.report import BaselineProblem, DriftReport, Finding, Managed, Share
-from opsconsole.drift.shards import Shard
-from opsconsole.drift.stack import Stack, StateObject
-from opsconsole.drift.unmanaged import COUNTED, cut_short, unmanaged, unmanaged_kinds
-from opsconsole.errors import UserError
+from opsconsole.drift.report import BaselineProblem, DriftReport, Finding, Managed, Shard, Share
+from opsconsole.drift.stack import (
+    Stack,
+    StackState,
+    StateObject,
+    absent,
+    has_no_state,
+    read_stack,
+    rewritten,
+)
+from opsconsole.drift.unmanaged import (
+    COUNTED,
+    Inventory,
+    cut_short,
+    inventory,
+    unmanaged,
+    unmanaged_kinds,
+)
+from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import PriorInstance
@@ -113,7 +125,8 @@ class _Check:
         outcomes = await self._refreshed(read)
         for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
             await self._list(key)
-        self.consoles.check_stopped()
+        if self.consoles.stopped:
+            raise Stopped("The check was stopped.")
         findings = self._with_declarations(self._findings(held, outcomes), read)
         now = datetime.now(UTC)
         listed = self._all_listed(held, outcomes)
@@ -133,7 +146,7 @@ class _Check:
             tuple(sorted(findings, key=lambda item: item.stack)),
             now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             options.read_only,
-            method_of(self.consoles.settings(), read_only=options.read_only),
+            method_of(self.consoles.settings, read_only=options.read_only),
             (*self._diagnostics, *diagnostics),
             baseline,
             self.consoles.calls,

@@ -7,11 +7,11 @@ restricted here to what a check may do, and nowhere else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from opsconsole.drift.stack import Stack
-from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.providers import LOCAL_NAME, Providers, key_of
@@ -27,25 +27,26 @@ class Consoles:
         environ: The environment that settings fall back on.
         read_only: Whether nothing but GET may leave this process.
         lifecycles: Lifecycle by a key of this check's own.
+        settings: The settings under which something is read, in the order of those keys.
         stopped: Whether the check was stopped.
     """
 
     environ: Mapping[str, str]
     read_only: bool = False
     lifecycles: dict[str, Lifecycle] = field(default_factory=dict)
+    settings: list[Settings] = field(default_factory=list)
     stopped: bool = False
-    _settings: list[Settings] = field(default_factory=list)
 
     def _open(self, settings: Settings) -> str:
         """Return the key of the lifecycle under these settings."""
         restricted = for_checking(settings, read_only=self.read_only)
-        if restricted not in self._settings:
-            self._settings.append(restricted)
-            key = str(len(self._settings) - 1)
+        if restricted not in self.settings:
+            self.settings.append(restricted)
+            key = str(len(self.settings) - 1)
             self.lifecycles[key] = Lifecycle(restricted, read_only=self.read_only)
             if self.stopped:
                 self.lifecycles[key].stop()
-        return str(self._settings.index(restricted))
+        return str(self.settings.index(restricted))
 
     def open_stack(
         self, stack: Stack, values: Mapping[str, Attributes], providers: Iterable[str]
@@ -91,10 +92,6 @@ class Consoles:
             return Settings.from_values({}, self.environ)
         return providers.settings(key)
 
-    def settings(self) -> tuple[Settings, ...]:
-        """Return the settings under which something is read."""
-        return tuple(self._settings)
-
     @property
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
@@ -108,15 +105,6 @@ class Consoles:
         self.stopped = True
         for lifecycle in self.lifecycles.values():
             lifecycle.stop()
-
-    def check_stopped(self) -> None:
-        """Raise where the check was stopped: what was read is not whole.
-
-        Raises:
-            Stopped: It was.
-        """
-        if self.stopped:
-            raise Stopped("The check was stopped.")
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -141,7 +129,7 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
     return replace(settings, host_read="none", agent_read="plugins", extra_endpoints=readable)
 
 
-def method_of(settings: tuple[Settings, ...], *, read_only: bool) -> str:
+def method_of(settings: Sequence[Settings], *, read_only: bool) -> str:
     """Say in one or two sentences how hosts, and agents, were read."""
     sentences = dict.fromkeys(_hosts_read(item, read_only) for item in settings)
     if any(item.agent_read == "reattach" for item in settings):

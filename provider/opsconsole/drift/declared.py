@@ -10,7 +10,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language import Block, Evaluator, Origin, Program
+from opsconsole.language import Block, Evaluator, Origin
 from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reconcile.order import config_address
 from opsconsole.state import Address
@@ -26,7 +26,8 @@ class Declarations:
         self._root = root
         program = stack.program
         self._blocks: Mapping[str, Block] = program.blocks if program is not None else {}
-        self._moves = _moves(program) if program is not None else {}
+        moved = program.moved if program is not None else ()
+        self._moves = {str(block.source): str(block.target) for block in moved}
 
     def located(self, finding: Finding) -> Finding:
         """Return a finding with the construct that declares its resource, and its place."""
@@ -104,10 +105,6 @@ def _without_column(text: str) -> str:
     """Return `file:line` of `file:line:column`."""
     head, _, last = text.rpartition(":")
     return head if last.isdigit() and head.rpartition(":")[2].isdigit() else text
-
-
-def _moves(program: Program) -> dict[str, str]:
-    return {str(block.source): str(block.target) for block in program.moved}
 
 
 def _moved(moves: Mapping[str, str], text: str) -> str:

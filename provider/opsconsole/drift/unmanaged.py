@@ -1,26 +1,33 @@
-"""What the console shows beside what is managed. Pure, and never costs a call.
+"""What the console shows beside what is managed.
 
 Lists that were read anyway show the plugins of a managed agent and the specialties of the one
-search; hosts, agents and blacklisted commands are in an inventory, where one was asked for.
+search. Hosts, agents and blacklisted commands are in an inventory: the lists of whole consoles,
+which the document does not show and an operator may have named. Only those are read whose kind is
+to count as drift: a check costs no call more than a refresh, unless it is asked for what only such
+a list shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.drift.inventory import Inventory
+from opsconsole.drift.buckets import text_of
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import StateObject
+from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.gone import explained
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
+from opsconsole.v1.console import Listing
 
 COUNTED: Final = ("plugins",)
 """What counts as drift by default: a plugin changes what an agent can do, while a
 tenant has objects of its own."""
+
+Inventory = Mapping[str, Listing]
+"""What a console listed, by the type that it would be managed as."""
 
 
 def unmanaged_kinds() -> dict[str, str]:
@@ -28,12 +35,44 @@ def unmanaged_kinds() -> dict[str, str]:
     return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}
 
 
+async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory, list[Diagnostic]]:
+    """Return what a console lists of `types`, and an error for each list that could not be read.
+
+    Types of which there are no such lists are passed over.
+    """
+    found: dict[str, Listing] = {}
+    diagnostics: list[Diagnostic] = []
+    for type_name, definition in RESOURCES.items():
+        searched = definition is SPECIALTY
+        endpoint = definition.lifted_by.get("list", "")
+        if type_name not in types or not (searched or endpoint):
+            continue
+        if not searched and not session.console.has(endpoint):
+            why = (
+                "No documented operation lists them. If this console has one that does, name it "
+                f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
+            )
+            diagnostics.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
+            continue
+        try:
+            listed = session.specialties() if searched else session.console.listed(endpoint)
+            found[type_name] = await listed
+        except ConsoleError as problem:
+            what = (
+                "Specialties were not searched, so unmanaged ones are not reported"
+                if searched
+                else f"{endpoint} was not read, so unmanaged objects are not reported"
+            )
+            diagnostics.append(error(what, cause=problem.cause))
+    return found, diagnostics
+
+
 def unmanaged(
     held: Sequence[StateObject],
     managed: Sequence[StateObject],
     session: Session,
-    counted: Collection[str] = COUNTED,
-    listed: Inventory = MappingProxyType({}),
+    counted: Collection[str],
+    listed: Inventory,
 ) -> Iterator[Finding]:
     """Yield what one console shows and none of these resources manages.
 
@@ -101,14 +140,21 @@ def _plugins(
             continue
         for entry in listing.entries:
             if (agent_id, entry["id"]) not in attached:
-                yield _found(
+                attachment_id = f"{agent_id}/{entry['id']}"
+                yield Finding(
                     agent.stack,
-                    f"{agent_id}/{entry['id']}",
+                    attachment_id,
                     AGENT_PLUGIN.type_name,
-                    _name(entry, "name"),
-                    f"attached to {agent.address}, and in no state of this check",
-                    counted,
-                    {"agent_id": agent_id, "plugin_id": entry["id"]},
+                    Bucket.UNMANAGED,
+                    attachment_id,
+                    text_of(entry, "name"),
+                    reason=f"attached to {agent.address}, and in no state of this check",
+                    values={
+                        "id": attachment_id,
+                        "agent_id": agent_id,
+                        "plugin_id": entry["id"],
+                    },
+                    counted=counted,
                 )
 
 
@@ -129,43 +175,18 @@ def _beside(
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":
             continue
-        yield _found(
+        yield Finding(
             stack,
             entry["id"],
             type_name,
-            _name(entry, RESOURCES[type_name].label),
-            reason if counted else f"{reason}; shown only",
-            counted,
-            {},
+            Bucket.UNMANAGED,
+            entry["id"],
+            text_of(entry, RESOURCES[type_name].label),
+            reason=reason if counted else f"{reason}; shown only",
+            values={"id": entry["id"]},
+            counted=counted,
         )
 
 
 def _of_type(held: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
     return (item for item in held if item.known.type_name == type_name)
-
-
-def _found(
-    stack: str,
-    resource_id: str,
-    type_name: str,
-    label: str,
-    reason: str,
-    counted: bool,
-    values: dict[str, Any],
-) -> Finding:
-    return Finding(
-        stack,
-        resource_id,
-        type_name,
-        Bucket.UNMANAGED,
-        id=resource_id,
-        label=label,
-        reason=reason,
-        values={"id": resource_id, **values},
-        counted=counted,
-    )
-
-
-def _name(entry: Mapping[str, Any], name: str) -> str:
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""

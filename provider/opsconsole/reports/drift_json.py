@@ -23,8 +23,8 @@ from opsconsole.drift.report import (
     Finding,
     Managed,
     Share,
+    read_shard,
 )
-from opsconsole.drift.shards import read_shard
 from opsconsole.errors import Cause, Problem, ProblemKind, UserError
 from opsconsole.reports.drift_document import (
     FORMAT,
