@@ -16,7 +16,7 @@ import pytest
 from attached_provider import AttachedProviders, AttachedTerraform
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.running import serve
 
 Project = Callable[..., Terraform]

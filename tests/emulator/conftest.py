@@ -16,8 +16,7 @@ import pytest
 from opsconsole.emulator.api import operation_of, reply
 from opsconsole.emulator.assembly import assemble
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.running import serve
 from opsconsole.emulator.seed import API_KEY
 

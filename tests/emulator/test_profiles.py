@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.bodies import BadBody, switches, with_switches
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.routes import DOCUMENTED, EXTRA, TEMPLATES, match
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"

@@ -10,7 +10,7 @@ import pytest
 
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.lifecycle.lifecycle import Lifecycle

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from outcomes import errors
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.running import serve
 from opsconsole.errors import ConsoleError, Stopped, Unauthorized
 from opsconsole.lifecycle.lifecycle import Lifecycle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from opsconsole.emulator.refusal import org_denied, tenant_denied, unauthorized
+from opsconsole.emulator.refusal import Refusal, unauthorized
 from opsconsole.emulator.store import MAIN_ORG, TENANT, Store
 from opsconsole.emulator.table import Row
 
@@ -31,9 +31,10 @@ class Principal:
         """Raise the 403 that writing in this scope brings; None is the whole tenant."""
         if org_id is None:
             if not self.tenant_write:
-                raise tenant_denied()
+                raise Refusal(403, "FORBIDDEN", "a tenant-wide row takes tenant-level access")
         elif self.write_orgs is not None and org_id not in self.write_orgs:
-            raise org_denied(org_id)
+            message = f"this key may not write in org {org_id}"
+            raise Refusal(403, "ORG_ACCESS_DENIED", message, "org_id")
 
 
 class Access:

@@ -11,7 +11,7 @@ from opsconsole.emulator.checks import Checks, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.lists import page
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row, Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opsconsole.emulator.profile import HOST_SETS, Profile
+from opsconsole.emulator.profiles import HOST_SETS, Profile
 from opsconsole.emulator.table import Row
 
 Body = dict[str, Any]

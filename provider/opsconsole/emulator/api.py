@@ -12,7 +12,7 @@ from opsconsole.emulator import agents, blacklists, host_import, hosts, specialt
 from opsconsole.emulator.access import Headers
 from opsconsole.emulator.console import ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.lists import Rule, get, list_all
-from opsconsole.emulator.refusal import Refusal, license_cap, license_expired
+from opsconsole.emulator.refusal import Refusal, license_cap
 from opsconsole.emulator.routes import DOCUMENTED, add_route, match
 
 RULES: dict[str, Rule] = {
@@ -138,7 +138,7 @@ def _check_license(console: EmulatedConsole, operation: str, method: str) -> Non
     """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
     state = console.profile.license
     if state == "expired" and method != "GET":
-        raise license_expired()
+        raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
     if state == "cap_reached" and operation in _GROWING:
         raise license_cap()
 

@@ -15,7 +15,7 @@ from opsconsole.emulator.control import Control
 from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
 

@@ -14,7 +14,7 @@ from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.archive import SqliteArchive
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.door import Door
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.seed import API_KEY, sow
 from opsconsole.emulator.store import Store
 

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from opsconsole.document_models import what_is_wrong
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 
 Read = TypeVar("Read")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator.seed import API_KEY, BadSeed
 
 if TYPE_CHECKING:
     from uvicorn import Server
@@ -71,19 +71,14 @@ def run(args: argparse.Namespace) -> int:
         for profile in profiles().values():
             sys.stdout.write(f"{profile.name:<12} {profile.summary}\n")
         return 0
-    try:
-        return _start_in_background(args) if args.background else _serve(args)
-    except _refusals() as failure:
-        sys.stderr.write(f"Error: {failure}.\n")
-        return 1
-
-
-def _refusals() -> tuple[type[Exception], ...]:
     from opsconsole.emulator.archive import NotAnArchive
     from opsconsole.emulator.bodies import BadBody
-    from opsconsole.emulator.seed import BadSeed
 
-    return (NotAnArchive, BadSeed, BadBody, OSError)
+    try:
+        return _start_in_background(args) if args.background else _serve(args)
+    except (NotAnArchive, BadSeed, BadBody, OSError) as failure:
+        sys.stderr.write(f"Error: {failure}.\n")
+        return 1
 
 
 def _serve(args: argparse.Namespace) -> int:

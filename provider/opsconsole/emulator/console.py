@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from opsconsole.emulator.access import Access, Principal
 from opsconsole.emulator.answers import Rendering
 from opsconsole.emulator.checks import Checks, Errors
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.refusal import hidden, invalid, malformed, not_found
+from opsconsole.emulator.profiles import Profile
+from opsconsole.emulator.refusal import Refusal, invalid, malformed, not_found
 from opsconsole.emulator.store import Store
 from opsconsole.emulator.table import Row
 
@@ -63,7 +63,8 @@ class EmulatedConsole:
             return row
         # The document says 404 for the blacklist; for the others it is not shown.
         if row is not None and self.profile.hidden_status == 403 and kind != "blacklist":
-            raise hidden(kind, row_id)
+            message = f"this key may not see {kind} {row_id}"
+            raise Refusal(403, "ORG_ACCESS_DENIED", message)
         raise not_found("blacklisted command" if kind == "blacklist" else kind, row_id)
 
     def writable(self, kind: str, request: ConsoleRequest) -> Row:

@@ -66,21 +66,20 @@ class Control:
 
     def application(self) -> Starlette:
         """Return the control side as an ASGI application."""
-        one = "/_emulator/data/{collection}/{row_id:path}"
+        routes: list[tuple[str, Callable[[Request, Any], Any], list[str]]] = [
+            ("requests", self.requests, ["GET"]),
+            ("reset", self.reset, ["POST"]),
+            ("faults", self.faults, ["GET", "POST"]),
+            ("door", self.door, ["POST"]),
+            ("profile", self.profile, ["GET", "PATCH"]),
+            ("data", self.sizes, ["GET"]),
+            ("data/{collection}", self.rows, ["GET", "POST"]),
+            ("data/{collection}/{row_id:path}", self.row, ["GET", "POST", "PATCH", "DELETE"]),
+        ]
         return Starlette(
             routes=[
-                Route("/_emulator/requests", self._guarded(self.requests), methods=["GET"]),
-                Route("/_emulator/reset", self._guarded(self.reset), methods=["POST"]),
-                Route("/_emulator/faults", self._guarded(self.faults), methods=["GET", "POST"]),
-                Route("/_emulator/door", self._guarded(self.door), methods=["POST"]),
-                Route("/_emulator/profile", self._guarded(self.profile), methods=["GET", "PATCH"]),
-                Route("/_emulator/data", self._guarded(self.sizes), methods=["GET"]),
-                Route(
-                    "/_emulator/data/{collection}",
-                    self._guarded(self.rows),
-                    methods=["GET", "POST"],
-                ),
-                Route(one, self._guarded(self.row), methods=["GET", "POST", "PATCH", "DELETE"]),
+                Route(f"/_emulator/{path}", self._guarded(handle), methods=methods)
+                for path, handle, methods in routes
             ]
         )
 

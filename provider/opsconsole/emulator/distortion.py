@@ -9,38 +9,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.console import TABLES, EmulatedConsole
 from opsconsole.emulator.faults import Fault
 
 _HUGE = "x" * 100_000
 _IDS: dict[str, Any] = {"null": None, "number": 7, "dots": "..", "empty": "", "huge": _HUGE}
 _BLOCK = 1 << 20
-_ABOUT = {
-    "host_update": "host",
-    "host_get": "host",
-    "agent_create": "agent",
-    "agent_get": "agent",
-    "agent_update": "agent",
-    "plugin_attach": "agent",
-    "plugin_detach": "agent",
-    "specialty_get": "specialty",
-    "specialty_create": "specialty",
-    "specialty_update": "specialty",
-    "blacklist_get": "blacklist",
-    "blacklist_update": "blacklist",
-    "blacklist_create": "blacklist",
-}
-"""Operation to the kind of the one object that its answer is."""
+_OF_ONE = ("get", "create", "update", "attach", "detach")
+"""What an operation's name ends with where its answer is one object."""
 
 _TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
 """Fields that identify an object."""
-
-_TABLES = {
-    "host": "hosts",
-    "agent": "agents",
-    "specialty": "specialties",
-    "blacklist": "blacklists",
-}
 
 
 def distorted(console: EmulatedConsole, operation: str, fault: Fault, body: Any) -> Any:
@@ -62,9 +41,10 @@ def distorted(console: EmulatedConsole, operation: str, fault: Fault, body: Any)
 
 def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     """Return the answer about another object of the same kind."""
-    if operation in _ABOUT:
-        kind = _ABOUT[operation]
-        for row in console.store.tables[_TABLES[kind]]:
+    kind, _, verb = operation.partition("_")
+    kind = "agent" if kind == "plugin" else kind
+    if kind in TABLES and verb in _OF_ONE:
+        for row in console.store.tables[TABLES[kind]]:
             if row["id"] != body.get("id"):
                 return console.rendering.render(kind, row)
         another = {name: f"{body[name]}-other" for name in _TELLING if body.get(name)}

@@ -7,7 +7,7 @@ import json
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 
 
 class ControlError(Exception):

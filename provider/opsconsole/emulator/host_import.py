@@ -10,7 +10,7 @@ from opsconsole.emulator.answers import LISTS
 from opsconsole.emulator.checks import Check, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
-from opsconsole.emulator.profile import HOST_SETS, Profile
+from opsconsole.emulator.profiles import HOST_SETS, Profile
 from opsconsole.emulator.refusal import Refusal, invalid, license_cap, malformed
 from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row

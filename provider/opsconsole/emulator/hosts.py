@@ -8,7 +8,7 @@ from typing import Any
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Check, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import conflict, invalid
 from opsconsole.emulator.table import Row
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opsconsole.emulator.console import TABLES, Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.profile import Profile
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal, malformed
 from opsconsole.emulator.table import Row
 

@@ -1,13 +1,148 @@
-"""The named profiles. Together they use every value of every switch; a test sees to it."""
+"""The switches of the emulator, one for all that the document calls "not shown", and the profiles.
+
+The named profiles together use every value of every switch; a test sees to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, Literal
 
-from opsconsole.emulator.profile import Profile
 from opsconsole.emulator.routes import EXTRA
 
-PLAIN = (
+HOST_SETS = ("additional_names", "tags", "eligible_subnets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One console that the document allows. Every attribute but the first two is a switch.
+
+    Attributes are explained in groups; `docs/guides/emulator.md` lists them with their meaning.
+    """
+
+    name: str
+    summary: str
+
+    # Answers. `success` holds the statuses that differ from 200, by operation.
+    success: Mapping[str, int] = field(default_factory=dict)
+    unset: Literal["null", "absent", "alternating"] = "null"
+    unset_lists: Literal["empty", "unset"] = "empty"
+    order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
+
+    # What becomes of the values that a host is given.
+    trims: bool = False
+    lowercases: tuple[str, ...] = ()
+    assigns: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    fills_defaults: bool = True
+    connect_fields: Literal["stored", "ignored", "refused"] = "stored"
+
+    # What a body may hold. The two strings of 1 to 255, the arrays of 5 and 64, the required ones.
+    unknown_fields: Literal["ignored", "refused"] = "ignored"
+    nulls: Literal["refused", "clear"] = "refused"
+    strings_to_255: tuple[str, ...] = ("name", "public_ip")
+    array_bounds: Mapping[str, int] = field(
+        default_factory=lambda: {"jump_host_ids": 5, "additional_names": 64}
+    )
+    agent_required: tuple[str, ...] = ("host_id", "specialty_id")
+    agent_at_least_1: tuple[str, ...] = ("host_id", "specialty_id")
+    agent_1_to_100: str = "name"
+    unknown_reference_status: Literal[400, 404] = 400
+
+    # Updates of hosts.
+    empty_update: Literal["accepted", "refused"] = "accepted"
+    idle_update_bumps: bool = False
+
+    # The bulk import.
+    match_by: tuple[str, ...] = ("name",)
+    on_match: Literal["update", "skip", "fail"] = "update"
+    matched_sets: Literal["replaced", "merged"] = "replaced"
+    dry_run_created_word: str = "created"
+    updated_word: str = "updated"
+    skipped_word: str = "skipped"
+    failed_word: str = "failed"
+    dry_run_ids: Literal["none", "existing", "all"] = "existing"
+    honours_dry_run: bool = True
+    dry_run_parameter: str = "dry_run"
+    on_error_parameter: str = "on_error"
+    on_error_default: Literal["continue", "stop"] = "continue"
+    query_overrides: bool = True
+    index_base: Literal[0, 1] = 0
+    lists_rows_after_stop: bool = False
+    max_rows: int | None = None
+    too_many_rows_status: Literal[400, 413] = 413
+    csv_delimiter: str = ","
+    csv_list_separator: str = ";"
+
+    # Agents and their plugins.
+    attach_twice_status: int = 200
+    detach_absent_status: int = 404
+    archived_plugins_status: int = 404
+    unknown_plugins_status: int = 404
+    agent_delete: Literal["removes", "archives"] = "removes"
+
+    # Deletes.
+    archived_agents_block: bool = False
+    jump_host_delete: Literal["dangles", "reroutes", "refused"] = "dangles"
+
+    # Lists.
+    page_size: int | None = None
+    page_size_parameter: str | None = None
+    cursor_parameter: str | None = None
+    cursor_field: str = "next_cursor"
+    total_count: Literal["always", "asked", "never"] = "always"
+    total_count_parameter: str = "include"
+    has_more: Literal["true_or_false", "absent", "always_true", "always_false"] = "true_or_false"
+    filter_parameter: str | None = None
+    unknown_parameters: Literal["ignored", "refused"] = "ignored"
+
+    # Refusals: an object that the key does not see, the license, the name of the 409's code.
+    hidden_status: Literal[403, 404] = 404
+    license: Literal["valid", "cap_reached", "expired"] = "valid"
+    conflict_code: str = "CONFLICT"
+
+    # Limits: a token bucket, and answers that take longer the more requests are in flight.
+    requests_per_second: int | None = None
+    requests_at_once: int | None = None
+    retry_after: int | None = None
+    crowding_microseconds: int = 0
+
+    # Beyond the documented operations.
+    extra: frozenset[str] = frozenset()
+    cookie_name: str = "console_session"
+    provider_settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def hosts_readable(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can read a host."""
+        extra = self.provider_settings.get("extra_endpoints", {})
+        return self.empty_update == "accepted" or "host_get" in extra
+
+    @property
+    def keeps_values_as_sent(self) -> bool:
+        """Whether every value of a host that this console takes is answered as it was sent."""
+        return not (
+            self.trims
+            or self.lowercases
+            or self.assigns
+            or self.drops
+            or self.connect_fields == "ignored"
+        )
+
+    @property
+    def lists_whole(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can see the end of every list."""
+        settings = self.provider_settings
+        if self.has_more in ("absent", "always_true") and self.total_count != "always":
+            return False
+        if self.has_more == "always_true":
+            return False
+        return self.page_size is None or "cursor_parameter" in settings or "list_query" in settings
+
+
+_PROFILES = (
     Profile(name="default", summary="A sensible console: 200 everywhere, nulls, names match."),
     Profile(
         name="strict",
@@ -66,9 +201,7 @@ PLAIN = (
         match_by=(),
         dry_run_ids="none",
     ),
-)
-
-LISTS = (
+    # Lists.
     Profile(
         name="paged",
         summary="Lists come in pages of two, with a cursor.",
@@ -105,9 +238,7 @@ LISTS = (
         csv_delimiter=";",
         csv_list_separator="|",
     ),
-)
-
-IMPORTS = (
+    # The bulk import.
     Profile(
         name="worded",
         summary="Words, bases and parameter names of the import that nobody would guess.",
@@ -134,9 +265,7 @@ IMPORTS = (
         summary="Ignores dry_run: every import is real, and its answer says so.",
         honours_dry_run=False,
     ),
-)
-
-VALUES = (
+    # What becomes of values.
     Profile(
         name="tidying",
         summary="Trims strings, lowers names and mac, and ignores a change of the connect mode.",
@@ -155,9 +284,7 @@ VALUES = (
         assigns=("external_id", "unique_id"),
         connect_fields="refused",
     ),
-)
-
-CASCADES = (
+    # Cascades and extra endpoints.
     Profile(
         name="rerouting",
         summary="Deleting a jump host takes it off the hosts that used it, and names them.",
@@ -187,9 +314,7 @@ CASCADES = (
             "extra_endpoints": dict(EXTRA),
         },
     ),
-)
-
-LIMITS = (
+    # Limits.
     Profile(
         name="limited",
         summary="Answers 500 requests a second, 100 at once, and becomes slow under load.",
@@ -204,4 +329,4 @@ LIMITS = (
 @cache
 def profiles() -> dict[str, Profile]:
     """Return the named profiles, `default` first. The result is shared: leave it as it is."""
-    return {item.name: item for item in (*PLAIN, *LISTS, *IMPORTS, *VALUES, *CASCADES, *LIMITS)}
+    return {item.name: item for item in _PROFILES}

@@ -68,26 +68,6 @@ def not_found(what: str, row_id: str) -> Refusal:
     return Refusal(404, "NOT_FOUND", f"no {what} {row_id}")
 
 
-def org_denied(org_id: str) -> Refusal:
-    """403: the caller may not write in this org."""
-    return Refusal(403, "ORG_ACCESS_DENIED", f"this key may not write in org {org_id}", "org_id")
-
-
-def tenant_denied() -> Refusal:
-    """403: a tenant-wide row takes tenant-level access."""
-    return Refusal(403, "FORBIDDEN", "a tenant-wide row takes tenant-level access")
-
-
-def hidden(what: str, row_id: str) -> Refusal:
-    """403: the row is one of an org that the caller does not see."""
-    return Refusal(403, "ORG_ACCESS_DENIED", f"this key may not see {what} {row_id}")
-
-
-def license_expired() -> Refusal:
-    """403: the license has expired."""
-    return Refusal(403, "LICENSE_EXPIRED", "the license has expired")
-
-
 def license_cap() -> Refusal:
     """403: the license allows no more objects."""
     return Refusal(403, "LICENSE_CAP_REACHED", "the license allows no more hosts or agents")

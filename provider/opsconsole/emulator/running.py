@@ -20,8 +20,7 @@ from typing import Any
 from opsconsole.emulator.assembly import assemble, make_server
 from opsconsole.emulator.bodies import with_switches
 from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.profile import Profile
-from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.seed import API_KEY
 
 START_TIMEOUT = 20.0
