@@ -16,8 +16,6 @@ def test_each_question_is_named_once_and_by_settings_that_exist() -> None:
     assert len(names) == len(set(names))
     for question in (*QUESTIONS, *UNASKED):
         assert set(question.settings) <= set(PROVIDER.names)
-    assert all(question.probed for question in QUESTIONS)
-    assert not any(question.probed for question in UNASKED)
 
 
 def test_the_page_is_as_generated_and_holds_every_question() -> None:

@@ -149,10 +149,15 @@ async def look(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
     Raises:
         UserError: Two of them, of different kinds, have one id.
     """
-    objects = list(dict.fromkeys(objects))
-    _part(objects)
     wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
-    for type_name, import_id in objects:
+    kinds: dict[str, str] = {}
+    for type_name, import_id in dict.fromkeys(objects):
+        title = RESOURCES[type_name].title
+        if (other := kinds.setdefault(import_id, title)) != title:
+            raise UserError(
+                f"{import_id!r} is the id of two objects: {other} and {title}.",
+                "Adopt them in two runs, each with its own --output.",
+            )
         wanted[type_name].append(import_id)
     found: list[FoundObject] = []
     remarks: list[str] = []
@@ -164,19 +169,11 @@ async def look(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
         ids, remark = await _attached(lifecycle, agent.import_id)
         attachments += [one for one in ids if one not in attachments]
         remarks += remark
-    found += [_attachment(import_id) for import_id in attachments]
+    for import_id in attachments:
+        agent_id, _, plugin_id = import_id.partition("/")
+        values = {"agent_id": agent_id, "plugin_id": plugin_id}
+        found.append(FoundObject(AGENT_PLUGIN.type_name, import_id, values))
     return Findings(found, await _specialties(lifecycle, found), remarks)
-
-
-def _part(objects: Iterable[Wanted]) -> None:
-    kinds: dict[str, str] = {}
-    for type_name, import_id in objects:
-        title = RESOURCES[type_name].title
-        if (other := kinds.setdefault(import_id, title)) != title:
-            raise UserError(
-                f"{import_id!r} is the id of two objects: {other} and {title}.",
-                "Adopt them in two runs, each with its own --output.",
-            )
 
 
 async def _read(
@@ -224,12 +221,6 @@ async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], lis
     if listing.complete:
         return ids, []
     return ids, [f"The list of the plugins of {agent_id} has an end that was not seen."]
-
-
-def _attachment(import_id: str) -> FoundObject:
-    agent_id, _, plugin_id = import_id.partition("/")
-    values = {"agent_id": agent_id, "plugin_id": plugin_id}
-    return FoundObject(AGENT_PLUGIN.type_name, import_id, values)
 
 
 async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> dict[str, str]:

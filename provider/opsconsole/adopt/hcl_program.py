@@ -1,15 +1,21 @@
-"""Items as Terraform's own language: resources, and an import block for each."""
+"""Items as Terraform's own language: resources, and an import block for each.
+
+Texts of the console are quoted alike in it and in Python, or put on a line. What is not printable
+is escaped: it would change how the program reads.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
-from opsconsole.adopt.texts import line, quoted
+
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+"""The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
 
 
 def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str) -> str:
@@ -24,15 +30,18 @@ def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str)
         lead = f"# {line(item.group.capitalize())}\n\n" if item.group != group else ""
         group = item.group
         blocks.append(lead + _resource(item))
-    remarks = [
-        *(
-            f"# {line(one.import_id)} could not be read: {line(one.reason)}"
-            for one in findings.objects
-            if one.reason
-        ),
-        *(f"# {line(remark)}" for remark in findings.remarks),
-    ]
+    remarks = remarks_of(findings)
     return "\n\n".join([*blocks, *(["\n".join(remarks)] if remarks else [])]) + "\n"
+
+
+def remarks_of(findings: Findings) -> list[str]:
+    """Return the comments of a program on what could not be read, and what else there is to say."""
+    unread = [
+        f"# {line(item.import_id)} could not be read: {line(item.reason)}"
+        for item in findings.objects
+        if item.reason
+    ]
+    return [*unread, *(f"# {line(remark)}" for remark in findings.remarks)]
 
 
 _REQUIREMENTS = f"""terraform {{
@@ -55,17 +64,10 @@ def _resource(item: AdoptedObject) -> str:
 
 
 def _block(kind: str, type_name: str, name: str, values: Sequence[tuple[str, Any]]) -> str:
-    lines = "".join(_assignments(values))
-    return (
-        f'{kind} "{type_name}" "{name}" {{\n{lines}}}'
-        if lines
-        else (f'{kind} "{type_name}" "{name}" {{}}')
-    )
-
-
-def _assignments(values: Sequence[tuple[str, Any]]) -> Iterator[str]:
     width = max((len(name) for name, _ in values), default=0)
-    return (f"  {name:{width}} = {_value(value)}\n" for name, value in values)
+    lines = [f"\n  {name:{width}} = {_value(value)}" for name, value in values]
+    end = "\n}" if lines else "}"
+    return f'{kind} "{type_name}" "{name}" {{{"".join(lines)}{end}'
 
 
 def _value(value: Any) -> str:
@@ -81,3 +83,25 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return quoted(value)
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def quoted(text: str) -> str:
+    """Return text as a literal in double quotes; what Terraform would take for a template stays."""
+    escaped = "".join(_ESCAPES.get(letter, letter) for letter in text)
+    return f'"{_printable(escaped)}"'.replace("${", "$${").replace("%{", "%%{")
+
+
+def line(text: str) -> str:
+    """Return text on one line, for a comment."""
+    return _printable(" ".join(text.split()))
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    number = ord(letter)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

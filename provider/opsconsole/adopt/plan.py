@@ -96,7 +96,9 @@ def items(findings: Findings) -> list[AdoptedObject]:
             del values["is_jump_host"]
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
         group = _group(found, made)
-        comments = (*_unread(found), *refused.values())
+        comments = tuple(refused.values())
+        if found.unread:
+            comments = (f"Not shown by the console: {', '.join(found.unread)}", *comments)
         made[import_id] = AdoptedObject(
             found, names[import_id], values, group, unmarked, comments=comments
         )
@@ -155,7 +157,10 @@ def _declared(
         name, value = attribute.name, found.values.get(attribute.name)
         if name in found.unread or attribute.local or value in (None, [], {}):
             continue
-        if (name == "id" and by_key) or (found.type_name, name) in _LEFT_ALONE:
+        if name == "id" and by_key:
+            continue
+        # The plugins of an agent are attachments, which are objects of their own.
+        if (found.type_name, name) == (AGENT.type_name, "plugin_ids"):
             continue
         if attribute.refers_to:
             many = isinstance(value, list)
@@ -164,11 +169,6 @@ def _declared(
             ]
             value = ids if many else ids[0]
         yield name, value
-
-
-def _unread(found: FoundObject) -> Iterator[str]:
-    if found.unread:
-        yield f"Not shown by the console: {', '.join(found.unread)}"
 
 
 def _refused(found: FoundObject) -> dict[str, str]:
@@ -183,10 +183,6 @@ def _refused(found: FoundObject) -> dict[str, str]:
         for item in reversed(problems)
         if item.severity is Severity.ERROR and item.path
     }
-
-
-_LEFT_ALONE: Final = ((AGENT.type_name, "plugin_ids"),)
-"""Attachments are objects of their own."""
 
 
 def _id(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings
+from opsconsole.adopt.hcl_program import line, quoted, remarks_of
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
-from opsconsole.adopt.texts import line, quoted
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
 WIDTH: Final = 88
@@ -47,7 +47,8 @@ def python_program(
             group = item.group
             body += [*([""] if body and body[-1] else []), f"# {line(group.capitalize())}"]
         body += _declaration(item, variables)
-    body += ["", *_remarks(findings)] if _remarks(findings) else []
+    remarks = remarks_of(findings)
+    body += ["", *remarks] if remarks else []
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
     used = [name for name in _CLASSES if re.search(rf"\b{name}[.(]", text)]
@@ -200,15 +201,6 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
         return short
     inside = (f"{_INDENT}{argument}," for argument in arguments)
     return "\n".join([f"{head}(", *inside, f"){tail}"])
-
-
-def _remarks(findings: Findings) -> list[str]:
-    unread = [
-        f"# {line(item.import_id)} could not be read: {line(item.reason)}"
-        for item in findings.objects
-        if item.reason
-    ]
-    return [*unread, *(f"# {line(remark)}" for remark in findings.remarks)]
 
 
 def _docstring(text: str) -> str:

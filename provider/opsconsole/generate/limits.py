@@ -58,7 +58,7 @@ def _questions(questions: Sequence[Question]) -> list[str]:
             question.open,
             question.default,
             _named(question.settings) or "none",
-            f"yes, `{question.name}`" if question.probed else "no",
+            f"yes, `{question.name}`" if question in QUESTIONS else "no",
         ]
         for question in questions
     ]

@@ -79,13 +79,8 @@ class DryRunNotHonoured(Exception):
 class DryRunUnanswered(Exception):
     """A dry run was sent and no answer tells what became of it: the probe sends nothing more.
 
-    Attributes:
-        outcome: What came instead of an answer to it.
+    Its text is what came instead of an answer to it.
     """
-
-    def __init__(self, outcome: str) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
 
 
 class ProbeCalls:

@@ -38,7 +38,7 @@ async def judge_rows(calls: ProbeCalls, host: HostRead) -> list[ProbeFinding]:
     except NotAllowed:
         why = "It takes a call other than GET, which was not allowed."
     except DryRunUnanswered as problem:
-        why = f"Nothing more was sent after a dry run whose outcome is not known: {problem.outcome}"
+        why = f"Nothing more was sent after a dry run whose outcome is not known: {problem}"
     except DryRunNotHonoured:
         why = "An answer to a dry run did not say dry_run: true, so nothing more was sent."
         judging.found["dry_run"] = ProbeFinding(

@@ -18,14 +18,12 @@ class Question:
         open: What is not shown.
         default: What is done unless a setting says otherwise.
         settings: The settings that change it.
-        probed: Whether `opsconsole probe` can find it out.
     """
 
     name: str
     open: str
     default: str
     settings: tuple[str, ...] = ()
-    probed: bool = True
 
 
 _LISTS = ("cursor_parameter", "cursor_field")
@@ -160,72 +158,61 @@ UNASKED: Final = (
         "How an agent's fields are read.",
         "Only its plugins are; other fields are as the console last answered a write.",
         ("agent_read", "extra_endpoints"),
-        probed=False,
     ),
     Question(
         "plugin_catalogue",
         "Which plugins there are: only those of one agent are listed.",
         "A plan warns of an id that no list that it read shows; the console decides when the "
         "plugin is attached.",
-        probed=False,
     ),
     Question(
         "host_length_bounds",
         "Which host fields have the lengths of 1 to 255, and which arrays the bounds of 5 and 64.",
         "They are not checked before they are sent.",
-        probed=False,
     ),
     Question(
         "agent_length_bounds",
         "Which agent fields have the minimum lengths of 1 and the length of 1 to 100, and which "
         "are required.",
         "host_id and specialty_id are demanded; lengths are the console's to judge.",
-        probed=False,
     ),
     Question(
         "import_parameters",
         "The names of the import's query parameters, and whether they outrank the envelope.",
         "dry_run is sent in both places, on_error in the envelope alone.",
-        probed=False,
     ),
     Question(
         "csv",
         "The column layout of a CSV import, and its query parameters.",
         "A file whose first line names host fields is sent in several requests, any other as "
         "one; the parameter is named on the command line.",
-        probed=False,
     ),
     Question(
         "success_statuses",
         "The success status of most operations.",
         "Each 2xx is a success.",
-        probed=False,
     ),
     Question(
         "error_codes",
         "The code of a 409, and codes other than those shown.",
         "They are quoted and not explained.",
-        probed=False,
     ),
     Question(
         "creation_only",
         "What a console keeps of external_id, unique_id, mac and org_id, which no update takes.",
         "What it does not keep is reported once, and is not a difference until it is declared "
         "otherwise.",
-        probed=False,
     ),
     Question(
         "rerouted_hosts",
         "What rerouted_hosts contains.",
         "It is shown, and those hosts are read again.",
-        probed=False,
     ),
     Question(
         "cookie",
         "The name of the session cookie.",
         "It is given with its value.",
         ("session_cookie",),
-        probed=False,
     ),
 )
 """What only a write, or the console's operator, could tell."""

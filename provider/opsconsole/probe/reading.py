@@ -103,9 +103,9 @@ def _bumps(first: ProbeCall, second: ProbeCall) -> ProbeFinding:
     numbers = (first.number, second.number)
     if before is None or after is None:
         return ProbeFinding("reading_bumps", why="The host shows no updated_at.")
-    if before != after:
-        return ProbeFinding("reading_bumps", "yes: it moves updated_at", calls=numbers, value=True)
-    return ProbeFinding("reading_bumps", "no: updated_at stays", calls=numbers, value=False)
+    moved = before != after
+    answer = "yes: it moves updated_at" if moved else "no: updated_at stays"
+    return ProbeFinding("reading_bumps", answer, calls=numbers, value=moved)
 
 
 def _unset(first: ProbeCall, second: ProbeCall) -> ProbeFinding:
@@ -116,10 +116,6 @@ def _unset(first: ProbeCall, second: ProbeCall) -> ProbeFinding:
     numbers = (first.number, second.number)
     if not shown:
         return ProbeFinding("unset_fields", why="Every field of this host has a value.")
-    value = {
-        frozenset({True}): "null",
-        frozenset({False}): "absent",
-        frozenset({True, False}): "either",
-    }[frozenset(shown)]
+    value = "either" if len(shown) == 2 else "null" if True in shown else "absent"
     words = {"null": "null", "absent": "left out", "either": "null or left out"}
     return ProbeFinding("unset_fields", words[value], calls=numbers, value=value)

@@ -73,9 +73,5 @@ def _rate_limit(calls: Sequence[ProbeCall]) -> ProbeFinding:
     if not seen:
         why = f"No answer of {len(calls)} has such a header."
         return ProbeFinding("rate_limit", why=why)
-    return ProbeFinding(
-        "rate_limit",
-        ", ".join(sorted(seen)),
-        calls=tuple(sorted(set(seen.values()))),
-        value=sorted(seen),
-    )
+    names, numbers = sorted(seen), tuple(sorted(set(seen.values())))
+    return ProbeFinding("rate_limit", ", ".join(names), calls=numbers, value=names)
