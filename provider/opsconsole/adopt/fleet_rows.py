@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
@@ -26,43 +25,32 @@ _OF_AGENT: Final = frozenset(
 """Attributes of an agent that a row can say."""
 
 
-def fleet_rows(items: Iterable[AdoptedObject]) -> tuple[list[Row], list[AdoptedObject]]:
-    """Return the rows of a fleet, and all items with their places where a row declares them.
+def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
+    """Return the rows of a fleet; the items that a row declares get their places.
 
     What a row would change stays a statement: text that is empty or has white space around it, a
     jump host that the console does not mark as one, and what has comments.
     """
+    hosts: list[Row] = []
     rows: dict[str, Row] = {}
     """The rows of hosts and of agents, by import id."""
-    placed: dict[str, AdoptedObject] = {}
     for item in items:
-        import_id = item.found.import_id
-        values = {name: _linked(value, placed) for name, value in item.values.items()}
-        linked = replace(item, values=values)
-        if item.found.type_name == HOST.type_name and _fits_host(linked):
-            rows[import_id] = _host_row(linked)
-            linked = replace(linked, place=f'hosts["{item.name}"]')
-        elif item.found.type_name == AGENT.type_name and _fits_agent(linked):
-            host = values["host_id"].item
-            rows[import_id] = _agent_row(linked)
+        import_id, type_name = item.found.import_id, item.found.type_name
+        if type_name == HOST.type_name and _fits_host(item):
+            rows[import_id] = _host_row(item)
+            hosts.append(rows[import_id])
+            item.place = f'hosts["{item.name}"]'
+        elif type_name == AGENT.type_name and _fits_agent(item):
+            host = item.values["host_id"].item
+            rows[import_id] = _agent_row(item)
             rows[host.found.import_id].setdefault("agents", []).append(rows[import_id])
-            linked = replace(linked, place=f'{host.place}.agents["{item.name}"]')
-        elif item.found.type_name == AGENT_PLUGIN.type_name and _fits_attachment(linked):
-            agent = values["agent_id"].item
-            plugin = {"plugin_id": literal(values["plugin_id"]), "import_id": import_id}
+            item.place = f'{host.place}.agents["{item.name}"]'
+        elif type_name == AGENT_PLUGIN.type_name and _fits_attachment(item):
+            agent = item.values["agent_id"].item
+            plugin = {"plugin_id": literal(item.values["plugin_id"]), "import_id": import_id}
             rows[agent.found.import_id].setdefault("attachments", []).append(plugin)
-            linked = replace(linked, place=f"an attachment of {agent.place}")
-        placed[import_id] = linked
-    hosts = [rows[one] for one in rows if placed[one].found.type_name == HOST.type_name]
-    return hosts, list(placed.values())
-
-
-def _linked(value: Any, placed: Mapping[str, AdoptedObject]) -> Any:
-    if isinstance(value, list):
-        return [_linked(item, placed) for item in value]
-    if isinstance(value, ObjectReference):
-        return ObjectReference(placed[value.item.found.import_id])
-    return value
+            item.place = f"an attachment of {agent.place}"
+    return hosts
 
 
 def _fits_host(item: AdoptedObject) -> bool:

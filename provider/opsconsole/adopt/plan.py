@@ -40,7 +40,7 @@ class Lookup:
         return _variable(self.name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class AdoptedObject:
     """One object as the program declares it.
 
@@ -49,7 +49,8 @@ class AdoptedObject:
         values: What is declared: literals, references, lists of either.
         group: What it is shown under, or empty.
         unmarked: Whether hosts are reached through it, and it is not declared as a jump host.
-        place: The expression for it in Python, where something else declares it; or empty.
+        place: The expression for it in Python, where something else declares it, which
+            `fleet_rows` sets; or empty.
         comments: What is said of it: attributes that are not declared, and why.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.found import Findings
@@ -97,10 +97,11 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
     These are the items that others refer to, and those whose declaration goes on after its call.
     """
     referred = [
-        reference.item
+        one.item
         for item in items
-        for reference in _references(item)
-        if not reference.item.place
+        for value in item.values.values()
+        for one in (value if isinstance(value, list) else [value])
+        if isinstance(one, ObjectReference) and not one.item.place
     ]
     behind = [item for item in items if _jumps(item)]
     return {item.found.import_id: item.variable for item in (*referred, *behind)}
@@ -115,13 +116,6 @@ def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
     # `behind` would mark a jump host that is declared without a mark.
     marked = all(one.values.get("is_jump_host") is True for one in found)
     return found if marked and len(found) == len(jumps) else ()
-
-
-def _references(item: AdoptedObject) -> Iterator[ObjectReference]:
-    for value in item.values.values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, ObjectReference):
-                yield one
 
 
 def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]:

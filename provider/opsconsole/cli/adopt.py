@@ -108,9 +108,9 @@ def run(args: argparse.Namespace) -> int:
     if args.hcl:
         text = hcl_program(findings, declared, found.base_url)
     elif data is not None:
-        table, placed = fleet_rows(declared)
+        table = fleet_rows(declared)
         _write(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
-        text = python_program(findings, placed, found.base_url, args.framework, data.name)
+        text = python_program(findings, declared, found.base_url, args.framework, data.name)
     else:
         text = python_program(findings, declared, found.base_url, args.framework)
     if str(path) == "-":

@@ -16,7 +16,6 @@ Headers = Iterable[tuple[bytes, bytes]]
 class Principal:
     """What a key may see and change. None means every org."""
 
-    key_id: str
     org_id: str
     read_orgs: frozenset[str] | None
     write_orgs: frozenset[str] | None
@@ -91,7 +90,6 @@ def _principal(rows: list[Row]) -> Principal:
     if read_orgs is not None:
         read_orgs = None if write_orgs is None else read_orgs | write_orgs
     return Principal(
-        key_id=row["id"],
         org_id=row.get("org_id") or MAIN_ORG,
         read_orgs=read_orgs,
         write_orgs=write_orgs,

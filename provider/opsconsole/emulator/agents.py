@@ -19,21 +19,18 @@ from opsconsole.emulator.table import Row, Table
 _TEXTS = ("org_id", "main_engine", "secondary_engine", "specialty_id", "host_id", "name")
 
 
+@lru_cache(maxsize=64)
 def _checks(profile: Profile) -> Checks:
     """Return the checks of the create body.
 
     Which fields its bounds belong to, two minimum lengths of 1 and one length of 1 to 100, is not
     shown.
     """
-    return _bounded(profile.agent_at_least_1, profile.agent_1_to_100)
-
-
-@lru_cache(maxsize=64)
-def _bounded(at_least_1: tuple[str, ...], to_100: str) -> Checks:
     found: dict[str, checks.Check] = {
-        name: checks.text(1) if name in at_least_1 else checks.text() for name in _TEXTS
+        name: checks.text(1) if name in profile.agent_at_least_1 else checks.text()
+        for name in _TEXTS
     }
-    found[to_100] = checks.text(1, 100)
+    found[profile.agent_1_to_100] = checks.text(1, 100)
     found["remote_execution"] = checks.boolean
     found["credential_config"] = checks.credential_config
     found["plugin_ids"] = found["accessible_credential_ids"] = checks.strings()

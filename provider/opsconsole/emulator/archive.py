@@ -46,16 +46,13 @@ class SqliteArchive:
             self._database = sqlite3.connect(
                 path, timeout=1, isolation_level=None, check_same_thread=False
             )
+            try:
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
         except sqlite3.Error as failure:
             raise NotAnArchive(f"{path}: {failure}") from failure
-        try:
-            self._prepare()
-        except sqlite3.Error as failure:
-            self._database.close()
-            raise NotAnArchive(f"{path}: {failure}") from failure
-        except NotAnArchive:
-            self._database.close()
-            raise
 
     def _prepare(self) -> None:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()

@@ -115,7 +115,8 @@ class Control:
         if "switches" in what:
             self._console.use(self._profile)
         if "data" in what:
-            self._console.store.clear()
+            for table in self._console.store.tables.values():
+                table.clear()
             self._sow()
             self._console.store.commit()
         return {"reset": what}

@@ -14,11 +14,6 @@ from opsconsole.emulator.routes import TEMPLATES
 
 _HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
 
-
-def _error(status: int, code: str, **more: Any) -> dict[str, Any]:
-    return {"status": status, "code": code, **more}
-
-
 KINDS: Mapping[str, Mapping[str, Any]] = {
     # The line.
     "reset_before": {"cut": "before"},
@@ -27,36 +22,40 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "late_answer": {"answer_delay": 1.5},
     "late_effect": {"delay": 1.5},
     # The console refuses; nothing is done.
-    "bad_request": _error(400, "BAD_REQUEST"),
-    "bad_field": _error(400, "VALIDATION_FAILED", field="name"),
-    "bad_fields": _error(
-        400,
-        "VALIDATION_FAILED",
-        errors=[{"field": "name", "message": "is bad"}, {"field": "tags", "message": "are bad"}],
-    ),
-    "invalid_cursor": _error(400, "INVALID_CURSOR"),
-    "unauthorized": _error(401, "UNAUTHORIZED"),
-    "forbidden": _error(403, "FORBIDDEN"),
-    "org_denied": _error(403, "ORG_ACCESS_DENIED"),
-    "license_cap": _error(403, "LICENSE_CAP_REACHED"),
-    "license_expired": _error(403, "LICENSE_EXPIRED"),
-    "not_found": _error(404, "NOT_FOUND"),
-    "conflict": _error(409, "CONFLICT", details={"agent_id": "agt_elsewhere"}),
-    "too_large": _error(413, "BAD_REQUEST"),
-    "rate_limited": _error(429, "RATE_LIMITED"),
-    "rate_limited_seconds": _error(429, "RATE_LIMITED", headers={"Retry-After": "0"}),
-    "rate_limited_date": _error(429, "RATE_LIMITED", retry_after_date=0),
+    "bad_request": {"status": 400, "code": "BAD_REQUEST"},
+    "bad_field": {"status": 400, "code": "VALIDATION_FAILED", "field": "name"},
+    "bad_fields": {
+        "status": 400,
+        "code": "VALIDATION_FAILED",
+        "errors": [{"field": "name", "message": "is bad"}, {"field": "tags", "message": "are bad"}],
+    },
+    "invalid_cursor": {"status": 400, "code": "INVALID_CURSOR"},
+    "unauthorized": {"status": 401, "code": "UNAUTHORIZED"},
+    "forbidden": {"status": 403, "code": "FORBIDDEN"},
+    "org_denied": {"status": 403, "code": "ORG_ACCESS_DENIED"},
+    "license_cap": {"status": 403, "code": "LICENSE_CAP_REACHED"},
+    "license_expired": {"status": 403, "code": "LICENSE_EXPIRED"},
+    "not_found": {"status": 404, "code": "NOT_FOUND"},
+    "conflict": {"status": 409, "code": "CONFLICT", "details": {"agent_id": "agt_elsewhere"}},
+    "too_large": {"status": 413, "code": "BAD_REQUEST"},
+    "rate_limited": {"status": 429, "code": "RATE_LIMITED"},
+    "rate_limited_seconds": {
+        "status": 429,
+        "code": "RATE_LIMITED",
+        "headers": {"Retry-After": "0"},
+    },
+    "rate_limited_date": {"status": 429, "code": "RATE_LIMITED", "retry_after_date": 0},
     # Somebody between may say so, before the console did it or after.
-    "request_timeout": _error(408, "TIMEOUT"),
-    "request_timeout_after": _error(408, "TIMEOUT", handled=True),
-    "internal_error": _error(500, "INTERNAL_ERROR"),
-    "internal_error_after": _error(500, "INTERNAL_ERROR", handled=True),
+    "request_timeout": {"status": 408, "code": "TIMEOUT"},
+    "request_timeout_after": {"status": 408, "code": "TIMEOUT", "handled": True},
+    "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
+    "internal_error_after": {"status": 500, "code": "INTERNAL_ERROR", "handled": True},
     "bad_gateway": {"status": 502, **_HTML},
     "bad_gateway_after": {"status": 502, "handled": True, **_HTML},
-    "unavailable": _error(503, "UNAVAILABLE"),
-    "unavailable_after": _error(503, "UNAVAILABLE", handled=True),
-    "gateway_timeout": _error(504, "GATEWAY_TIMEOUT"),
-    "gateway_timeout_after": _error(504, "GATEWAY_TIMEOUT", handled=True),
+    "unavailable": {"status": 503, "code": "UNAVAILABLE"},
+    "unavailable_after": {"status": 503, "code": "UNAVAILABLE", "handled": True},
+    "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
+    "gateway_timeout_after": {"status": 504, "code": "GATEWAY_TIMEOUT", "handled": True},
     # The console did it, and answers something else.
     "wrong_shape": {"answer": "array"},
     "empty_object": {"answer": "bare"},

@@ -16,12 +16,11 @@ CONNECT_FIELDS = ("ip_connect_mode", "target_type")
 
 
 @lru_cache(maxsize=64)
-def _checks(
-    strings_to_255: tuple[str, ...], array_bounds: tuple[tuple[str, int], ...]
-) -> dict[str, Check]:
-    bounds = dict(array_bounds)
+def row_checks(profile: Profile) -> dict[str, Check]:
+    """Return the checks of an import row: every field of a host that a user may set."""
+    bounds = profile.array_bounds
     found: dict[str, Check] = {
-        name: checks.text(1, 255) if name in strings_to_255 else checks.text()
+        name: checks.text(1, 255) if name in profile.strings_to_255 else checks.text()
         for name in (
             "name",
             "public_ip",
@@ -45,11 +44,7 @@ def _checks(
     return found
 
 
-def row_checks(profile: Profile) -> dict[str, Check]:
-    """Return the checks of an import row: every field of a host that a user may set."""
-    return _checks(profile.strings_to_255, tuple(sorted(profile.array_bounds.items())))
-
-
+@lru_cache(maxsize=64)
 def update_checks(profile: Profile) -> dict[str, Check]:
     """Return the checks of the update body, which has no place for what only a creation sets."""
     found = dict(row_checks(profile))
@@ -57,12 +52,8 @@ def update_checks(profile: Profile) -> dict[str, Check]:
         del found[name]
     if profile.connect_fields == "refused":
         for name in CONNECT_FIELDS:
-            found[name] = _not_taken
+            found[name] = lambda _value: "cannot be changed"
     return found
-
-
-def _not_taken(value: Any) -> str | None:
-    return "cannot be changed"
 
 
 def stored(profile: Profile, fields: dict[str, Any], known: dict[str, Check]) -> Row:

@@ -35,7 +35,7 @@ class Store:
     """
 
     def __init__(self, archive: SqliteArchive | None = None) -> None:
-        self.tables = {name: Table(name, prefix) for name, prefix in COLLECTIONS.items()}
+        self.tables = {name: Table() for name in COLLECTIONS}
         self.hosts = self.tables["hosts"]
         self.agents = self.tables["agents"]
         self.attachments = self.tables["attachments"]
@@ -58,16 +58,18 @@ class Store:
 
     def add(self, collection: str, fields: Row) -> Row:
         """Add a row, with an id, a tenant and timestamps where `fields` names none."""
-        table = self.tables[collection]
         now = self.now()
-        row: Row = {"id": fields.get("id") or self._row_id(table, fields)}
+        row_id = fields.get("id")
+        if not row_id and collection == "attachments":
+            row_id = f"{fields.get('agent_id')}/{fields.get('plugin_id')}"
+        row: Row = {"id": row_id or self.new_id(COLLECTIONS[collection])}
         if collection not in ("attachments", "tasks"):
             row["tenant_id"] = TENANT
         row.update(fields, id=row["id"])
         row.setdefault("created_at", now)
         row.setdefault("updated_at", now)
         row = {name: value for name, value in row.items() if value is not None}
-        table.put(row)
+        self.tables[collection].put(row)
         return row
 
     def change(self, collection: str, row_id: str, fields: dict[str, Any]) -> Row | None:
@@ -79,11 +81,6 @@ class Store:
         changed = {name: value for name, value in changed.items() if value is not None}
         self.tables[collection].put(changed)
         return changed
-
-    def clear(self) -> None:
-        """Remove every row of every table."""
-        for table in self.tables.values():
-            table.clear()
 
     def commit(self) -> None:
         """Write what changed since the last commit to the archive, as one transaction."""
@@ -97,8 +94,3 @@ class Store:
         """Let go of the archive."""
         if self._archive is not None:
             self._archive.close()
-
-    def _row_id(self, table: Table, fields: Row) -> str:
-        if table.name == "attachments":
-            return f"{fields.get('agent_id')}/{fields.get('plugin_id')}"
-        return self.new_id(table.prefix)

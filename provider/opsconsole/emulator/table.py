@@ -43,9 +43,7 @@ class Table:
     counts the writes.
     """
 
-    def __init__(self, name: str, prefix: str) -> None:
-        self.name = name
-        self.prefix = prefix
+    def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.dirty: dict[str, None] = {}
         self.version = 0

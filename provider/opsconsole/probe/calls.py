@@ -115,7 +115,7 @@ class ProbeCalls:
             DryRunUnanswered: what became of an earlier dry run is not known.
         """
         if operation.method != "GET" and self._only_get:
-            raise NotAllowed
+            raise NotAllowed("It takes a call other than GET, which was not allowed.")
         if self._ending is not None:
             raise self._ending
         text = f"{operation.method} {operation.path_of(ids)}"

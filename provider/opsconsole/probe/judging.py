@@ -35,8 +35,8 @@ async def judge_rows(calls: ProbeCalls, host: HostRead) -> list[ProbeFinding]:
     try:
         await judging.run()
         why = ""
-    except NotAllowed:
-        why = "It takes a call other than GET, which was not allowed."
+    except NotAllowed as problem:
+        why = str(problem)
     except DryRunUnanswered as problem:
         why = f"Nothing more was sent after a dry run whose outcome is not known: {problem}"
     except DryRunNotHonoured:

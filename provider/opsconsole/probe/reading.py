@@ -14,7 +14,6 @@ from opsconsole.v1.operations import UPDATE_HOST, Operation, extra_operation
 from opsconsole.v1.shapes import WrongShape, resource
 
 MISSING_HOST: Final = "hst_opsconsole_probe_none"
-_NOT_ALLOWED: Final = "It takes a call other than GET, which was not allowed."
 _SCALARS: Final = tuple(
     attribute.name for attribute in HOST.answered if not attribute.kind.holds_texts
 )
@@ -50,9 +49,9 @@ async def read_host(calls: ProbeCalls, host_id: str) -> HostRead:
         first = await _read(calls, operation, host_id)
         second = await _read(calls, operation, host_id)
         missing = await _read(calls, operation, MISSING_HOST)
-    except NotAllowed:
+    except NotAllowed as problem:
         names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
-        return HostRead(findings=tuple(ProbeFinding(name, why=_NOT_ALLOWED) for name in names))
+        return HostRead(findings=tuple(ProbeFinding(name, why=str(problem)) for name in names))
     found = [unknown_id("missing_host", missing, first)]
     for call in (first, second):
         if problem := _no_host(call, host_id):
