@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from opsconsole.emulator import agents, blacklists, host_import, hosts, specialties
-from opsconsole.emulator.access import Headers
-from opsconsole.emulator.console import ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.console import ConsoleRequest, EmulatedConsole, Headers
 from opsconsole.emulator.lists import Rule, get, list_all
 from opsconsole.emulator.refusal import Refusal, license_cap
 from opsconsole.emulator.routes import DOCUMENTED, add_route, match
@@ -98,13 +97,11 @@ def reply(
 ) -> Response:
     """Answer one request; what it changed is committed before this returns."""
     try:
-        principal = console.access.principal(headers, console.profile.cookie_name)
+        principal = console.principal(headers)
         if operation == "unknown":
             raise _nothing_here(console, method, path)
         parameters = dict(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
-        request = ConsoleRequest(
-            operation, ids, parameters, body, _content_type(headers, body), principal
-        )
+        request = ConsoleRequest(ids, parameters, body, _content_type(headers, body), principal)
         _check_license(console, operation, method)
         if query and operation not in _WITH_QUERY:
             console.check_query(parameters, ())
