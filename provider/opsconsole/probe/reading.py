@@ -49,9 +49,9 @@ async def read_host(calls: ProbeCalls, host_id: str) -> HostRead:
         first = await _read(calls, operation, host_id)
         second = await _read(calls, operation, host_id)
         missing = await _read(calls, operation, MISSING_HOST)
-    except NotAllowed as problem:
+    except NotAllowed as not_allowed:
         names = ("host_reading", "reading_bumps", "unset_fields", "missing_host")
-        return HostRead(findings=tuple(ProbeFinding(name, why=str(problem)) for name in names))
+        return HostRead(findings=tuple(ProbeFinding(name, why=str(not_allowed)) for name in names))
     found = [unknown_id("missing_host", missing, first)]
     for call in (first, second):
         if problem := _no_host(call, host_id):
