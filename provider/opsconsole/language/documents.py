@@ -6,7 +6,7 @@ import errno
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from opsconsole.language.bounds import MAX_PROGRAM
 from opsconsole.language.characters import normalised
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Origin
-from opsconsole.language.numeric import parse_number
+from opsconsole.language.numeric import Number, parse_number
 from opsconsole.named_files import read_named
 
 COMMENT = "//"
@@ -69,13 +69,7 @@ def read_json(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        found = json.loads(
-            text,
-            parse_float=parse_number,
-            parse_int=parse_number,
-            parse_constant=_refuse,
-            object_pairs_hook=_object,
-        )
+        found = parse_json(text, _object)
         return _without_surrogates(found) if _SURROGATE.search(text) else found
     except json.JSONDecodeError as error:
         raise UserError(
@@ -90,17 +84,41 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
 
 
+def parse_json(
+    text: str, members: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
+) -> Any:
+    """Return what a JSON text says, in values of the language; `members` makes its objects.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    return json.loads(
+        text,
+        parse_float=_number,
+        parse_int=_number,
+        parse_constant=_refuse,
+        object_pairs_hook=members,
+    )
+
+
 def says_twice(text: str) -> bool:
     """Return whether an object of a JSON text has a name twice."""
-    found: list[Repeated] = []
+    found = False
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({name for name, _ in pairs}) < len(pairs):
-            found.append(Repeated(pairs))
+        nonlocal found
+        found = found or len(dict(pairs)) < len(pairs)
         return {}
 
     json.loads(text, object_pairs_hook=note)
-    return bool(found)
+    return found
+
+
+def _number(text: str) -> Number:
+    number = parse_number(text)
+    if number is None:
+        raise ValueError(f"not a number: {text}")
+    return number
 
 
 def _refuse(name: str) -> Any:
@@ -109,13 +127,10 @@ def _refuse(name: str) -> Any:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) == len(pairs) or _once([name for name, _ in pairs if name != COMMENT]):
+    if len(found) == len(pairs):
         return found
-    return Repeated(pairs)
-
-
-def _once(names: list[str]) -> bool:
-    return len(set(names)) == len(names)
+    names = [name for name, _ in pairs if name != COMMENT]
+    return found if len(set(names)) == len(names) else Repeated(pairs)
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -175,14 +190,9 @@ def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tupl
     if value is None and required:
         raise UserError(f"{where}: a label is required here, not null.")
     for body in _objects(value, where):
-        for label, content in members(body):
+        for label, content in body.pairs if isinstance(body, Repeated) else body.items():
             if label != COMMENT:
                 yield label, content
-
-
-def members(body: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Return names and values of an object, a name as often as it stands."""
-    return body.pairs if isinstance(body, Repeated) else body.items()
 
 
 def origin_of(body: dict[str, Any], file: str) -> Origin:

@@ -6,7 +6,7 @@ marked too. Nothing of evaluation here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from opsconsole.diagnostics import Path
@@ -18,6 +18,7 @@ EPHEMERAL: Final = "ephemeral"
 
 Marks = frozenset[str]
 NO_MARKS: Final[Marks] = frozenset()
+IS_SENSITIVE: Final[Marks] = frozenset((SENSITIVE,))
 
 
 class Marked:
@@ -98,8 +99,3 @@ def marked_paths(value: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from marked_paths(item, wanted, (*at, index))
-
-
-def union(marks: Iterable[Marks]) -> Marks:
-    """Return the union of several sets of marks."""
-    return NO_MARKS.union(*marks)

@@ -23,7 +23,7 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.instances import Instance
 from opsconsole.language.local_values import LocalCycle, in_order
-from opsconsole.language.marks import NO_MARKS, SENSITIVE, mark, unmark
+from opsconsole.language.marks import IS_SENSITIVE, NO_MARKS, mark, unmark
 from opsconsole.language.model import Block, Program
 from opsconsole.language.scopes import FunctionContext, ProgramScope, follow, surrounding_settings
 from opsconsole.language.syntax import Reference, Step
@@ -35,8 +35,6 @@ from opsconsole.values import UNKNOWN, Attributes
 
 Lookup = Callable[[str], Any]
 """What an instance holds, by its full address: Attributes; None or UNKNOWN: not known yet."""
-
-_IS_SENSITIVE = frozenset((SENSITIVE,))
 
 
 class NameResolver:
@@ -309,11 +307,11 @@ def _marked_at(value: Any, path: Path, name: str) -> Any:
 
 def _marked_below(value: Any, path: Path) -> Any:
     if not path or not isinstance(value, list | dict):
-        return mark(value, _IS_SENSITIVE)
+        return mark(value, IS_SENSITIVE)
     inner, marks = unmark(value)
     try:
         part = inner[path[0]]
     except (LookupError, TypeError):
-        return mark(value, _IS_SENSITIVE)
+        return mark(value, IS_SENSITIVE)
     inner[path[0]] = _marked_below(part, path[1:])
     return mark(inner, marks or NO_MARKS)

@@ -109,11 +109,6 @@ def format_number(value: Number) -> str:
     return f"-{text}" if value < 0 else text
 
 
-def quotient(left: Number, right: Number) -> Number:
-    """Return left / right; the divisor is not zero."""
-    return rounded(Fraction(left) / Fraction(right))
-
-
 def remainder(left: Number, right: Number) -> Number:
     """Return what is left of `left` after taking `right` whole times out, with left's sign."""
     times = Fraction(left) / Fraction(right)

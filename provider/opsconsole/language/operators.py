@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import mark, unmark, unmark_deep
-from opsconsole.language.numeric import quotient, remainder, rounded
+from opsconsole.language.numeric import remainder, rounded
 from opsconsole.language.set_order import equal
 from opsconsole.language.unification import unify
 from opsconsole.language.value_types import BOOL, DYNAMIC, NUMBER, describe, type_of
@@ -76,7 +77,7 @@ _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": lambda left, right: rounded(left + right),
     "-": lambda left, right: rounded(left - right),
     "*": lambda left, right: rounded(left * right),
-    "/": quotient,
+    "/": lambda left, right: rounded(Fraction(left) / right),
     "%": remainder,
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,

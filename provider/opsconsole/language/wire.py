@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.language.conversion import convert
-from opsconsole.language.marks import SENSITIVE, Marked, mark
+from opsconsole.language.marks import IS_SENSITIVE, Marked, mark
 from opsconsole.language.numeric import format_number, from_float, parse_number
 from opsconsole.language.set_order import ordered_set
 from opsconsole.language.value_types import (
@@ -22,7 +22,6 @@ from opsconsole.state import Number
 from opsconsole.values import UNKNOWN, Value
 
 _SCALARS: Final = frozenset((str, int, bool, type(None)))
-_IS_SENSITIVE: Final = frozenset((SENSITIVE,))
 
 
 @lru_cache(maxsize=1024)
@@ -82,7 +81,7 @@ def to_wire(value: Any) -> Value:
 def from_wire(value: Value, attribute: Attribute) -> Any:
     """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
     typed = _typed(value, attribute)
-    return mark(typed, _IS_SENSITIVE) if attribute.sensitive else typed
+    return mark(typed, IS_SENSITIVE) if attribute.sensitive else typed
 
 
 def _typed(value: Value, attribute: Attribute) -> Any:

@@ -1,8 +1,9 @@
-"""Functions on lists, sets and tuples."""
+"""Functions on lists, sets and tuples, and those that convert values."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from opsconsole.language.characters import character_count
@@ -51,6 +52,17 @@ def same_kind(items: list[Any], like: Any) -> Any:
     """Return `items` as a list where `like` is a list or a set, else as a tuple."""
     element = getattr(like, "element", None)
     return items if element is None else ListValue(items, element)
+
+
+for _name, _wanted in {
+    "tostring": STRING,
+    "tonumber": NUMBER,
+    "tobool": BOOL,
+    "tolist": LIST_OF_ANY,
+    "toset": ("set", DYNAMIC),
+    "tomap": ("map", DYNAMIC),
+}.items():
+    Signature(_name, (DYNAMIC,), nulls=True, opaque=True)(partial(convert, wanted=_wanted))
 
 
 @Signature("length", (DYNAMIC,), opaque=True)

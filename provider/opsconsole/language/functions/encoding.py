@@ -10,17 +10,18 @@ import io
 import json
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, Final
 from urllib.parse import quote_plus
 
+from opsconsole.language.documents import parse_json
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.registry import FUNCTIONS, Function, Signature, Unknowns
-from opsconsole.language.numeric import Number, format_number, parse_number
+from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.numeric import format_number
 from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, type_of
 
-_HASHES = ("md5", "sha1", "sha256", "sha512")
 _ESCAPED = {
     ord("<"): "\\u003c",
     ord(">"): "\\u003e",
@@ -31,6 +32,7 @@ _ESCAPED = {
 }
 
 
+@Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY)
 def to_json(value: Any) -> str:
     """Return `value` as Terraform writes JSON: keys sorted, no spaces, `<`, `>`, `&` escaped."""
     if value is None:
@@ -47,42 +49,17 @@ def to_json(value: Any) -> str:
     return f"[{','.join(map(to_json, value))}]"
 
 
-def from_json(text: str) -> Any:
-    """Return what a JSON text says, in values of the language.
-
-    Raises:
-        ValueError: It is not JSON.
-    """
-    return json.loads(text, parse_float=_number, parse_int=_number, parse_constant=_refused)
-
-
-def _number(text: str) -> Number:
-    number = parse_number(text)
-    if number is None:
-        raise ValueError(f"not a number: {text}")
-    return number
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-@Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY)
-def _jsonencode(value: Any) -> str:
-    return to_json(value)
-
-
 @Signature("jsondecode", (STRING,))
 def _jsondecode(text: str) -> Any:
     try:
-        return from_json(text)
+        return parse_json(text)
     except ValueError as error:
         raise EvaluationError(f"this is not JSON: {error}") from error
 
 
-@Signature("base64encode", (STRING,))
-def _base64encode(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+def base64_text(content: bytes) -> str:
+    """Return bytes in base64."""
+    return base64.b64encode(content).decode()
 
 
 @Signature("base64decode", (STRING,))
@@ -93,9 +70,7 @@ def _base64decode(text: str) -> str:
         raise EvaluationError("this is not base64 of a UTF-8 text") from error
 
 
-@Signature("urlencode", (STRING,))
-def _urlencode(text: str) -> str:
-    return quote_plus(text, safe="~")
+Signature("urlencode", (STRING,))(partial(quote_plus, safe="~"))
 
 
 _FIELD = r'(?:"(?:[^"]|"")*"|[^",\n]*)'
@@ -133,24 +108,32 @@ def _uuidv5(namespace: str, name: str) -> str:
     return str(uuid.uuid5(space, name))
 
 
-def digest(algorithm: str, content: bytes) -> str:
-    """Return the hash of `content` in hexadecimal."""
-    return hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
+def _hashed(algorithm: str, content: bytes) -> bytes:
+    return hashlib.new(algorithm, content, usedforsecurity=False).digest()
 
 
-def digest64(algorithm: str, content: bytes) -> str:
-    """Return the hash of `content` in base64."""
-    raw = hashlib.new(algorithm, content, usedforsecurity=False).digest()
-    return base64.b64encode(raw).decode()
+def _hex_digest(algorithm: str, content: bytes) -> str:
+    return _hashed(algorithm, content).hex()
 
 
-def _of_text(hashing: Callable[[str, bytes], str], algorithm: str) -> Callable[[str], str]:
-    return lambda text: hashing(algorithm, text.encode())
+def _base64_digest(algorithm: str, content: bytes) -> str:
+    return base64_text(_hashed(algorithm, content))
 
 
-for _algorithm in _HASHES:
-    FUNCTIONS[_algorithm] = Function(_algorithm, _of_text(digest, _algorithm), (STRING,), 1)
-for _algorithm in ("sha256", "sha512"):
-    FUNCTIONS[f"base64{_algorithm}"] = Function(
-        f"base64{_algorithm}", _of_text(digest64, _algorithm), (STRING,), 1
-    )
+DIGESTS: Final[Mapping[str, Callable[[bytes], str]]] = {
+    "md5": partial(_hex_digest, "md5"),
+    "sha1": partial(_hex_digest, "sha1"),
+    "sha256": partial(_hex_digest, "sha256"),
+    "sha512": partial(_hex_digest, "sha512"),
+    "base64sha256": partial(_base64_digest, "sha256"),
+    "base64sha512": partial(_base64_digest, "sha512"),
+}
+"""Functions that hash bytes, by name."""
+
+
+def _of_text(step: Callable[[bytes], str], text: str) -> str:
+    return step(text.encode())
+
+
+for _name, _step in {"base64encode": base64_text, **DIGESTS}.items():
+    Signature(_name, (STRING,))(partial(_of_text, _step))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import posixpath
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from opsconsole.language.bounds import MAX_FILE, BeyondBounds
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.encoding import digest, digest64
-from opsconsole.language.functions.registry import FUNCTIONS, Function, Signature
+from opsconsole.language.functions.encoding import DIGESTS, base64_text
+from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import DYNAMIC, STRING
 
@@ -42,21 +42,12 @@ def _path(context: FunctionContext, name: str) -> Path:
         raise EvaluationError(f"{name}: {error}") from error
 
 
+@Signature("file", (STRING,), context=True)
 def _text(context: FunctionContext, name: str) -> str:
     try:
         return _content(context, name).decode()
     except UnicodeDecodeError as error:
         raise EvaluationError(f"{name} is not UTF-8 text: use filebase64") from error
-
-
-@Signature("file", (STRING,), context=True)
-def _file(context: FunctionContext, name: str) -> str:
-    return _text(context, name)
-
-
-@Signature("filebase64", (STRING,), context=True)
-def _filebase64(context: FunctionContext, name: str) -> str:
-    return base64.b64encode(_content(context, name)).decode()
 
 
 @Signature("fileexists", (STRING,), context=True)
@@ -92,21 +83,9 @@ def _dirname(path: str) -> str:
     return posixpath.normpath(path.rpartition("/")[0] or ("/" if path.startswith("/") else "."))
 
 
-def _of_file(
-    hashing: Callable[[str, bytes], str], algorithm: str
-) -> Callable[[FunctionContext, str], str]:
-    return lambda context, name: hashing(algorithm, _content(context, name))
+def _read_by(step: Callable[[bytes], str], context: FunctionContext, name: str) -> str:
+    return step(_content(context, name))
 
 
-for _prefix, _hashing, _algorithms in (
-    ("file", digest, ("md5", "sha1", "sha256", "sha512")),
-    ("filebase64", digest64, ("sha256", "sha512")),
-):
-    for _algorithm in _algorithms:
-        FUNCTIONS[_prefix + _algorithm] = Function(
-            _prefix + _algorithm,
-            _of_file(_hashing, _algorithm),
-            (STRING,),
-            1,
-            context=True,
-        )
+for _name, _step in {"base64": base64_text, **DIGESTS}.items():
+    Signature(f"file{_name}", (STRING,), context=True)(partial(_read_by, _step))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
@@ -13,10 +14,9 @@ from opsconsole.language.functions.registry import Signature
 from opsconsole.language.numeric import Double, Number, from_float
 from opsconsole.language.value_types import DYNAMIC, NUMBER
 
-
-@Signature("abs", (NUMBER,))
-def _abs(number: Number) -> Number:
-    return number if number >= 0 else -number
+Signature("abs", (NUMBER,))(abs)
+Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))
+Signature("min", (NUMBER,), rest=NUMBER)(lambda *numbers: min(numbers))
 
 
 @Signature("ceil", (NUMBER,))
@@ -35,33 +35,19 @@ def _signum(number: Number) -> Number:
     return (value > 0) - (value < 0)
 
 
-@Signature("max", (NUMBER,), rest=NUMBER)
-def _max(*numbers: Number) -> Number:
-    return max(numbers)
-
-
-@Signature("min", (NUMBER,), rest=NUMBER)
-def _min(*numbers: Number) -> Number:
-    return min(numbers)
-
-
-@Signature("pow", (NUMBER, NUMBER))
-def _pow(base: Number, exponent: Number) -> Number:
-    return _float_result(lambda: math.pow(base, exponent))
-
-
-@Signature("log", (NUMBER, NUMBER))
-def _log(number: Number, base: Number) -> Number:
-    return _float_result(lambda: math.log(number) / math.log(base))
-
-
-def _float_result(compute: Callable[[], float]) -> Number:
+def _float_result(compute: Callable[..., float], *numbers: Number) -> Number:
     """These two work in double precision in Terraform, too."""
     try:
-        result = compute()
+        result = compute(*numbers)
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise EvaluationError(f"there is no result: {error}") from error
     return Double(result) if result.is_integer() else from_float(result)
+
+
+Signature("pow", (NUMBER, NUMBER))(partial(_float_result, math.pow))
+Signature("log", (NUMBER, NUMBER))(
+    partial(_float_result, lambda number, base: math.log(number) / math.log(base))
+)
 
 
 @Signature("parseint", (DYNAMIC, NUMBER))

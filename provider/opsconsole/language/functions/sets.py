@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from typing import Any
@@ -14,42 +15,29 @@ from opsconsole.language.functions.collections import element_type, require_sequ
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.set_order import fingerprint
 from opsconsole.language.unification import unify
-from opsconsole.language.value_types import DYNAMIC, ListValue, SetValue, Type
+from opsconsole.language.value_types import DYNAMIC, ListValue, SetValue
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SET_OF_ANY = ("set", DYNAMIC)
 
 
-def _aligned(sets: Sequence[Any]) -> tuple[list[Any], Type]:
-    """Return the sets with elements of one type, and that type."""
+def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Any) -> Any:
     element = unify([value.element for value in sets])
     if element is None:
         raise EvaluationError("the sets must have elements of one type")
-    return [convert(value, ("set", element)) for value in sets], element
-
-
-def _reduced(sets: Sequence[Any], step: Callable[[set[str], set[str]], set[str]]) -> Any:
-    aligned, element = _aligned(sets)
+    aligned = [convert(value, ("set", element)) for value in sets]
     items = {fingerprint(item): item for value in aligned for item in value}
-    kept, *others = ({fingerprint(item) for item in value} for value in aligned)
-    for other in others:
-        kept = step(kept, other)
+    kept = reduce(step, ({fingerprint(item) for item in value} for value in aligned))
     return make_set([items[key] for key in kept], element)
 
 
-@Signature("setunion", (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)
-def _union(*sets: Any) -> Any:
-    return _reduced(sets, set.union)
-
-
-@Signature("setintersection", (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)
-def _intersection(*sets: Any) -> Any:
-    return _reduced(sets, set.intersection)
-
-
-@Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)
-def _subtract(left: Any, right: Any) -> Any:
-    return _reduced((left, right), set.difference)
+for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
+    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
+        partial(_reduced, _step)
+    )
+Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
+    partial(_reduced, set.difference)
+)
 
 
 @Signature("setproduct", rest=DYNAMIC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import Any
 
 from opsconsole.language.bounds import check_length
@@ -26,14 +27,8 @@ def _cased(text: str, case: str) -> str:
     )
 
 
-@Signature("upper", (STRING,))
-def _upper(text: str) -> str:
-    return _cased(text, "upper")
-
-
-@Signature("lower", (STRING,))
-def _lower(text: str) -> str:
-    return _cased(text, "lower")
+Signature("upper", (STRING,))(partial(_cased, case="upper"))
+Signature("lower", (STRING,))(partial(_cased, case="lower"))
 
 
 @Signature("title", (STRING,))
@@ -54,11 +49,6 @@ def _separates(letter: str) -> bool:
     return letter.isspace()
 
 
-@Signature("strrev", (STRING,))
-def _strrev(text: str) -> str:
-    return "".join(reversed(clusters(text)))
-
-
 @Signature("substr", (STRING, NUMBER, NUMBER))
 def _substr(text: str, offset: Number, length: Number) -> str:
     letters = clusters(text)
@@ -67,11 +57,6 @@ def _substr(text: str, offset: Number, length: Number) -> str:
         start = max(start + len(letters), 0)
         size = size or -1  # counted from the end, a length of 0 means the rest, as in go-cty
     return "".join(letters[start:] if size < 0 else letters[start : start + size])
-
-
-@Signature("chomp", (STRING,))
-def _chomp(text: str) -> str:
-    return text.rstrip("\r\n")
 
 
 @Signature("indent", (NUMBER, STRING))
@@ -83,39 +68,15 @@ def _indent(spaces: Number, text: str) -> str:
     return text.replace("\n", "\n" + " " * width)
 
 
-@Signature("trim", (STRING, STRING))
-def _trim(text: str, letters: str) -> str:
-    return text.strip(letters) if letters else text
-
-
-@Signature("trimprefix", (STRING, STRING))
-def _trimprefix(text: str, prefix: str) -> str:
-    return text.removeprefix(prefix)
-
-
-@Signature("trimsuffix", (STRING, STRING))
-def _trimsuffix(text: str, suffix: str) -> str:
-    return text.removesuffix(suffix)
-
-
-@Signature("trimspace", (STRING,))
-def _trimspace(text: str) -> str:
-    return text.strip(_SPACE)
-
-
-@Signature("startswith", (STRING, STRING))
-def _startswith(text: str, prefix: str) -> bool:
-    return text.startswith(prefix)
-
-
-@Signature("endswith", (STRING, STRING))
-def _endswith(text: str, suffix: str) -> bool:
-    return text.endswith(suffix)
-
-
-@Signature("strcontains", (STRING, STRING))
-def _strcontains(text: str, part: str) -> bool:
-    return part in text
+Signature("strrev", (STRING,))(lambda text: "".join(reversed(clusters(text))))
+Signature("chomp", (STRING,))(lambda text: text.rstrip("\r\n"))
+Signature("trim", (STRING, STRING))(str.strip)
+Signature("trimprefix", (STRING, STRING))(str.removeprefix)
+Signature("trimsuffix", (STRING, STRING))(str.removesuffix)
+Signature("trimspace", (STRING,))(lambda text: text.strip(_SPACE))
+Signature("startswith", (STRING, STRING))(str.startswith)
+Signature("endswith", (STRING, STRING))(str.endswith)
+Signature("strcontains", (STRING, STRING))(str.__contains__)
 
 
 @Signature("split", (STRING, STRING))
