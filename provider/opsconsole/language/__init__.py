@@ -12,8 +12,8 @@ these names and no module below.
 from __future__ import annotations
 
 from opsconsole.language.documents import says_twice
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.explaining import DependsOnUnknown
+from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
+from opsconsole.language.explaining import DependsOnUnknown, OnlyTerraform
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
 from opsconsole.language.model import (
@@ -28,7 +28,6 @@ from opsconsole.language.model import (
     Variable,
 )
 from opsconsole.language.reading import read_program
-from opsconsole.language.results import Evaluated, OutputValue
 from opsconsole.language.sources import (
     find_output,
     load_directory,
@@ -40,7 +39,6 @@ from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
 from opsconsole.language.synthesis import find_node, read_app, synthesise
 from opsconsole.language.templated import readable_references
-from opsconsole.language.unsupported import OnlyTerraform
 from opsconsole.language.variables import (
     example_values,
     lasting_values,

@@ -10,11 +10,11 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
+from opsconsole.language.explaining import refused
 from opsconsole.language.forms import check_name
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
 from opsconsole.language.syntax import Quoted
-from opsconsole.language.unsupported import refused
 from opsconsole.phrases import did_you_mean
 
 _META: Final = frozenset(

@@ -124,13 +124,8 @@ def _object(node: Object, text: str) -> Constraint:
 class LiteralScope:
     """A scope in which nothing can be referred to or called."""
 
-    __slots__ = ("names",)
-
-    def __init__(self, names: dict[str, Any] | None = None) -> None:
-        self.names = names or {}
-
     def within(self, names: dict[str, Any]) -> Scope:
-        return LiteralScope({**self.names, **names})
+        return self
 
     def resolve(self, reference: Reference) -> Any:
         raise EvaluationError(f"a value cannot refer to {reference.written()} here")

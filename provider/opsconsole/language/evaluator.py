@@ -7,6 +7,7 @@ resources hold it asks from the engine, address by address.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -15,17 +16,11 @@ from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
-from opsconsole.language.explaining import evaluated, guarded
-from opsconsole.language.instances import (
-    Instance,
-    counted_instances,
-    each_entries,
-    repeated_instances,
-    single_instance,
-)
+from opsconsole.language.explaining import OnlyTerraform, evaluated, guarded
+from opsconsole.language.instances import Instance, count_entries, each_entries
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
-from opsconsole.language.name_resolver import Lookup, NameResolver
+from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
 from opsconsole.language.null_types import (
     by_example,
     example_lookup,
@@ -33,23 +28,52 @@ from opsconsole.language.null_types import (
     holds_null,
 )
 from opsconsole.language.parsing import parse_template
-from opsconsole.language.results import Evaluated, OutputValue
-from opsconsole.language.scopes import EntryScope, FunctionContext, ProgramScope, TemplateScope
+from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference
-from opsconsole.language.targets import (
-    ImportTarget,
-    Trigger,
-    instance_address,
-    trigger,
-)
-from opsconsole.language.unsupported import OnlyTerraform
-from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of
+from opsconsole.language.targets import ImportTarget, Trigger, instance_address, trigger
+from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of, type_to_json
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.phrases import did_you_mean
-from opsconsole.state import InstanceKey, workspace_of
-from opsconsole.values import Attributes
+from opsconsole.state import InstanceKey, print_key, workspace_of
+from opsconsole.values import Attributes, Value
 
 Definition = BlockDefinition | ProviderDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An evaluated configuration.
+
+    Attributes:
+        values: Every attribute of the definition; null where none is declared, UNKNOWN where
+            only apply settles it.
+        sensitive: Paths of what must not be shown, beyond what the definition says.
+    """
+
+    values: Attributes
+    sensitive: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputValue:
+    """An evaluated output.
+
+    Attributes:
+        value: A wire value, UNKNOWN (or holding it) where only apply settles it.
+        type: Its type.
+        sensitive: Whether it is declared sensitive.
+    """
+
+    name: str
+    value: Value
+    type: Type
+    sensitive: bool
+    description: str = ""
+
+    @property
+    def stored_type(self) -> Any:
+        """The type in the form that states have, such as `["list", "string"]`."""
+        return type_to_json(self.type)
 
 
 class Evaluator:
@@ -121,15 +145,17 @@ class Evaluator:
 
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         if not block.counted and not block.repeated:
-            return {None: single_instance(block)}
-        name = "count" if block.counted else "for_each"
-        raw = block.count if block.counted else block.for_each
-        expand = counted_instances if block.counted else repeated_instances
+            return {None: Instance(block, block.address)}
         scope = ProgramScope(self._resolver)
-        found: Mapping[InstanceKey, Instance] = evaluated(
-            block.title, name, raw, scope, partial(expand, block)
-        )
-        return found
+        entries: Mapping[InstanceKey, Any]
+        if block.counted:
+            entries = evaluated(block.title, "count", block.count, scope, count_entries)
+        else:
+            entries = evaluated(block.title, "for_each", block.for_each, scope, each_entries)
+        return {
+            key: Instance(block, f"{block.address}{print_key(key)}", key, each)
+            for key, each in entries.items()
+        }
 
     def config(self, instance: Instance) -> Evaluated:
         """Return the configuration of an instance.
@@ -162,13 +188,8 @@ class Evaluator:
         if block is None:
             return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
-        return self._evaluated(
-            title,
-            block.arguments,
-            self.program.settings,
-            ProgramScope(self._resolver),
-            ephemeral=True,
-        )
+        settings, scope = self.program.settings, ProgramScope(self._resolver)
+        return self._evaluated(title, block.arguments, settings, scope, ephemeral=True)
 
     def outputs(self) -> dict[str, OutputValue]:
         """Return the outputs by name. Every local value is evaluated too, used or not.
@@ -216,8 +237,10 @@ class Evaluator:
                 found.append(self._import(title, block, ProgramScope(self._resolver)))
                 continue
             source = evaluated(title, "for_each", block.for_each, ProgramScope(self._resolver))
+            repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
             for key, value in guarded(title, "for_each", each_entries, source).items():
-                found.append(self._import(title, block, EntryScope(self._resolver, key, value)))
+                entry = Instance(repeated, "", key, value)
+                found.append(self._import(title, block, ProgramScope(self._resolver, entry)))
         return found
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
@@ -241,13 +264,7 @@ class Evaluator:
         """
         scope = ProgramScope(self._resolver, instance)
         return tuple(
-            guarded(
-                instance.block.title,
-                "replace_triggered_by",
-                trigger,
-                text,
-                scope,
-            )
+            guarded(instance.block.title, "replace_triggered_by", trigger, text, scope)
             for text in instance.block.lifecycle.replace_triggered_by
         )
 

@@ -1,20 +1,60 @@
-"""Turns the failures of evaluation into errors that say whose expression it was."""
+"""The errors that users see: whose expression failed and why, and what only Terraform can run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.language.bounds import BeyondBounds, metered, size_of
 from opsconsole.language.failures import EvaluationError, NotKnownYet, UnsupportedExpression
+from opsconsole.language.model import Origin
 from opsconsole.language.syntax import Scope
 from opsconsole.language.templated import evaluate_json
-from opsconsole.language.unsupported import OnlyTerraform
 
 T = TypeVar("T")
 _SHOWN = 200
+
+
+_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
+
+TERRAFORM_FUNCTIONS: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has and this evaluator has not."""
+
+
+class OnlyTerraform(UserError):
+    """The program is one for Terraform. `construct` names what in it this engine cannot run."""
+
+    def __init__(self, message: str, construct: str) -> None:
+        super().__init__(message, _REMEDY)
+        self.construct = construct
+
+
+def refused(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
+    """Return the error that says that `what`, at `origin`, is not supported here."""
+    place = origin.path or origin.file
+    named = f"{place} ({address})" if address else place
+    return OnlyTerraform(
+        f"{named}: {what}: not supported by the native engine.", f"{named}: {what}"
+    )
 
 
 class DependsOnUnknown(UserError):
@@ -33,16 +73,14 @@ def evaluated(
     Raises:
         UserError: It cannot be evaluated.
     """
-    try:
-        with metered():
-            value = evaluate_json(raw, scope)
-            if isinstance(raw, list | dict):
-                size_of(value)
-            return value if then is None else then(value)
-    except (EvaluationError, UnsupportedExpression) as error:
-        raise explanation(title, name, raw, error) from error
-    except RecursionError as error:
-        raise nested_too_deeply(title, name) from error
+    return guarded(title, name, _value, raw, scope, then)
+
+
+def _value(raw: Any, scope: Scope, then: Callable[[Any], Any] | None) -> Any:
+    value = evaluate_json(raw, scope)
+    if isinstance(raw, list | dict):
+        size_of(value)
+    return value if then is None else then(value)
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:

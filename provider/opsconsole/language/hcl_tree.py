@@ -6,7 +6,7 @@ expression is more than a plain reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import hcl2
@@ -30,7 +30,7 @@ from opsconsole.language.nodes import (
 from opsconsole.language.numeric import parse_number
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference
 
-LITERALS: Final = {"true": True, "false": False, "null": None}
+_LITERALS: Final = {"true": True, "false": False, "null": None}
 
 
 def parse(text: str, strings: Sequence[Node]) -> Node:
@@ -43,7 +43,9 @@ def parse(text: str, strings: Sequence[Node]) -> Node:
     try:
         document = hcl2.parses_to_tree(f"x = {text}")
     except LarkError as error:
-        raise EvaluationError(f"this is not an expression: {_first_line(error)}") from error
+        raise EvaluationError(
+            f"this is not an expression: {str(error).strip().splitlines()[0]}"
+        ) from error
     body = document.children[0]
     attributes = [child for child in body.children if isinstance(child, Tree)]
     attributes = [child for child in attributes if child.data == "attribute"]
@@ -52,48 +54,47 @@ def parse(text: str, strings: Sequence[Node]) -> Node:
     return _Builder(strings).node(attributes[0].children[-1])
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
-
-
 class _Builder:
-    """Turns hcl2's tree into nodes; `strings` are what placeholders stand for."""
+    """Turns hcl2's tree into nodes; `strings` are what placeholders stand for.
+
+    A tree of the kind `x` is the business of the method `of_x`.
+    """
 
     def __init__(self, strings: Sequence[Node]) -> None:
         self.strings = strings
 
     def node(self, tree: Any) -> Node:
         """Return the node of one tree of hcl2."""
-        maker = _MAKERS.get(tree.data)
+        maker: Callable[[Any], Node] | None = getattr(self, f"of_{tree.data}", None)
         if maker is None:
             raise UnsupportedExpression(f"the syntax {tree.data}")
-        return maker(self, tree)
+        return maker(tree)
 
-    def expr_term(self, tree: Any) -> Node:
+    def of_expr_term(self, tree: Any) -> Node:
         return self.node(_trees(tree)[0])
 
-    def identifier(self, tree: Any) -> Node:
+    def of_identifier(self, tree: Any) -> Node:
         return Reference((str(tree.children[0]),))
 
-    def literal_value(self, tree: Any) -> Node:
-        return Literal(LITERALS[str(tree.children[0])])
+    def of_literal_value(self, tree: Any) -> Node:
+        return Literal(_LITERALS[str(tree.children[0])])
 
-    def number(self, tree: Any) -> Node:
+    def of_int_lit(self, tree: Any) -> Node:
         return Literal(parse_number(str(tree.children[0])))
 
-    def string(self, tree: Any) -> Node:
+    of_float_lit = of_int_lit
+
+    def of_string(self, tree: Any) -> Node:
         placeholder = "".join(
             str(token) for token in tree.scan_values(lambda token: isinstance(token, Token))
         )
         return self.strings[int(placeholder.strip('"#'))]
 
-    def get_attr(self, tree: Any) -> Node:
-        source, getter = _trees(tree)
-        return self.stepped(self.node(source), getter)
+    def of_get_attr_expr_term(self, tree: Any) -> Node:
+        source, step = _trees(tree)
+        return self.stepped(self.node(source), step)
 
-    def index(self, tree: Any) -> Node:
-        source, index = _trees(tree)
-        return self.stepped(self.node(source), index)
+    of_index_expr_term = of_get_attr_expr_term
 
     def stepped(self, source: Node, step: Any) -> Node:
         """Return `source` followed by one attribute or index."""
@@ -113,7 +114,7 @@ class _Builder:
                 return Reference((*source.steps, step_made))
         return Index(source, key)
 
-    def attr_splat(self, tree: Any) -> Node:
+    def of_attr_splat_expr_term(self, tree: Any) -> Node:
         """`source.*.a.b[0]`: an index in brackets applies to the result, not to each element."""
         source, rest = _trees(tree)
         steps = _trees(rest)
@@ -125,7 +126,7 @@ class _Builder:
             node = self.stepped(node, step)
         return node
 
-    def full_splat(self, tree: Any) -> Node:
+    def of_full_splat_expr_term(self, tree: Any) -> Node:
         source, rest = _trees(tree)
         return self._splat(source, _trees(rest))
 
@@ -136,21 +137,21 @@ class _Builder:
             each = self.stepped(each, step)
         return Splat(self.node(source), item, each)
 
-    def conditional(self, tree: Any) -> Node:
+    def of_conditional(self, tree: Any) -> Node:
         return Conditional(*(self.node(part) for part in _trees(tree)))
 
-    def binary_op(self, tree: Any) -> Node:
+    def of_binary_op(self, tree: Any) -> Node:
         left, term = _trees(tree)
         operator, right = _trees(term)
         return Binary(str(operator.children[0]).strip(), self.node(left), self.node(right))
 
-    def unary_op(self, tree: Any) -> Node:
+    def of_unary_op(self, tree: Any) -> Node:
         return Unary(str(tree.children[0]), self.node(_trees(tree)[0]))
 
-    def sequence(self, tree: Any) -> Node:
+    def of_tuple(self, tree: Any) -> Node:
         return Tuple(*(self.node(part) for part in _trees(tree)))
 
-    def mapping(self, tree: Any) -> Node:
+    def of_object(self, tree: Any) -> Node:
         operands: list[Node] = []
         for element in _trees(tree):
             key, value = _trees(element)
@@ -166,7 +167,7 @@ class _Builder:
             return Literal(str(inner.children[0]))
         return self.node(inner)
 
-    def function_call(self, tree: Any) -> Node:
+    def of_function_call(self, tree: Any) -> Node:
         parts = _trees(tree)
         name = "::".join(str(part.children[0]) for part in parts if part.data == "identifier")
         arguments = next((part for part in parts if part.data == "arguments"), None)
@@ -175,15 +176,13 @@ class _Builder:
         spread = any(token == "..." for token in arguments.children)
         return Call(name, [self.node(part) for part in _trees(arguments)], spread=spread)
 
-    def for_tuple(self, tree: Any) -> Node:
-        names, collection, results, condition, _ = self._for(tree)
-        return ForTuple(names, collection, results, condition)
+    def of_for_tuple_expr(self, tree: Any) -> Node:
+        return ForTuple(*self._for(tree))
 
-    def for_object(self, tree: Any) -> Node:
-        names, collection, results, condition, grouped = self._for(tree)
-        return ForObject(names, collection, results, condition, grouped=grouped)
+    def of_for_object_expr(self, tree: Any) -> Node:
+        return ForObject(*self._for(tree), grouped=any(token == "..." for token in tree.children))
 
-    def _for(self, tree: Any) -> tuple[list[str], Node, list[Node], Node | None, bool]:
+    def _for(self, tree: Any) -> tuple[list[str], Node, list[Node], Node | None]:
         intro, *rest = _trees(tree)
         *names, collection = _trees(intro)
         condition = None
@@ -194,7 +193,6 @@ class _Builder:
             self.node(collection),
             [self.node(part) for part in rest],
             condition,
-            any(token == "..." for token in tree.children),
         )
 
 
@@ -209,25 +207,3 @@ def _trees(tree: Any) -> list[Any]:
 
 def _parenthesised(tree: Any) -> bool:
     return any(isinstance(child, Token) and child.type == "LPAR" for child in tree.children)
-
-
-_MAKERS: Final[Mapping[str, Callable[[_Builder, Any], Node]]] = {
-    "expr_term": _Builder.expr_term,
-    "identifier": _Builder.identifier,
-    "literal_value": _Builder.literal_value,
-    "int_lit": _Builder.number,
-    "float_lit": _Builder.number,
-    "string": _Builder.string,
-    "get_attr_expr_term": _Builder.get_attr,
-    "index_expr_term": _Builder.index,
-    "attr_splat_expr_term": _Builder.attr_splat,
-    "full_splat_expr_term": _Builder.full_splat,
-    "conditional": _Builder.conditional,
-    "binary_op": _Builder.binary_op,
-    "unary_op": _Builder.unary_op,
-    "tuple": _Builder.sequence,
-    "object": _Builder.mapping,
-    "function_call": _Builder.function_call,
-    "for_tuple_expr": _Builder.for_tuple,
-    "for_object_expr": _Builder.for_object,
-}

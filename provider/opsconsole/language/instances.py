@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,14 +11,8 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, NotKnownYet
 from opsconsole.language.marks import unmark
 from opsconsole.language.model import Block
-from opsconsole.language.value_types import (
-    NUMBER,
-    STRING,
-    SetValue,
-    describe,
-    type_of,
-)
-from opsconsole.state import InstanceKey, print_key
+from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of
+from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN
 
 
@@ -39,13 +32,8 @@ class Instance:
     each: Any = None
 
 
-def single_instance(block: Block) -> Instance:
-    """Return the only instance of a block without count and for_each."""
-    return Instance(block, block.address)
-
-
-def counted_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance]:
-    """Return the instances that `count = value` makes, by key.
+def count_entries(value: Any) -> dict[InstanceKey, None]:
+    """Return the keys of what `count = value` makes.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or no whole number from 0 on.
@@ -63,7 +51,7 @@ def counted_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("count must be a whole number from 0 on")
     _check_instances(number)
-    return {index: Instance(block, f"{block.address}[{index}]", index) for index in range(number)}
+    return dict.fromkeys(range(number))
 
 
 def _check_instances(number: int) -> None:
@@ -71,21 +59,13 @@ def _check_instances(number: int) -> None:
         raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
-def repeated_instances(block: Block, value: Any) -> Mapping[InstanceKey, Instance]:
-    """Return the instances that `for_each = value` makes, by key, sorted.
+def each_entries(value: Any) -> dict[str, Any]:
+    """Return keys and values of what `for_each` goes over, sorted.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
             strings.
     """
-    return {
-        key: Instance(block, f"{block.address}{print_key(key)}", key, each)
-        for key, each in each_entries(value).items()
-    }
-
-
-def each_entries(value: Any) -> dict[str, Any]:
-    """Return keys and values of what `for_each` goes over; raises as `repeated_instances`."""
     source, marks = unmark(value)
     if marks:
         raise EvaluationError("for_each must not be sensitive: its keys would be shown")

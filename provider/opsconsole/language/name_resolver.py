@@ -1,4 +1,4 @@
-"""What the names of a program stand for: variables, local values, resources, settings.
+"""What the names of a program stand for: variables, local values, resources, settings, `each`.
 
 Resources are reached in constant time per reference: one instance is looked up for a reference to
 one, and what stands for all instances of a block is made once.
@@ -7,7 +7,7 @@ one, and what stands for all instances of a block is made once.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from opsconsole.definition import Attribute
@@ -22,12 +22,11 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.instances import Instance
-from opsconsole.language.local_values import LocalCycle, in_order
-from opsconsole.language.marks import IS_SENSITIVE, NO_MARKS, mark, unmark
+from opsconsole.language.marks import IS_SENSITIVE, mark, unmark
 from opsconsole.language.model import Block, Program
-from opsconsole.language.scopes import FunctionContext, ProgramScope, follow, surrounding_settings
-from opsconsole.language.syntax import Reference, Step
-from opsconsole.language.templated import evaluate_json
+from opsconsole.language.scopes import FunctionContext, call, follow
+from opsconsole.language.syntax import Reference, Scope, Step
+from opsconsole.language.templated import LocalCycle, evaluate_json, in_order
 from opsconsole.language.wire import from_wire
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
@@ -57,7 +56,10 @@ class NameResolver:
         self._lookup = lookup
         self._expand = expand
         self._sensitive = sensitive
-        self._settings = surrounding_settings(program.root, workspace)
+        self._settings: Mapping[str, Mapping[str, str]] = {
+            "path": {"module": ".", "root": ".", "cwd": str(program.root)},
+            "terraform": {"workspace": workspace},
+        }
         self._locals: dict[str, Any] = {}
         self._passing: dict[str, Any] = {}
         self._depth = 0
@@ -220,7 +222,8 @@ class NameResolver:
     def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Any:
         value = from_wire(values.get(attribute.name), attribute)
         for path in self._sensitive(address):
-            value = _marked_at(value, path, attribute.name)
+            if path and path[0] == attribute.name:
+                value = _marked_below(value, path[1:])
         return value
 
     def _held(self, address: str) -> Attributes | None:
@@ -258,6 +261,55 @@ class NameResolver:
         if not any(value is UNKNOWN for value in values.values()):
             self._whole[block.address] = result
         return result
+
+
+class ProgramScope:
+    """The scope of one instance, or of an expression outside of all resources."""
+
+    __slots__ = ("_instance", "_program", "names")
+
+    def __init__(
+        self,
+        program: NameResolver,
+        instance: Instance | None = None,
+        names: dict[str, Any] | None = None,
+    ) -> None:
+        self._program = program
+        self._instance = instance
+        self.names = names or {}
+
+    def within(self, names: dict[str, Any]) -> Scope:
+        return ProgramScope(self._program, self._instance, {**self.names, **names})
+
+    def resolve(self, reference: Reference) -> Any:
+        root = reference.steps[0]
+        if self.names and root in self.names:
+            return follow(self.names[str(root)], reference.steps[1:])
+        if root in ("each", "count", "self"):
+            return self._of_instance(reference)
+        return self._program.named(reference)
+
+    def resolve_index(self, reference: Reference, key: Any) -> Any:
+        root = reference.steps[0]
+        if root in self.names or root in ("each", "count", "self"):
+            return element(self.resolve(reference), key)
+        return self._program.indexed(reference, key)
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        return call(name, arguments, self._program.context)
+
+    def _of_instance(self, reference: Reference) -> Any:
+        instance = self._instance
+        root, *rest = reference.steps
+        if instance is not None and root == "each" and instance.block.repeated and rest:
+            if rest[0] == "key":
+                return follow(instance.key, tuple(rest[1:]))
+            if rest[0] == "value":
+                return follow(instance.each, tuple(rest[1:]))
+        if instance is not None and rest == ["index"] and instance.block.counted:
+            return instance.key
+        needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
+        raise EvaluationError(f"{reference.written()} has a meaning only with {needs}")
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
@@ -298,20 +350,13 @@ def _as_key(block: Block, key: Step) -> InstanceKey:
     return None
 
 
-def _marked_at(value: Any, path: Path, name: str) -> Any:
-    """Mark what `path` leads to, where it starts at the attribute `name`."""
-    if not path or path[0] != name:
-        return value
-    return _marked_below(value, path[1:])
-
-
 def _marked_below(value: Any, path: Path) -> Any:
     if not path or not isinstance(value, list | dict):
         return mark(value, IS_SENSITIVE)
-    inner, marks = unmark(value)
+    inner: Any = value
     try:
         part = inner[path[0]]
     except (LookupError, TypeError):
         return mark(value, IS_SENSITIVE)
     inner[path[0]] = _marked_below(part, path[1:])
-    return mark(inner, marks or NO_MARKS)
+    return inner

@@ -8,7 +8,9 @@ past hcl2, to the same tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Final
 
 from opsconsole.language.bounds import BeyondBounds
@@ -32,10 +34,8 @@ _PLAIN: Final = re.compile(
 _STEP: Final = re.compile(rf"{_NAME}|\[([0-9]+)\]|\[\"([^\"]*)\"\]", re.ASCII)
 _CONSTANTS: Final = frozenset(("true", "false", "null"))
 
-_templates: dict[str, Node] = {}
-_expressions: dict[str, Node] = {}
 
-
+@cache
 def parse_template(text: str) -> Node:
     """Return the tree of a template, which a string in Terraform's JSON syntax is.
 
@@ -43,36 +43,25 @@ def parse_template(text: str) -> Node:
         EvaluationError: It is not a valid template.
         UnsupportedExpression: It is one that only Terraform reads.
     """
-    node = _templates.get(text)
-    if node is None:
-        try:
-            node = _plain_interpolation(text) or _template(text)
-        except RecursionError as error:
-            raise BeyondBounds("more levels of nesting than can be followed") from error
-        _templates[text] = node
-    return node
+    with _bounded():
+        sole = text.startswith("${") and text.endswith("}")
+        plain = plain_reference(text[2:-1]) if sole else None
+        return plain or assemble(split_template(text), tree_of)
 
 
+@cache
 def parse_expression(text: str) -> Node:
     """Return the tree of a bare expression; raises as `parse_template` does."""
-    node = _expressions.get(text)
-    if node is None:
-        try:
-            node = plain_reference(text) or tree_of(split_expression(text))
-        except RecursionError as error:
-            raise BeyondBounds("more levels of nesting than can be followed") from error
-        _expressions[text] = node
-    return node
+    with _bounded():
+        return plain_reference(text) or tree_of(split_expression(text))
 
 
-def _plain_interpolation(text: str) -> Node | None:
-    if text.startswith("${") and text.endswith("}"):
-        return plain_reference(text[2:-1])
-    return None
-
-
-def _template(text: str) -> Node:
-    return assemble(split_template(text), tree_of)
+@contextmanager
+def _bounded() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise BeyondBounds("more levels of nesting than can be followed") from error
 
 
 def plain_reference(text: str) -> Reference | None:

@@ -26,6 +26,7 @@ from opsconsole.language.documents import (
     read_json,
     single,
 )
+from opsconsole.language.explaining import refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.forms import (
     check_arguments,
@@ -49,7 +50,6 @@ from opsconsole.language.model import (
     Validation,
     Variable,
 )
-from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import PRIMITIVES
 from opsconsole.state import Address
 

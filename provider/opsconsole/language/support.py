@@ -7,18 +7,19 @@ function that it calls is looked up, whether its value is needed or not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from opsconsole.language.documents import COMMENT
-from opsconsole.language.explaining import explanation, nested_too_deeply
+from opsconsole.language.explaining import (
+    TERRAFORM_FUNCTIONS,
+    explanation,
+    nested_too_deeply,
+    refused,
+)
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Node, Reference
-from opsconsole.language.unsupported import TERRAFORM_FUNCTIONS, OnlyTerraform, refused
-
-_CORE: Final = "core::"
+from opsconsole.language.templated import templates_in
 
 
 def check_support(program: Program) -> None:
@@ -30,7 +31,7 @@ def check_support(program: Program) -> None:
     """
     for title, name, value in _values(program):
         try:
-            for text in _templates(value):
+            for text in templates_in(value):
                 _check(parse_template(text))
         except UnsupportedExpression as error:
             raise explanation(title, name, value, error) from error
@@ -62,32 +63,15 @@ def _values(program: Program) -> Iterator[tuple[str, str, Json]]:
             yield f"var.{variable.name}", "validation", [rule.condition, rule.error_message]
 
 
-def _templates(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        if "{" in value:
-            yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _templates(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if key != COMMENT:
-                yield from _templates(key)
-                yield from _templates(item)
-
-
 def _check(node: Node) -> None:
     """Refuse functions and references that only Terraform has, anywhere below a node."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
         if isinstance(current, Call):
-            name = current.name.removeprefix(_CORE)
+            name = current.name.removeprefix("core::")
             if name in TERRAFORM_FUNCTIONS or "::" in name:
                 raise UnsupportedExpression(f"the function {name}")
         elif isinstance(current, Reference) and current.steps[0] == "module":
             raise UnsupportedExpression("modules")
         waiting.extend(current.children())
-
-
-__all__ = ["OnlyTerraform", "check_support"]

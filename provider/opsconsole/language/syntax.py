@@ -21,10 +21,6 @@ class Quoted(str):
 class Scope(Protocol):
     """What an expression may ask of its context."""
 
-    @property
-    def names(self) -> dict[str, Any]:
-        """The names that enclosing `for` expressions bind."""
-
     def within(self, names: dict[str, Any]) -> Scope:
         """Return this scope with further names bound."""
 

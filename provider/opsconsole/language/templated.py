@@ -1,8 +1,11 @@
-"""Evaluates a JSON value in which strings are templates, and collects what it refers to."""
+"""Evaluates a JSON value in which strings are templates, and collects what it refers to.
+
+Which local values a local value needs first is found here, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from opsconsole.language.characters import normalised
@@ -76,14 +79,60 @@ def readable_references(value: Any) -> list[Reference]:
 
 def references_in(value: Any) -> Iterator[Reference]:
     """Yield every reference in a JSON value; raises as `evaluate_json`."""
+    for text in templates_in(value):
+        yield from parse_template(text).references()
+
+
+def templates_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value, names included, that may be more than plain text."""
     if isinstance(value, str):
         if "{" in value:
-            yield from parse_template(value).references()
+            yield value
     elif isinstance(value, list):
         for item in value:
-            yield from references_in(item)
+            yield from templates_in(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             if key != COMMENT:
-                yield from references_in(key)
-                yield from references_in(item)
+                yield from templates_in(key)
+                yield from templates_in(item)
+
+
+class LocalCycle(Exception):
+    """Local values refer to each other in a cycle, which the text names."""
+
+
+def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
+    """Return the local values to settle, `name` last; each stands after those that it refers to.
+
+    Found without recursion, as chains may be long.
+
+    Args:
+        done: Names that are settled already.
+
+    Raises:
+        LocalCycle: Some of them refer to each other in a cycle.
+    """
+    order: list[str] = []
+    settled: set[str] = set()
+    path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
+    while path:
+        current = next(reversed(path))
+        following = next(path[current], None)
+        if following is None:
+            del path[current]
+            settled.add(current)
+            order.append(current)
+        elif following in path:
+            names = list(path)
+            raise LocalCycle(" → ".join([*names[names.index(following) :], following]))
+        elif following in values and following not in settled and following not in done:
+            path[following] = _named_in(values[following])
+    return order
+
+
+def _named_in(value: Any) -> Iterator[str]:
+    """Yield the local values that a value names; one that cannot be read fails when it is used."""
+    for item in readable_references(value):
+        if item.steps[0] == "local" and item.steps[1:]:
+            yield str(item.steps[1])

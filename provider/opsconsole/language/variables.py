@@ -3,6 +3,7 @@ whether they pass the `validation` blocks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,21 +11,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.language.bounds import MAX_FILE
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert
 from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.explaining import evaluated, guarded
+from opsconsole.language.explaining import evaluated, guarded, refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark, unmark_deep
 from opsconsole.language.model import Program, Validation, Variable
-from opsconsole.language.parsing import parse_expression
-from opsconsole.language.scopes import ProgramScope
+from opsconsole.language.name_resolver import ProgramScope
+from opsconsole.language.parsing import parse_expression, tree_of
+from opsconsole.language.scanning import assignments
 from opsconsole.language.templated import references_in
-from opsconsole.language.tfvars import read_tfvars
-from opsconsole.language.unsupported import refused
 from opsconsole.language.value_types import BOOL, STRING
 from opsconsole.language.wire import to_wire
+from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN
 
@@ -137,11 +139,53 @@ def read_values(path: Path) -> dict[str, Any]:
         UserError: It cannot be read, or a value is not written out.
     """
     if path.suffix != ".json":
-        return read_tfvars(path)
+        return _read_tfvars(path)
     document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
     return {name: value for name, value in document.items() if name != "//"}
+
+
+def _read_tfvars(path: Path) -> dict[str, Any]:
+    """Read `name = value` in Terraform's native syntax, values written out."""
+    try:
+        text = read_named(path, MAX_FILE).decode("utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: {error}.", "Save it as UTF-8.") from error
+    values: dict[str, Any] = {}
+    try:
+        for name, source in assignments(_without_heredocs(text)):
+            if name in values:
+                raise UserError(f"{path}: {name} is declared twice.")
+            values[name] = tree_of(source).evaluate(LITERALS)
+    except (EvaluationError, UnsupportedExpression) as error:
+        raise UserError(
+            f"{path}: {error}.", "Write one `name = value` a line; values must be written out."
+        ) from error
+    return values
+
+
+_HEREDOC: Final = re.compile(
+    r"<<(?P<indented>-?)(?P<end>[^\W\d][\w-]*)\n(?P<body>(?:.*\n)*?)[ \t]*(?P=end)(?=\n|\Z)"
+)
+
+
+def _without_heredocs(text: str) -> str:
+    """Write each heredoc as a quoted string."""
+
+    def quoted(match: re.Match[str]) -> str:
+        body = match["body"]
+        if match["indented"]:
+            lines = body.splitlines(keepends=True)
+            indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+            cut = min(indents, default=0)
+            body = "".join(line[cut:] for line in lines)
+        escaped = body.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+
+    return _HEREDOC.sub(quoted, text)
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
+from opsconsole.language.explaining import TERRAFORM_FUNCTIONS
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.marks import (
     IS_SENSITIVE,
@@ -23,7 +24,6 @@ from opsconsole.language.marks import (
     unmark_deep,
 )
 from opsconsole.language.scopes import FunctionContext
-from opsconsole.language.unsupported import TERRAFORM_FUNCTIONS
 from opsconsole.language.value_types import Type
 from opsconsole.values import UNKNOWN, holds_unknown
 
