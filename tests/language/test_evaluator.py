@@ -502,6 +502,16 @@ def test_import_blocks_that_cannot_be_carried_out_are_refused(start: Start, bloc
         run.evaluator.imports()
 
 
+def test_a_for_expression_in_an_import_block_knows_each(start: Start) -> None:
+    block = {
+        "for_each": {"x": "hst_x"},
+        "to": "opsconsole_host.b[each.key]",
+        "id": '${join("", [for part in ["a"] : each.value])}',
+    }
+    run = start({**hosts(b={"name": "b", "for_each": {"x": 1}}), "import": [block]})
+    assert [item.id for item in run.evaluator.imports()] == ["hst_x"]
+
+
 def test_replacement_triggers_are_told(start: Start) -> None:
     def triggered(*texts: str) -> dict[str, Any]:
         return {"count": 2, "name": "t", "lifecycle": {"replace_triggered_by": list(texts)}}

@@ -96,9 +96,7 @@ def splat(value: Any, each: Callable[[Any], Any]) -> Any:
         return []
     if not isinstance(value, list):
         return [each(value)]
-    if isinstance(value, SetValue) and UNKNOWN in [
-        item if item is UNKNOWN else 0 for item in value
-    ]:
+    if isinstance(value, SetValue) and not value.settled:
         return UNKNOWN
     results = [each(item) for item in value]
     if isinstance(value, ListValue | SetValue):

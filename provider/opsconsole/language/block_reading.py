@@ -44,25 +44,21 @@ def read_block(
     """
     origin = origin_of(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
+    where = origin.title(address)
     check_name(name, f"{file}: {address}")
     definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
             raise refused(f"{kind} blocks", origin, address)
     if "count" in body and "for_each" in body:
-        raise UserError(f"{_title(origin, address)}: count and for_each exclude each other.")
-    where = _title(origin, address)
+        raise UserError(f"{where}: count and for_each exclude each other.")
     found = Block(
         mode=mode,
         type_name=type_name,
         name=name,
         arguments={key: value for key, value in body.items() if key not in _META},
         origin=origin,
-        provider=(
-            provider_key(body["provider"], f"{where}.provider")
-            if "provider" in body
-            else type_name.partition("_")[0]
-        ),
+        provider=provider_key(body, where) or type_name.partition("_")[0],
         definition=definition,
         depends_on=blocks_named(body.get("depends_on", []), where),
         lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
@@ -87,10 +83,6 @@ def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str)
         )
 
 
-def _title(origin: Origin, address: str) -> str:
-    return f"{origin.path} ({address})" if origin.path else address
-
-
 def _definition(
     mode: str, type_name: str, origin: Origin, address: str, schemas: Schemas
 ) -> BlockDefinition:
@@ -103,7 +95,7 @@ def _definition(
         raise refused(f'{type_name} belongs to the provider "{provider}"', origin, address)
     kind = "data source" if mode == "data" else "resource"
     raise UserError(
-        f'{_title(origin, address)}: there is no {kind} type "{type_name}".',
+        f'{origin.title(address)}: there is no {kind} type "{type_name}".',
         did_you_mean(type_name, known),
     )
 
@@ -123,15 +115,17 @@ def bare_text(value: Json, where: str) -> str:
 _PROVIDER: Final = re.compile(r"([\w-]+)(?:\.([\w-]+))?")
 
 
-def provider_key(value: Json, where: str) -> str:
-    """Return the provider configuration that a meta-argument names: `NAME` or `NAME.ALIAS`.
+def provider_key(body: Mapping[str, Json], where: str) -> str:
+    """Return what the meta-argument `provider` names, `NAME` or `NAME.ALIAS`; empty if not set.
 
     Raises:
-        UserError: It is not one.
+        UserError: It is not a provider configuration.
     """
-    text = bare_text(value, where)
+    if "provider" not in body:
+        return ""
+    text = bare_text(body["provider"], f"{where}.provider")
     if not _PROVIDER.fullmatch(text):
-        raise UserError(f"{where}: {text!r} is not a provider configuration.")
+        raise UserError(f"{where}.provider: {text!r} is not a provider configuration.")
     return text
 
 
@@ -181,7 +175,7 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
 def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> LifecycleBlock:
     if value is None:
         return _DEFAULT
-    where = f"{_title(origin, address)}: lifecycle"
+    where = f"{origin.title(address)}: lifecycle"
     body = single(value, where)
     for kind in _CONDITIONS:
         if kind in body:

@@ -15,11 +15,6 @@ def clusters(text: str) -> list[str]:
     return [str(cluster) for cluster in regex.findall(r"\X", text)]
 
 
-def character_count(text: str) -> int:
-    """Return how many grapheme clusters `text` has."""
-    return len(clusters(text))
-
-
 def normalised(text: str) -> str:
     """Return `text` in form C."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

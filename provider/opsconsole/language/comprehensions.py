@@ -9,7 +9,6 @@ from opsconsole.language.bounds import check_length, count_parts, size_of
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
-from opsconsole.language.nodes import bound_references
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
 from opsconsole.language.value_types import BOOL, STRING, SetValue, describe, type_of
 from opsconsole.values import UNKNOWN
@@ -35,7 +34,8 @@ class _For(Node):
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         yield from self.collection.references(bound)
         inner = bound | frozenset(self.names)
-        yield from bound_references(self.children()[1:], inner)
+        for child in self.children()[1:]:
+            yield from child.references(inner)
 
     def children(self) -> Sequence[Node]:
         extra = () if self.condition is None else (self.condition,)
@@ -73,11 +73,8 @@ class _For(Node):
             raise EvaluationError("a for expression cannot go over null")
         if source is not UNKNOWN and not isinstance(source, list | dict):
             raise EvaluationError(f"a for expression cannot go over a {describe(type_of(source))}")
-        return (UNKNOWN if _unsettled_set(source) else source), marks
-
-
-def _unsettled_set(source: Any) -> bool:
-    return isinstance(source, SetValue) and any(item is UNKNOWN for item in source)
+        unsettled = isinstance(source, SetValue) and not source.settled
+        return (UNKNOWN if unsettled else source), marks
 
 
 def _entries(source: Any) -> Iterator[tuple[Any, Any]]:

@@ -205,7 +205,7 @@ class Evaluator:
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""
         output = self.program.outputs[name]
-        title = f"{output.origin.path} (output.{name})" if output.origin.path else f"output.{name}"
+        title = output.origin.title(f"output.{name}")
         scope = ProgramScope(self._resolver)
         value, marks = unmark_deep(evaluated(title, "value", output.value, scope))
         if EPHEMERAL in marks:

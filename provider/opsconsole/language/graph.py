@@ -7,7 +7,7 @@ and `replace_triggered_by` name, and on what its provider's settings refer to.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -121,7 +121,7 @@ class _Finder:
         self._collect(block.count, title, "count", found)
         self._collect(block.for_each, title, "for_each", found)
         for text in block.lifecycle.replace_triggered_by:
-            self._triggers(text, title, found)
+            self._collect(text, title, "replace_triggered_by", found, _references_of)
         named = (item for item in block.depends_on if item != block.address)
         found.update(dict.fromkeys(self._named(named, title)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
@@ -173,10 +173,17 @@ class _Finder:
             self._locals[item] = self.of(f"local.{item}", self._program.locals[item])
         return self._locals[name]
 
-    def _collect(self, value: Json, title: str, name: str, found: dict[str, None]) -> None:
+    def _collect(
+        self,
+        value: Json,
+        title: str,
+        name: str,
+        found: dict[str, None],
+        read: Callable[[Json], Iterator[Reference]] = references_in,
+    ) -> None:
         where = f"{title}: {name}" if name else title
         try:
-            references = list(references_in(value))
+            references = list(read(value))
         except (EvaluationError, UnsupportedExpression) as error:
             raise explanation(title, name, value, error) from error
         except RecursionError as error:
@@ -211,10 +218,7 @@ class _Finder:
         name = (address or "").removeprefix(remote_states.PREFIX)
         block = self._program.remote_states.get(name)
         if block is None:
-            raise UserError(
-                f"{where} refers to {written}, but there is no {address or written}.",
-                did_you_mean(name, self._program.remote_states),
-            )
+            raise _missing(where, written, address or written, name, self._program.remote_states)
         if block.name in self._reading:
             raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
         self._reading.append(block.name)
@@ -226,10 +230,8 @@ class _Finder:
 
     def _block(self, address: str | None, written: str, where: str) -> str:
         if address is None or address not in self._program.blocks:
-            raise UserError(
-                f"{where} refers to {written}, but there is no {address or written}.",
-                did_you_mean(address or written, self._program.blocks),
-            )
+            named = address or written
+            raise _missing(where, written, named, named, self._program.blocks)
         return address
 
     def _named(self, addresses: Iterable[str], title: str) -> Iterator[str]:
@@ -245,14 +247,17 @@ class _Finder:
                 continue
             yield self._block(address, address, f"{title}: depends_on")
 
-    def _triggers(self, text: str, title: str, found: dict[str, None]) -> None:
-        where = f"{title}: replace_triggered_by"
-        try:
-            references = list(parse_expression(text).references())
-        except (EvaluationError, UnsupportedExpression) as error:
-            raise explanation(title, "replace_triggered_by", text, error) from error
-        for reference in references:
-            found.update(dict.fromkeys(self._targets(reference, where)))
+
+def _references_of(text: str) -> Iterator[Reference]:
+    return parse_expression(text).references()
+
+
+def _missing(
+    where: str, written: str, address: str, name: str, known: Mapping[str, Block]
+) -> UserError:
+    return UserError(
+        f"{where} refers to {written}, but there is no {address}.", did_you_mean(name, known)
+    )
 
 
 def _check_setting(reference: Reference, where: str) -> None:

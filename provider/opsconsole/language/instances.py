@@ -80,7 +80,7 @@ def each_entries(value: Any) -> dict[str, Any]:
     if not isinstance(source, SetValue):
         kind = "null" if source is None else f"a {describe(type_of(source))}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
-    if any(item is UNKNOWN for item in source):
+    if not source.settled:
         raise NotKnownYet("for_each holds a value that only apply settles")
     if None in source:
         raise EvaluationError("for_each must not hold null")

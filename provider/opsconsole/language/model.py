@@ -61,6 +61,10 @@ class Origin:
     path: str = ""
     trace: tuple[str, ...] = ()
 
+    def title(self, address: str) -> str:
+        """How messages call the block: the construct's path, if there is one, and the address."""
+        return f"{self.path} ({address})" if self.path else address
+
 
 @dataclass(frozen=True, slots=True)
 class LifecycleBlock:
@@ -115,8 +119,8 @@ class Block:
 
     @property
     def title(self) -> str:
-        """How messages call it: the construct's path and the address."""
-        return f"{self.origin.path} ({self.address})" if self.origin.path else self.address
+        """How messages call it."""
+        return self.origin.title(self.address)
 
 
 @dataclass(frozen=True, slots=True)

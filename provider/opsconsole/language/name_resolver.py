@@ -205,8 +205,7 @@ class NameResolver:
         return self._of_instance(block, instance.address, steps[1:])
 
     def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Any:
-        values = self._held(address)
-        definition = block.definition
+        values, definition = self._held(address), block.definition
         if not steps:
             return self._object(block, address, values)
         name = steps[0]
@@ -318,19 +317,13 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     instance = instances.get(key) if fitting else None
     if instance is None and (found := _as_key(block, key)) is not None:
         instance = instances.get(found)
-    if instance is None:
-        raise _no_instance(block, key, instances)
-    return instance
-
-
-def _no_instance(
-    block: Block, key: Step, instances: Mapping[InstanceKey, Instance]
-) -> EvaluationError:
+    if instance is not None:
+        return instance
     if not instances:
-        return EvaluationError(f"{block.address} has no instances")
+        raise EvaluationError(f"{block.address} has no instances")
     example = next(iter(instances.values())).address
     meta = "count" if block.counted else "for_each"
-    return EvaluationError(
+    raise EvaluationError(
         f"{block.address} has {meta}, and no instance {key!r}: name one, such as {example}"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.language.access import attribute, element, splat
@@ -227,9 +227,3 @@ class Template(Composite):
                 length += len(pieces[-1])
         count_text(length)
         return mark(UNKNOWN if unsettled else "".join(pieces), marks)
-
-
-def bound_references(operands: Sequence[Node], bound: frozenset[str]) -> Iterator[Reference]:
-    """Yield the references of nodes in which the names `bound` are bound."""
-    for operand in operands:
-        yield from operand.references(bound)

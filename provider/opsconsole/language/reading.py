@@ -9,12 +9,7 @@ from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
-from opsconsole.language.block_reading import (
-    bare_text,
-    blocks_named,
-    provider_key,
-    read_block,
-)
+from opsconsole.language.block_reading import bare_text, blocks_named, provider_key, read_block
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.documents import (
     COMMENT,
@@ -132,19 +127,14 @@ class _Reader:
 
     def member(self, kind: str, content: Json, file: str) -> None:
         """Read one member of a file's top level."""
-        read = _KINDS.get(kind)
-        if read is None:
-            self._unknown_kind(kind, file)
-        else:
-            read(self, content, file)
-
-    def _unknown_kind(self, kind: str, file: str) -> None:
-        if kind not in _UNSUPPORTED:
+        if kind in _UNSUPPORTED:
+            raise refused(f"{kind} blocks", Origin(file))
+        if kind not in _KINDS:
             raise UserError(
                 f'{file}: there is no block type "{kind}".',
                 "Run the synthesis again, or correct it.",
             )
-        raise refused(f"{kind} blocks", Origin(file))
+        _KINDS[kind](self, content, file)
 
     def _terraform(self, content: Json, file: str) -> None:
         where = f"{file}: terraform"
@@ -289,9 +279,7 @@ class _Reader:
                     to=target,
                     id=body["id"],
                     origin=origin,
-                    provider=provider_key(body["provider"], f"{where}.provider")
-                    if "provider" in body
-                    else "",
+                    provider=provider_key(body, where),
                     for_each=body.get("for_each"),
                     repeated="for_each" in body,
                 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -84,10 +83,10 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     if any(holds_unknown(to_wire(value)) for value in bare.values()):
         return UNKNOWN
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
-    config = _plain(bare.get("config") or {})
-    key = json.dumps([kind, workspace, config], sort_keys=True, default=str)
+    config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
+    key = (kind, workspace, config)
     if key not in cache:
-        cache[key] = _outputs(block, kind, config, workspace, root)
+        cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
     outputs = {**(bare.get("defaults") or {}), **cache[key]}
     return {
         "backend": kind,
@@ -154,14 +153,3 @@ def _type(written: Any) -> Type:
     if name == "object":
         return (name, tuple((key, _type(inner[key])) for key in sorted(inner)))
     return (name, _type(inner))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of the language as a backend's block holds it."""
-    if isinstance(value, Fraction):
-        return float(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value

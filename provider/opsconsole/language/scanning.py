@@ -175,7 +175,7 @@ class _Reader:
                 self.depth -= 1
                 before = '"'
                 continue
-            if until and not open_brackets and self._at_end(until):
+            if until and not open_brackets and (self._take("~" + until) or self._take(until)):
                 return Source(_joined(tokens), strings)
             token = self._token(open_brackets, before)
             tokens.append(token)
@@ -187,9 +187,6 @@ class _Reader:
         if (until and until != "\n") or open_brackets:
             raise EvaluationError("a bracket is not closed")
         return Source(_joined(tokens), strings)
-
-    def _at_end(self, until: str) -> bool:
-        return self._take("~" + until) or self._take(until)
 
     def _token(self, open_brackets: list[str], before: str) -> str:
         match = _TOKEN.match(self.text, self.position)

@@ -34,15 +34,17 @@ def equal(left: Any, right: Any) -> Any:
     if not _comparable(type_of(left), type_of(right)):
         return False
     if isinstance(left, SetValue):
-        return _equal_sets(left, right)
+        if not (left.settled and right.settled):
+            return UNKNOWN
+        return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, list):
         if len(left) != len(right):
             return False
-        return _all(equal(*pair) for pair in zip(left, right, strict=True))
+        return all_of(equal(*pair) for pair in zip(left, right, strict=True))
     if isinstance(left, dict):
         if left.keys() != right.keys():
             return False
-        return _all(equal(left[key], right[key]) for key in left)
+        return all_of(equal(left[key], right[key]) for key in left)
     return left == right
 
 
@@ -61,7 +63,8 @@ def _comparable(left: Type, right: Type) -> bool:
     return _comparable(left[1], right[1])
 
 
-def _all(verdicts: Iterable[Any]) -> Any:
+def all_of(verdicts: Iterable[Any]) -> Any:
+    """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
     unknown = False
     for verdict in verdicts:
         if verdict is UNKNOWN:
@@ -71,14 +74,15 @@ def _all(verdicts: Iterable[Any]) -> Any:
     return UNKNOWN if unknown else True
 
 
-def _equal_sets(left: SetValue, right: SetValue) -> Any:
-    if UNKNOWN in map(_unknown_or_none, left) or UNKNOWN in map(_unknown_or_none, right):
-        return UNKNOWN
-    return len(left) == len(right) and all(equal(*pair) for pair in zip(left, right, strict=True))
-
-
-def _unknown_or_none(item: Any) -> Any:
-    return UNKNOWN if item is UNKNOWN else None
+def any_of(verdicts: Iterable[Any]) -> Any:
+    """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
+    unknown = False
+    for verdict in verdicts:
+        if verdict is UNKNOWN:
+            unknown = True
+        elif verdict:
+            return True
+    return UNKNOWN if unknown else False
 
 
 def ordered_set(items: Iterable[Any]) -> list[Any]:

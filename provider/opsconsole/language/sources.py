@@ -85,10 +85,17 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
         stack = next(iter(stacks))
     if stack not in stacks:
         raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
-    _check_annotations(stack, stacks[stack])
+    errors = _annotations(stacks[stack], "@cdktf/error")
+    if errors:
+        raise UserError(
+            f"Constructs of the stack {stack} report errors:\n"
+            + "".join(f"  {path}: {message}\n" for path, message in errors),
+            "Fix the app.",
+        )
     path = output / str(stacks[stack].get("synthesizedStackPath", ""))
     program = load_directory(path.parent, schemas, stack)
-    return replace(program, warnings=_warnings(stacks[stack]))
+    warnings = _annotations(stacks[stack], "@cdktf/warn", "@cdktf/info")
+    return replace(program, warnings=warnings)
 
 
 def stacks_of(output: Path) -> list[str]:
@@ -109,31 +116,14 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
     return stacks
 
 
-def _check_annotations(stack: str, manifest: dict[str, Any]) -> None:
-    errors = [
-        f"  {item.get('constructPath')}: {item.get('message')}"
-        for item in _annotations(manifest)
-        if item.get("level") == "@cdktf/error"
-    ]
-    if errors:
-        raise UserError(
-            f"Constructs of the stack {stack} report errors:\n" + "\n".join(errors) + "\n",
-            "Fix the app.",
-        )
-
-
-def _warnings(manifest: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return construct path and text of the warnings and remarks of a stack's constructs."""
+def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
+    """Return construct path and text of what a stack's constructs remarked on these levels."""
+    found = manifest.get("annotations")
     return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
-        for item in _annotations(manifest)
-        if item.get("level") in ("@cdktf/warn", "@cdktf/info")
+        for item in (found if isinstance(found, list) else [])
+        if isinstance(item, dict) and item.get("level") in levels
     )
-
-
-def _annotations(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    found = manifest.get("annotations")
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:

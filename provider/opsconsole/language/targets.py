@@ -52,8 +52,7 @@ def instance_address(text: str, scope: Scope) -> Address:
     Raises:
         EvaluationError: It is not one.
     """
-    steps = _steps(parse_expression(text), scope)
-    address, rest = _split(steps)
+    address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
         raise EvaluationError(f"{text} names more than an instance")
     return address
@@ -61,8 +60,7 @@ def instance_address(text: str, scope: Scope) -> Address:
 
 def trigger(text: str, scope: Scope) -> Trigger:
     """Return what `text` names; raises as `instance_address`."""
-    steps = _steps(parse_expression(text), scope)
-    address, rest = _split(steps)
+    address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
     return Trigger(address.config, None if address.key is None else str(address), rest)

@@ -60,26 +60,19 @@ def _objects(types: Sequence[Type]) -> Type | None:
     names = [name for name, _ in types[0][1]]
     if any([name for name, _ in attributes] != names for _, attributes in types):
         return _as_map(types)
-    merged = []
-    for position, name in enumerate(names):
-        inner = unify([attributes[position][1] for _, attributes in types])
-        if inner is None:
-            return None
-        merged.append((name, inner))
-    return ("object", tuple(merged))
+    merged = [
+        unify([attributes[position][1] for _, attributes in types])
+        for position in range(len(names))
+    ]
+    return None if None in merged else ("object", tuple(zip(names, merged, strict=True)))
 
 
 def _tuples(types: Sequence[Type]) -> Type | None:
     size = len(types[0][1])
     if any(len(items) != size for _, items in types):
         return _as_list(types)
-    merged = []
-    for position in range(size):
-        inner = unify([items[position] for _, items in types])
-        if inner is None:
-            return None
-        merged.append(inner)
-    return ("tuple", tuple(merged))
+    merged = [unify([items[position] for _, items in types]) for position in range(size)]
+    return None if None in merged else ("tuple", tuple(merged))
 
 
 def _most_general(types: Sequence[Type]) -> Type | None:

@@ -47,6 +47,11 @@ class SetValue(list[Any]):
         super().__init__(items)
         self.element = element
 
+    @property
+    def settled(self) -> bool:
+        """Whether no element is unknown, so that it is known which elements there are."""
+        return not any(item is UNKNOWN for item in self)
+
 
 class MapValue(dict[str, Any]):
     """A map: all values are of type `element`."""
@@ -92,16 +97,6 @@ _SIMPLE: Final[Mapping[type, Type]] = {
 def kind_of(kind: Type) -> str:
     """Return the outermost name of a type: `list` for a list of strings."""
     return kind if isinstance(kind, str) else str(kind[0])
-
-
-def sequence(value: Any) -> bool:
-    """Return whether `value` is a list, a set or a tuple."""
-    return isinstance(value, list)
-
-
-def mapping(value: Any) -> bool:
-    """Return whether `value` is a map or an object."""
-    return isinstance(value, dict)
 
 
 def type_to_json(kind: Type) -> Any:

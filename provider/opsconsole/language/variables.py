@@ -18,7 +18,7 @@ from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.explaining import evaluated, guarded, refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.marks import EPHEMERAL, SENSITIVE, Marks, mark, unmark_deep
+from opsconsole.language.marks import EPHEMERAL, SENSITIVE, mark, unmark_deep
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parsing import parse_expression, tree_of
@@ -71,14 +71,23 @@ def resolve_variables(
             breaks a validation rule, or a value on the command line is for a variable that there
             is not.
     """
-    given = _from_environment(program, environment)
+    given = {
+        name: VariableValue(environment[PREFIX + name], PREFIX + name, textual=True)
+        for name in program.variables
+        if PREFIX + name in environment
+    }
     for path in _automatic_files(directory):
         given.update(_from_file(path))
     for kind, text in arguments:
         if kind == "var-file":
             given.update(_from_file(Path(text)))
         else:
-            name, value = _assignment(text)
+            name, sign, value = text.partition("=")
+            name = name.strip()
+            if not sign or not name:
+                raise UserError(
+                    f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE."
+                )
             if name not in program.variables:
                 raise UserError(
                     f"-var {name}: the program has no variable {name}.",
@@ -90,14 +99,6 @@ def resolve_variables(
     }
     check_variables(program, values)
     return values
-
-
-def _from_environment(program: Program, environment: Mapping[str, str]) -> dict[str, VariableValue]:
-    return {
-        name: VariableValue(environment[PREFIX + name], PREFIX + name, textual=True)
-        for name in program.variables
-        if PREFIX + name in environment
-    }
 
 
 def _automatic_files(directory: Path) -> list[Path]:
@@ -188,13 +189,6 @@ def _without_heredocs(text: str) -> str:
     return _HEREDOC.sub(quoted, text)
 
 
-def _assignment(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip():
-        raise UserError(f"-var {text}: a name and a value are required.", "Write -var NAME=VALUE.")
-    return name.strip(), value
-
-
 def _value(variable: Variable, given: VariableValue | None) -> Any:
     if given is None:
         if not variable.optional:
@@ -237,16 +231,8 @@ def _fitted(variable: Variable, value: Any, source: str) -> Any:
         raise UserError(
             f"The variable {variable.name} ({source}) must not be null.", "Give a value."
         )
-    return mark(fitted, _marks(variable))
-
-
-def _marks(variable: Variable) -> Marks:
-    marks = set()
-    if variable.sensitive:
-        marks.add(SENSITIVE)
-    if variable.ephemeral:
-        marks.add(EPHEMERAL)
-    return frozenset(marks)
+    marks = {SENSITIVE: variable.sensitive, EPHEMERAL: variable.ephemeral}
+    return mark(fitted, frozenset(name for name, wanted in marks.items() if wanted))
 
 
 _KNOWN_BEFORE: Final = ("var", "path", "terraform")

@@ -11,13 +11,7 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.marks import IS_SENSITIVE, Marked, mark
 from opsconsole.language.numeric import format_number, from_float, parse_number
 from opsconsole.language.set_order import ordered_set
-from opsconsole.language.value_types import (
-    STRING,
-    ListValue,
-    MapValue,
-    SetValue,
-    Type,
-)
+from opsconsole.language.value_types import STRING, ListValue, MapValue, SetValue, Type
 from opsconsole.state import Number
 from opsconsole.values import UNKNOWN, Value
 
@@ -53,13 +47,7 @@ def _completed(value: Any, attribute: Attribute) -> Any:
     if isinstance(value, Marked):
         return mark(_completed(value.value, attribute), value.marks)
     if isinstance(value, list) and attribute.kind is Kind.OBJECT_LIST:
-        return [_completed_object(item, attribute) for item in value]
-    return _completed_object(value, attribute)
-
-
-def _completed_object(value: Any, attribute: Attribute) -> Any:
-    if isinstance(value, Marked):
-        return mark(_completed_object(value.value, attribute), value.marks)
+        return [_completed(item, attribute) for item in value]
     if not isinstance(value, dict):
         return value
     return {item.name: value.get(item.name) for item in attribute.attributes}

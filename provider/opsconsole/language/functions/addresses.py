@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
@@ -82,12 +82,6 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
         position = -(-position // size) * size
         if position + size > int(network.network_address) + network.num_addresses:
             raise EvaluationError("there is not enough address space left")
-        subnets.append(
-            f"{ip_address(position) if network.version == 4 else _six(position)}/{length}"
-        )
+        subnets.append(f"{type(network.network_address)(position)}/{length}")
         position += size
     return ListValue(subnets, STRING)
-
-
-def _six(number: int) -> str:
-    return str(IPv6Network((number, 128)).network_address)

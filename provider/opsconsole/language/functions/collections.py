@@ -6,13 +6,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from opsconsole.language.characters import character_count
+from opsconsole.language.characters import clusters
 from opsconsole.language.conversion import common_element, convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
 from opsconsole.language.numeric import Number, rounded
-from opsconsole.language.set_order import equal, fingerprint
+from opsconsole.language.set_order import all_of, any_of, equal, fingerprint
 from opsconsole.language.unification import unify
 from opsconsole.language.value_types import (
     BOOL,
@@ -68,8 +68,8 @@ for _name, _wanted in {
 @Signature("length", (DYNAMIC,), opaque=True)
 def _length(value: Any) -> Any:
     if isinstance(value, str):
-        return character_count(value)
-    if isinstance(value, SetValue) and any(item is UNKNOWN for item in value):
+        return len(clusters(value))
+    if isinstance(value, SetValue) and not value.settled:
         return UNKNOWN
     if isinstance(value, list | dict):
         return len(value)
@@ -101,14 +101,7 @@ def _concat(*parts: Any) -> Any:
 
 @Signature("contains", (DYNAMIC, DYNAMIC))
 def _contains(items: Any, wanted: Any) -> Any:
-    unsettled = False
-    for item in require_sequence(items):
-        verdict = equal(wanted, item)
-        if verdict is UNKNOWN:
-            unsettled = True
-        elif verdict:
-            return True
-    return UNKNOWN if unsettled else False
+    return any_of(equal(wanted, item) for item in require_sequence(items))
 
 
 @Signature("index", (DYNAMIC, DYNAMIC))
@@ -217,22 +210,8 @@ def _sum(items: Any) -> Any:
     return total
 
 
-@Signature("alltrue", (("list", BOOL),))
-def _alltrue(items: ListValue) -> Any:
-    for item in items:
-        if item is UNKNOWN:
-            return UNKNOWN
-        if not item:
-            return False
-    return True
-
-
-@Signature("anytrue", (("list", BOOL),))
-def _anytrue(items: ListValue) -> Any:
-    known = [item for item in items if item is not UNKNOWN]
-    if any(known):
-        return True
-    return UNKNOWN if len(known) < len(items) else False
+Signature("alltrue", (("list", BOOL),))(all_of)
+Signature("anytrue", (("list", BOOL),))(any_of)
 
 
 @Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
@@ -273,9 +252,7 @@ def _matchkeys(values: ListValue, keys: ListValue, wanted: ListValue) -> Any:
         raise EvaluationError("there must be as many keys as values")
     if not wanted:
         return ListValue([], values.element)
-    if holds_unknown(values) or holds_unknown(keys):
-        return UNKNOWN
-    if holds_unknown(wanted):
+    if any(map(holds_unknown, (values, keys, wanted))):
         return UNKNOWN
     searched = {fingerprint(item) for item in convert(wanted, common)}
     pairs = zip(values, convert(keys, common), strict=True)

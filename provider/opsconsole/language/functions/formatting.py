@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.language.bounds import MAX_WIDTH, BeyondBounds, check_length, count_text
-from opsconsole.language.characters import character_count, clusters
+from opsconsole.language.characters import clusters
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
@@ -41,7 +41,7 @@ class _Verb:
 
     def padded(self, text: str) -> str:
         """Pad with zeros or spaces up to the width, counted as users see characters."""
-        missing = max(self.width - character_count(text), 0)
+        missing = max(self.width - len(clusters(text)), 0)
         filling = ("0" if "0" in self.flags else " ") * missing
         return text + filling if "-" in self.flags else filling + text
 

@@ -22,11 +22,7 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 def stamp(moment: datetime) -> str:
     """Return a time as Terraform writes it: RFC 3339, whole seconds."""
-    offset = moment.utcoffset()
-    text = moment.replace(microsecond=0, tzinfo=None).isoformat()
-    if not offset:
-        return f"{text}Z"
-    return moment.replace(microsecond=0).isoformat()
+    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def _parsed(text: str) -> datetime:
