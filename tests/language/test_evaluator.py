@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.language.targets import Trigger
+from opsconsole.language.instances import Trigger
 from opsconsole.resources import AGENT, HOST
 from opsconsole.state.addresses import Address
 from opsconsole.values import UNKNOWN

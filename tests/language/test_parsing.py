@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from opsconsole.language import hcl_tree
 from opsconsole.language.bounds import BeyondBounds
-from opsconsole.language.characters import normalised
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.parsing import assemble, parse_template, plain_reference
 from opsconsole.language.scanning import Source, split_template
 from opsconsole.language.syntax import Node, Quoted, Reference
+from opsconsole.language.value_types import normalised
 
 NAMES = st.from_regex(re.compile(r"[a-z_][a-z0-9_-]{0,8}", re.ASCII), fullmatch=True).filter(
     lambda name: name not in ("true", "false", "null")

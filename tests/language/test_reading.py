@@ -67,7 +67,6 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
     assert program.providers["opsconsole.two"].arguments == {"org_id": "p"}
     assert program.backend is not None
     assert (program.backend.type, program.backend.settings) == ("local", {"path": "x.tfstate"})
-    assert program.required_version == ">= 1.5"
     assert program.variables["v"].constraint.type == ("list", "string")
     assert program.outputs["o"].sensitive
     assert [item.address for item in program.resources] == ["opsconsole_host.a"]

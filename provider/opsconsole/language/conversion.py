@@ -51,10 +51,6 @@ def to_text(value: Any) -> str:
     raise EvaluationError(f"string required, but this is {_named(value)}")
 
 
-def _string(value: Any, _: Type) -> str:
-    return to_text(value)
-
-
 def _number(value: Any, _: Type) -> Any:
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return value
@@ -152,7 +148,7 @@ def _tuple(value: Any, wanted: Type) -> list[Any]:
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Any, Type], Any]]] = {
-    STRING: _string,
+    STRING: lambda value, _: to_text(value),
     NUMBER: _number,
     BOOL: _bool,
     "list": _list,

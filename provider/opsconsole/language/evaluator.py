@@ -17,7 +17,15 @@ from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
 from opsconsole.language.explaining import OnlyTerraform, evaluated, guarded
-from opsconsole.language.instances import Instance, count_entries, each_entries
+from opsconsole.language.instances import (
+    ImportTarget,
+    Instance,
+    Trigger,
+    count_entries,
+    each_entries,
+    instance_address,
+    trigger,
+)
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
@@ -30,7 +38,6 @@ from opsconsole.language.null_types import (
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference
-from opsconsole.language.targets import ImportTarget, Trigger, instance_address, trigger
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of, type_to_json
 from opsconsole.language.wire import declared, to_wire
 from opsconsole.phrases import did_you_mean

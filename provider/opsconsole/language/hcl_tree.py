@@ -47,8 +47,7 @@ def parse(text: str, strings: Sequence[Node]) -> Node:
             f"this is not an expression: {str(error).strip().splitlines()[0]}"
         ) from error
     body = document.children[0]
-    attributes = [child for child in body.children if isinstance(child, Tree)]
-    attributes = [child for child in attributes if child.data == "attribute"]
+    attributes = [item for item in _trees(body) if item.data == "attribute"]
     if len(attributes) != 1:
         raise EvaluationError("this is not an expression")
     return _Builder(strings).node(attributes[0].children[-1])

@@ -1,4 +1,6 @@
-"""From blocks to instances: what `count` and `for_each` make of a block."""
+"""Instances: what `count` and `for_each` make of a block, and the addresses that name instances
+in import blocks and in `replace_triggered_by`, keys evaluated.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from opsconsole.diagnostics import Path
 from opsconsole.language.bounds import MAX_INSTANCES, BeyondBounds
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, NotKnownYet
 from opsconsole.language.marks import unmark
 from opsconsole.language.model import Block
+from opsconsole.language.nodes import GetAttribute, Index
+from opsconsole.language.parsing import parse_expression
+from opsconsole.language.syntax import Node, Quoted, Reference, Scope
 from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of
-from opsconsole.state import InstanceKey
+from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN
 
 
@@ -30,6 +36,38 @@ class Instance:
     address: str
     key: InstanceKey = None
     each: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """What one `import` block, or one entry of its `for_each`, asks for.
+
+    Attributes:
+        address: The instance to import to.
+        id: The import id.
+        provider: Key of the provider block to use, or empty: that of the resource.
+        title: How messages call it.
+    """
+
+    address: Address
+    id: str
+    provider: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What one entry of `replace_triggered_by` names.
+
+    Attributes:
+        block: Address of the block.
+        address: Full address of the instance; None: any instance of the block.
+        path: The attribute, or empty: any change of the instance.
+    """
+
+    block: str
+    address: str | None
+    path: Path
 
 
 def count_entries(value: Any) -> dict[InstanceKey, None]:
@@ -89,3 +127,53 @@ def each_entries(value: Any) -> dict[str, Any]:
             f"for_each must be a map or a set of strings, not a {describe(type_of(source))}"
         )
     return {item: item for item in source}
+
+
+def instance_address(text: str, scope: Scope) -> Address:
+    """Return the address that `text` writes, an index in it evaluated.
+
+    Raises:
+        EvaluationError: It is not one.
+    """
+    address, rest = _split(_steps(parse_expression(text), scope))
+    if rest:
+        raise EvaluationError(f"{text} names more than an instance")
+    return address
+
+
+def trigger(text: str, scope: Scope) -> Trigger:
+    """Return what `text` names; raises as `instance_address`."""
+    address, rest = _split(_steps(parse_expression(text), scope))
+    if address.mode == "data" or address.type in ("var", "local", "each", "count"):
+        raise EvaluationError(f"{text} names no resource")
+    return Trigger(address.config, None if address.key is None else str(address), rest)
+
+
+def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
+    if isinstance(node, Reference):
+        return node.steps
+    if isinstance(node, GetAttribute):
+        return (*_steps(node.operands[0], scope), node.name)
+    if isinstance(node, Index):
+        key, _ = unmark(node.operands[1].evaluate(scope))
+        if not isinstance(key, str | int) or isinstance(key, bool):
+            raise EvaluationError("an index must be a known text or a whole number")
+        return (*_steps(node.operands[0], scope), Quoted(key) if isinstance(key, str) else key)
+    raise EvaluationError("an address is required")
+
+
+def _split(steps: tuple[Any, ...]) -> tuple[Address, Path]:
+    """Split steps into an instance's address and the path of an attribute."""
+    own = 3 if steps and steps[0] == "data" else 2
+    names = steps[:own]
+    if len(names) < own or not all(isinstance(name, str) for name in names):
+        raise EvaluationError("an address is required")
+    if names[0] == "module":
+        return Address(names[1], names[1], module=f"module.{names[1]}"), ()
+    rest = steps[own:]
+    key: InstanceKey = None
+    if rest and isinstance(rest[0], int | Quoted):
+        key = str(rest[0]) if isinstance(rest[0], Quoted) else rest[0]
+        rest = rest[1:]
+    mode = "data" if own == 3 else "managed"
+    return Address(names[-2], names[-1], key, mode=mode), tuple(rest)

@@ -223,7 +223,6 @@ class Program:
         providers: Provider blocks by key; a key that a block names without one is left out.
         remote_states: The states of other stacks that this one refers to, by name.
         readings: What was read of these, so that each is read once.
-        required_version: Terraform's version constraint, or empty.
         required_providers: Local name to what is required of it.
         settings: The provider's settings.
         warnings: Construct path and text of what constructs remarked when they were synthesised.
@@ -239,7 +238,6 @@ class Program:
     moved: tuple[Moved, ...] = ()
     removed: tuple[Removed, ...] = ()
     backend: BackendBlock | None = None
-    required_version: str = ""
     required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Final
 
 from opsconsole.language.bounds import BeyondBounds
-from opsconsole.language.characters import normalised
 from opsconsole.language.comprehensions import ForTemplate, IfTemplate
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.nodes import Template
@@ -26,6 +25,7 @@ from opsconsole.language.scanning import (
     split_template,
 )
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference, Step
+from opsconsole.language.value_types import normalised
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _PLAIN: Final = re.compile(
@@ -132,7 +132,6 @@ class _Assembler:
     def until(self, ends: tuple[str, ...]) -> tuple[Node, str]:
         """Read up to one of the directives `ends`; return what was read and which one it was."""
         nodes: list[Node] = []
-        only_interpolation = False
         while self.position < len(self.parts):
             part = self.parts[self.position]
             self.position += 1
@@ -140,7 +139,6 @@ class _Assembler:
                 nodes.append(Literal(part))
             elif not part.keyword:
                 nodes.append(self.parse(part.source))
-                only_interpolation = len(self.parts) == 1
             elif part.keyword in ("if", "for"):
                 nodes.append(self._opened(part))
             elif part.keyword in ends:
@@ -149,13 +147,9 @@ class _Assembler:
                 raise EvaluationError(f"%{{ {part.keyword} }} does not belong here")
         if ends:
             raise EvaluationError(f"a template directive is not closed by %{{ {ends[-1]} }}")
-        if only_interpolation:
-            return nodes[0], ""
         if not nodes:
             return Literal(""), ""
-        if len(nodes) == 1 and isinstance(nodes[0], Literal):
-            return nodes[0], ""
-        return Template(*nodes), ""
+        return (nodes[0] if len(self.parts) == 1 else Template(*nodes)), ""
 
     def _opened(self, part: TemplateSequence) -> Node:
         if part.keyword == "if":

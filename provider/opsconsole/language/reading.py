@@ -90,7 +90,6 @@ class _Reader:
     moved: list[Moved] = field(default_factory=list)
     removed: list[Removed] = field(default_factory=list)
     backend: BackendBlock | None = None
-    required_version: str = ""
     required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     remote_states: dict[str, Block] = field(default_factory=dict)
 
@@ -108,7 +107,6 @@ class _Reader:
             moved=tuple(self.moved),
             removed=tuple(self.removed),
             backend=self.backend,
-            required_version=self.required_version,
             required_providers=self.required_providers,
             stack=stack,
             settings=self.schemas.PROVIDER,
@@ -146,8 +144,8 @@ class _Reader:
                     self._set_backend([("cloud", value)], where)
                 elif kind == "required_version":
                     if value is not None:
-                        self.required_version = literal_text(value, f"{where}.required_version")
-                        check_versions(self.required_version, f"{where}.required_version")
+                        place = f"{where}.required_version"
+                        check_versions(literal_text(value, place), place)
                 elif kind == "required_providers":
                     self._required_providers(value, f"{where}.required_providers")
                 elif kind not in (COMMENT, "provider_meta"):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from opsconsole.language.bounds import MAX_NESTING, MAX_OPERATIONS, BeyondBounds
-from opsconsole.language.characters import normalised
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.value_types import normalised
 
 
 @dataclass(slots=True)

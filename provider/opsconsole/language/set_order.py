@@ -14,9 +14,9 @@ from opsconsole.language.value_types import (
     DYNAMIC,
     NUMBER,
     STRING,
+    MapValue,
     SetValue,
     Type,
-    kind_of,
     type_of,
 )
 from opsconsole.values import UNKNOWN
@@ -123,7 +123,7 @@ def fingerprint(value: Any) -> str:
     if isinstance(value, int | Fraction):
         return format_number(value)
     if isinstance(value, dict):
-        if kind_of(type_of(value)) == "map":
+        if isinstance(value, MapValue):
             body = "".join(
                 f"{fingerprint(key)}:{fingerprint(value[key])};" for key in sorted(value)
             )

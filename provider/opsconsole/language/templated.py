@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from opsconsole.language.characters import normalised
 from opsconsole.language.conversion import convert
 from opsconsole.language.documents import COMMENT, Repeated
 from opsconsole.language.failures import EvaluationError, ExpressionFailure
 from opsconsole.language.marks import NO_MARKS, mark, unmark
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Reference, Scope
-from opsconsole.language.value_types import STRING
+from opsconsole.language.value_types import STRING, normalised
 from opsconsole.values import UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""The types of the expression language and the collections that carry them.
+"""The types of the expression language, the collections that carry them, and the form of texts.
 
 Values are Python's own: None, UNKNOWN, bool, str, int, Fraction (a number that is not whole), list
 (a tuple of the language), dict (an object of the language). Lists, sets and maps of the language,
@@ -7,6 +7,7 @@ whose elements are all of one type, are the three subclasses below.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -117,3 +118,18 @@ def describe(kind: Type) -> str:
         return "any value" if kind == DYNAMIC else kind
     name, inner = kind
     return name if name in ("tuple", "object") else f"{name} of {describe(inner)}"
+
+
+def clusters(text: str) -> list[str]:
+    """Return the grapheme clusters of `text`: characters as users see them."""
+    if text.isascii() and "\r" not in text:
+        return list(text)
+    # Imported late: it takes long to import, and most texts are plain.
+    import regex
+
+    return [str(cluster) for cluster in regex.findall(r"\X", text)]
+
+
+def normalised(text: str) -> str:
+    """Return `text` in form C, which all strings of the language have."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

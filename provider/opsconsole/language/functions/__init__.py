@@ -14,7 +14,6 @@ from opsconsole.language.functions import (  # noqa: F401
     mappings,
     numbers,
     regular_expressions,
-    sets,
     strings,
     times,
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from itertools import product
+from math import prod
 from typing import Any
 
-from opsconsole.language.characters import clusters
-from opsconsole.language.conversion import common_element, convert
+from opsconsole.language.bounds import check_elements
+from opsconsole.language.conversion import common_element, convert, make_set
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
@@ -21,7 +24,7 @@ from opsconsole.language.value_types import (
     STRING,
     ListValue,
     SetValue,
-    Type,
+    clusters,
     describe,
     type_of,
 )
@@ -29,6 +32,7 @@ from opsconsole.values import UNKNOWN, holds_unknown
 
 LIST_OF_ANY = ("list", DYNAMIC)
 LIST_OF_TEXT = ("list", STRING)
+SET_OF_ANY = ("set", DYNAMIC)
 
 
 def whole(number: Number, *, large: bool = False) -> int:
@@ -59,7 +63,7 @@ for _name, _wanted in {
     "tonumber": NUMBER,
     "tobool": BOOL,
     "tolist": LIST_OF_ANY,
-    "toset": ("set", DYNAMIC),
+    "toset": SET_OF_ANY,
     "tomap": ("map", DYNAMIC),
 }.items():
     Signature(_name, (DYNAMIC,), nulls=True, opaque=True)(partial(convert, wanted=_wanted))
@@ -280,7 +284,42 @@ def _range(*numbers: Number) -> ListValue:
     return ListValue(items, NUMBER)
 
 
-def element_type(value: Any) -> Type:
-    """Return the type of the elements of a sequence, unified for a tuple."""
-    known = getattr(value, "element", None)
-    return common_element(value, "list") if known is None else known
+def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Any) -> Any:
+    element = unify([value.element for value in sets])
+    if element is None:
+        raise EvaluationError("the sets must have elements of one type")
+    aligned = [convert(value, ("set", element)) for value in sets]
+    items = {fingerprint(item): item for value in aligned for item in value}
+    kept = reduce(step, ({fingerprint(item) for item in value} for value in aligned))
+    return make_set([items[key] for key in kept], element)
+
+
+for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
+    Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
+        partial(_reduced, _step)
+    )
+Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
+    partial(_reduced, set.difference)
+)
+
+
+@Signature("setproduct", rest=DYNAMIC)
+def _product(*parts: Any) -> Any:
+    if len(parts) < 2:
+        raise EvaluationError("at least two arguments are required")
+    columns = []
+    kinds = []
+    for part in parts:
+        require_sequence(part)
+        if isinstance(part, SetValue) and holds_unknown(part):
+            return UNKNOWN
+        known = getattr(part, "element", None)
+        kind = common_element(part, "list") if known is None else known
+        kinds.append(kind)
+        columns.append([convert(item, kind) for item in part])
+    check_elements(len(columns) * prod(map(len, columns)))
+    rows = [list(row) for row in product(*columns)]
+    element = ("tuple", tuple(kinds))
+    if any(isinstance(part, SetValue) for part in parts):
+        return make_set(rows, element)
+    return ListValue(rows, element)

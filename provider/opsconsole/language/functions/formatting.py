@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.language.bounds import MAX_WIDTH, BeyondBounds, check_length, count_text
-from opsconsole.language.characters import clusters
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
@@ -22,6 +21,7 @@ from opsconsole.language.value_types import (
     NUMBER,
     STRING,
     ListValue,
+    clusters,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
