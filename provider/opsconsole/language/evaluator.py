@@ -159,8 +159,9 @@ class Evaluator:
             entries = evaluated(block.title, "count", block.count, scope, count_entries)
         else:
             entries = evaluated(block.title, "for_each", block.for_each, scope, each_entries)
+        address = block.address
         return {
-            key: Instance(block, f"{block.address}{print_key(key)}", key, each)
+            key: Instance(block, address + print_key(key), key, each)
             for key, each in entries.items()
         }
 

@@ -73,14 +73,16 @@ def evaluated(
     Raises:
         UserError: It cannot be evaluated.
     """
-    return guarded(title, name, _value, raw, scope, then)
-
-
-def _value(raw: Any, scope: Scope, then: Callable[[Any], Any] | None) -> Any:
-    value = evaluate_json(raw, scope)
-    if isinstance(raw, list | dict):
-        size_of(value)
-    return value if then is None else then(value)
+    try:
+        with metered():
+            value = evaluate_json(raw, scope)
+            if isinstance(raw, list | dict):
+                size_of(value)
+            return value if then is None else then(value)
+    except (EvaluationError, UnsupportedExpression) as error:
+        raise explanation(title, name, raw, error) from error
+    except RecursionError as error:
+        raise nested_too_deeply(title, name) from error
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:

@@ -179,11 +179,11 @@ class _Finder:
         title: str,
         name: str,
         found: dict[str, None],
-        read: Callable[[Json], Iterator[Reference]] = references_in,
+        read: Callable[[Json], list[Reference]] = references_in,
     ) -> None:
         where = f"{title}: {name}" if name else title
         try:
-            references = list(read(value))
+            references = read(value)
         except (EvaluationError, UnsupportedExpression) as error:
             raise explanation(title, name, value, error) from error
         except RecursionError as error:
@@ -248,8 +248,8 @@ class _Finder:
             yield self._block(address, address, f"{title}: depends_on")
 
 
-def _references_of(text: str) -> Iterator[Reference]:
-    return parse_expression(text).references()
+def _references_of(text: str) -> list[Reference]:
+    return list(parse_expression(text).references())
 
 
 def _missing(

@@ -64,7 +64,7 @@ class _Builder:
 
     def node(self, tree: Any) -> Node:
         """Return the node of one tree of hcl2."""
-        maker: Callable[[Any], Node] | None = getattr(self, f"of_{tree.data}", None)
+        maker: Callable[[Any], Node] | None = getattr(self, "of_" + tree.data, None)
         if maker is None:
             raise UnsupportedExpression(f"the syntax {tree.data}")
         return maker(tree)

@@ -8,8 +8,7 @@ past hcl2, to the same tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
@@ -33,6 +32,7 @@ _PLAIN: Final = re.compile(
 )
 _STEP: Final = re.compile(rf"{_NAME}|\[([0-9]+)\]|\[\"([^\"]*)\"\]", re.ASCII)
 _CONSTANTS: Final = frozenset(("true", "false", "null"))
+_TOO_DEEP: Final = "more levels of nesting than can be followed"
 
 
 @cache
@@ -43,25 +43,21 @@ def parse_template(text: str) -> Node:
         EvaluationError: It is not a valid template.
         UnsupportedExpression: It is one that only Terraform reads.
     """
-    with _bounded():
-        sole = text.startswith("${") and text.endswith("}")
-        plain = plain_reference(text[2:-1]) if sole else None
+    sole = text.startswith("${") and text.endswith("}")
+    plain = plain_reference(text[2:-1]) if sole else None
+    try:
         return plain or assemble(split_template(text), tree_of)
+    except RecursionError as error:
+        raise BeyondBounds(_TOO_DEEP) from error
 
 
 @cache
 def parse_expression(text: str) -> Node:
     """Return the tree of a bare expression; raises as `parse_template` does."""
-    with _bounded():
-        return plain_reference(text) or tree_of(split_expression(text))
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
     try:
-        yield
+        return plain_reference(text) or tree_of(split_expression(text))
     except RecursionError as error:
-        raise BeyondBounds("more levels of nesting than can be followed") from error
+        raise BeyondBounds(_TOO_DEEP) from error
 
 
 def plain_reference(text: str) -> Reference | None:

@@ -70,31 +70,31 @@ def _object(value: dict[str, Any], scope: Scope) -> Any:
 def readable_references(value: Any) -> list[Reference]:
     """Return every reference in a JSON value; none where it cannot be read."""
     try:
-        return list(references_in(value))
+        return references_in(value)
     except (ExpressionFailure, RecursionError):
         # Its evaluation reports what is wrong with it.
         return []
 
 
-def references_in(value: Any) -> Iterator[Reference]:
-    """Yield every reference in a JSON value; raises as `evaluate_json`."""
-    for text in templates_in(value):
-        yield from parse_template(text).references()
+def references_in(value: Any) -> list[Reference]:
+    """Return every reference in a JSON value; raises as `evaluate_json`."""
+    return [item for text in templates_in(value) for item in parse_template(text).references()]
 
 
-def templates_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value, names included, that may be more than plain text."""
+def templates_in(value: Any) -> list[str]:
+    """Return the texts in a JSON value, names included, that may be more than plain text."""
     if isinstance(value, str):
-        if "{" in value:
-            yield value
-    elif isinstance(value, list):
+        return [value] if "{" in value else []
+    found: list[str] = []
+    if isinstance(value, list):
         for item in value:
-            yield from templates_in(item)
+            found += templates_in(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             if key != COMMENT:
-                yield from templates_in(key)
-                yield from templates_in(item)
+                found += templates_in(key)
+                found += templates_in(item)
+    return found
 
 
 class LocalCycle(Exception):
