@@ -10,38 +10,37 @@ from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Resource, given
-from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
+from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners, Resource
 
 
 class BlacklistedCommandAttributes:
     """The attributes of `BlacklistedCommand`."""
 
     id = attributes.text("The console's id of the row to adopt.")
-    id_input = attributes.Declaration[str]("id")
-    reset_id = attributes.Reset("id")
+    id_input = attributes.Declaration[str]()
+    reset_id = attributes.Reset()
     pattern = attributes.text(
         "The command pattern that is refused, 1 to 200 characters.",
         Bounds(min_length=1, max_length=200),
     )
-    pattern_input = attributes.Declaration[str]("pattern")
-    reset_pattern = attributes.Reset("pattern")
+    pattern_input = attributes.Declaration[str]()
+    reset_pattern = attributes.Reset()
     description = attributes.text("Why the command is refused.")
-    description_input = attributes.Declaration[str]("description")
-    reset_description = attributes.Reset("description")
+    description_input = attributes.Declaration[str]()
+    reset_description = attributes.Reset()
     no_description = attributes.flag(
         "True writes `description: null`; omitted, it is left as it is."
     )
-    no_description_input = attributes.Declaration[bool | cdktf.IResolvable]("no_description")
-    reset_no_description = attributes.Reset("no_description")
+    no_description_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_no_description = attributes.Reset()
     org_id = attributes.text("The org that the row governs. Omitted: the scope is left as it is.")
-    org_id_input = attributes.Declaration[str]("org_id")
-    reset_org_id = attributes.Reset("org_id")
+    org_id_input = attributes.Declaration[str]()
+    reset_org_id = attributes.Reset()
     tenant_wide = attributes.flag(
         "Whether the row governs every org of the tenant (`org_id` null)."
     )
-    tenant_wide_input = attributes.Declaration[bool | cdktf.IResolvable]("tenant_wide")
-    reset_tenant_wide = attributes.Reset("tenant_wide")
+    tenant_wide_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_tenant_wide = attributes.Reset()
     tenant_id = attributes.text_output("The tenant that the row belongs to.")
     document_id = attributes.text_output(
         "The knowledge document that the row was extracted from; null when curated by hand."
@@ -96,24 +95,4 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
         provider: cdktf.TerraformProvider | None = None,
         provisioners: Provisioners | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(
-                id=id,
-                pattern=pattern,
-                description=description,
-                no_description=no_description,
-                org_id=org_id,
-                tenant_wide=tenant_wide,
-            ),
-            given(
-                connection=connection,
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-                provisioners=provisioners,
-            ),
-        )
+        super().__init__(scope, id_, locals())

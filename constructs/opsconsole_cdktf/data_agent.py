@@ -10,8 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf import _objects as objects
-from opsconsole_cdktf._declared import DataSource, given
-from opsconsole_cdktf._types import Count, Lifecycle
+from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
 class DataAgentCredentialConfigOutputReference(objects.Fields):
@@ -27,7 +26,7 @@ class DataAgentAttributes:
     """The attributes of `DataAgent`."""
 
     id = attributes.text("The console's id of the agent.")
-    id_input = attributes.Declaration[str]("id")
+    id_input = attributes.Declaration[str]()
     org_id = attributes.text_output("The org that the agent belongs to.")
     name = attributes.text_output("The agent's name.")
     host_id = attributes.text_output("Id of the host that the agent works on.")
@@ -78,15 +77,4 @@ class DataAgent(DataSource, DataAgentAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktf.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(id=id),
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

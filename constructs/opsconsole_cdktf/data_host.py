@@ -9,15 +9,14 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import DataSource, given
-from opsconsole_cdktf._types import Count, Lifecycle
+from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
 class DataHostAttributes:
     """The attributes of `DataHost`."""
 
     id = attributes.text("The console's id of the host.")
-    id_input = attributes.Declaration[str]("id")
+    id_input = attributes.Declaration[str]()
     name = attributes.text_output("The host's name.")
     org_id = attributes.text_output("The org that the host belongs to.")
     public_ip = attributes.text_output("The address reached from outside.")
@@ -89,15 +88,4 @@ class DataHost(DataSource, DataHostAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktf.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(id=id),
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

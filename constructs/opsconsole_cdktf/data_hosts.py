@@ -10,8 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf import _objects as objects
-from opsconsole_cdktf._declared import DataSource, given
-from opsconsole_cdktf._types import Count, Lifecycle
+from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
 class DataHostsHostsOutputReference(objects.Fields):
@@ -101,15 +100,4 @@ class DataHosts(DataSource, DataHostsAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktf.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            {},
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

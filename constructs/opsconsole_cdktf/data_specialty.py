@@ -9,22 +9,21 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import DataSource, given
-from opsconsole_cdktf._types import Count, Lifecycle
+from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
 class DataSpecialtyAttributes:
     """The attributes of `DataSpecialty`."""
 
     id = attributes.text("The console's id of the specialty.")
-    id_input = attributes.Declaration[str]("id")
-    reset_id = attributes.Reset("id")
+    id_input = attributes.Declaration[str]()
+    reset_id = attributes.Reset()
     key = attributes.text("The key that the specialty is looked up by.")
-    key_input = attributes.Declaration[str]("key")
-    reset_key = attributes.Reset("key")
+    key_input = attributes.Declaration[str]()
+    reset_key = attributes.Reset()
     name = attributes.text("The specialty's name.")
-    name_input = attributes.Declaration[str]("name")
-    reset_name = attributes.Reset("name")
+    name_input = attributes.Declaration[str]()
+    reset_name = attributes.Reset()
     prompt = attributes.text_output("The prompt that agents of this specialty work by.")
     description = attributes.text_output("What the specialty is for.")
     execution_mode = attributes.text_output("How agents of this specialty execute.")
@@ -66,15 +65,4 @@ class DataSpecialty(DataSource, DataSpecialtyAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktf.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(id=id, key=key, name=name),
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

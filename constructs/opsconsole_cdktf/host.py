@@ -10,9 +10,8 @@ from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import given
+from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
 from opsconsole_cdktf._ordering import DestroyedBeforeSpecialties
-from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
 
 HostIpConnectMode: TypeAlias = Literal["auto", "public", "private"]
 """What `ip_connect_mode` of `Host` may be."""
@@ -61,98 +60,94 @@ class HostAttributes:
 
     id = attributes.text_output("The console's id of the host.")
     name = attributes.text("The host's name.")
-    name_input = attributes.Declaration[str]("name")
+    name_input = attributes.Declaration[str]()
     org_id = attributes.text(
         "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
         "creation only."
     )
-    org_id_input = attributes.Declaration[str]("org_id")
-    reset_org_id = attributes.Reset("org_id")
+    org_id_input = attributes.Declaration[str]()
+    reset_org_id = attributes.Reset()
     public_ip = attributes.text("The address reached from outside.")
-    public_ip_input = attributes.Declaration[str]("public_ip")
-    reset_public_ip = attributes.Reset("public_ip")
+    public_ip_input = attributes.Declaration[str]()
+    reset_public_ip = attributes.Reset()
     private_ip = attributes.text("The address reached from inside.")
-    private_ip_input = attributes.Declaration[str]("private_ip")
-    reset_private_ip = attributes.Reset("private_ip")
+    private_ip_input = attributes.Declaration[str]()
+    reset_private_ip = attributes.Reset()
     ip_connect_mode = attributes.Choice[HostIpConnectMode](
         "Which address the console connects to. One of `auto`, `public`, `private`.",
         Bounds(allowed=("auto", "public", "private")),
     )
-    ip_connect_mode_input = attributes.DeclaredChoice[HostIpConnectMode]("ip_connect_mode")
-    reset_ip_connect_mode = attributes.Reset("ip_connect_mode")
+    ip_connect_mode_input = attributes.DeclaredChoice[HostIpConnectMode]()
+    reset_ip_connect_mode = attributes.Reset()
     target_type = attributes.Choice[HostTargetType](
         "The protocol that the host is reached by. One of `ssh`, `winrm`.",
         Bounds(allowed=("ssh", "winrm")),
     )
-    target_type_input = attributes.DeclaredChoice[HostTargetType]("target_type")
-    reset_target_type = attributes.Reset("target_type")
+    target_type_input = attributes.DeclaredChoice[HostTargetType]()
+    reset_target_type = attributes.Reset()
     target_port = attributes.whole(
         "The port that the host is reached at. 1 to 65535.", Bounds(minimum=1, maximum=65535)
     )
-    target_port_input = attributes.Declaration[int | cdktf.IResolvable]("target_port")
-    reset_target_port = attributes.Reset("target_port")
+    target_port_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_target_port = attributes.Reset()
     skip_tls_verify = attributes.flag("Whether the console accepts any certificate.")
-    skip_tls_verify_input = attributes.Declaration[bool | cdktf.IResolvable]("skip_tls_verify")
-    reset_skip_tls_verify = attributes.Reset("skip_tls_verify")
+    skip_tls_verify_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_skip_tls_verify = attributes.Reset()
     additional_names = attributes.text_set("Further names of the host.")
-    additional_names_input = attributes.Declaration[Sequence[str]]("additional_names")
-    reset_additional_names = attributes.Reset("additional_names")
+    additional_names_input = attributes.Declaration[Sequence[str]]()
+    reset_additional_names = attributes.Reset()
     tags = attributes.text_set(
         "Tags, each shaped `<key>:<value>`.",
         Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
     )
-    tags_input = attributes.Declaration[Sequence[str]]("tags")
-    reset_tags = attributes.Reset("tags")
+    tags_input = attributes.Declaration[Sequence[str]]()
+    reset_tags = attributes.Reset()
     knowledge = attributes.text("Free text that agents may use.")
-    knowledge_input = attributes.Declaration[str]("knowledge")
-    reset_knowledge = attributes.Reset("knowledge")
+    knowledge_input = attributes.Declaration[str]()
+    reset_knowledge = attributes.Reset()
     is_jump_host = attributes.flag("Whether other hosts are reached through it.")
-    is_jump_host_input = attributes.Declaration[bool | cdktf.IResolvable]("is_jump_host")
-    reset_is_jump_host = attributes.Reset("is_jump_host")
+    is_jump_host_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_is_jump_host = attributes.Reset()
     jump_host_ids = attributes.texts("Ids of the hosts used as jump hosts, in order.")
-    jump_host_ids_input = attributes.Declaration[Sequence[str]]("jump_host_ids")
-    reset_jump_host_ids = attributes.Reset("jump_host_ids")
+    jump_host_ids_input = attributes.Declaration[Sequence[str]]()
+    reset_jump_host_ids = attributes.Reset()
     jump_host_username_credential_id = attributes.text(
         "Id of the credential that holds the jump host's user name."
     )
-    jump_host_username_credential_id_input = attributes.Declaration[str](
-        "jump_host_username_credential_id"
-    )
-    reset_jump_host_username_credential_id = attributes.Reset("jump_host_username_credential_id")
+    jump_host_username_credential_id_input = attributes.Declaration[str]()
+    reset_jump_host_username_credential_id = attributes.Reset()
     jump_host_secret_credential_id = attributes.text(
         "Id of the credential that holds the jump host's secret."
     )
-    jump_host_secret_credential_id_input = attributes.Declaration[str](
-        "jump_host_secret_credential_id"
-    )
-    reset_jump_host_secret_credential_id = attributes.Reset("jump_host_secret_credential_id")
+    jump_host_secret_credential_id_input = attributes.Declaration[str]()
+    reset_jump_host_secret_credential_id = attributes.Reset()
     eligible_subnets = attributes.text_set("Subnets reached through the host.")
-    eligible_subnets_input = attributes.Declaration[Sequence[str]]("eligible_subnets")
-    reset_eligible_subnets = attributes.Reset("eligible_subnets")
+    eligible_subnets_input = attributes.Declaration[Sequence[str]]()
+    reset_eligible_subnets = attributes.Reset()
     external_id = attributes.text(
         "The console's `external_id`; the API document does not say what it means. Set at "
         "creation only."
     )
-    external_id_input = attributes.Declaration[str]("external_id")
-    reset_external_id = attributes.Reset("external_id")
+    external_id_input = attributes.Declaration[str]()
+    reset_external_id = attributes.Reset()
     unique_id = attributes.text(
         "The console's `unique_id`; the API document does not say what it means. Set at creation "
         "only."
     )
-    unique_id_input = attributes.Declaration[str]("unique_id")
-    reset_unique_id = attributes.Reset("unique_id")
+    unique_id_input = attributes.Declaration[str]()
+    reset_unique_id = attributes.Reset()
     mac = attributes.text(
         "The console's `mac`; the API document does not say what it means. Set at creation only."
     )
-    mac_input = attributes.Declaration[str]("mac")
-    reset_mac = attributes.Reset("mac")
+    mac_input = attributes.Declaration[str]()
+    reset_mac = attributes.Reset()
     deletion_policy = attributes.Choice[HostDeletionPolicy](
         "What removal does: `delete` (the default) deletes the host and archives its agents; "
         "`abandon` leaves it on the console.",
         Bounds(allowed=("delete", "abandon")),
     )
-    deletion_policy_input = attributes.DeclaredChoice[HostDeletionPolicy]("deletion_policy")
-    reset_deletion_policy = attributes.Reset("deletion_policy")
+    deletion_policy_input = attributes.DeclaredChoice[HostDeletionPolicy]()
+    reset_deletion_policy = attributes.Reset()
     tenant_id = attributes.text_output("The tenant that the host belongs to.")
     enrichment_source = attributes.text_output(
         "The console's `enrichment_source`; the API document does not say what it means."
@@ -234,38 +229,4 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         provider: cdktf.TerraformProvider | None = None,
         provisioners: Provisioners | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(
-                name=name,
-                org_id=org_id,
-                public_ip=public_ip,
-                private_ip=private_ip,
-                ip_connect_mode=ip_connect_mode,
-                target_type=target_type,
-                target_port=target_port,
-                skip_tls_verify=skip_tls_verify,
-                additional_names=additional_names,
-                tags=tags,
-                knowledge=knowledge,
-                is_jump_host=is_jump_host,
-                jump_host_ids=jump_host_ids,
-                jump_host_username_credential_id=jump_host_username_credential_id,
-                jump_host_secret_credential_id=jump_host_secret_credential_id,
-                eligible_subnets=eligible_subnets,
-                external_id=external_id,
-                unique_id=unique_id,
-                mac=mac,
-                deletion_policy=deletion_policy,
-            ),
-            given(
-                connection=connection,
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-                provisioners=provisioners,
-            ),
-        )
+        super().__init__(scope, id_, locals())

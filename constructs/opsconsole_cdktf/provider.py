@@ -10,7 +10,7 @@ from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Provider, given
+from opsconsole_cdktf._declared import Provider
 
 OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none", "dry_run"]
 """What `host_read` of `OpsconsoleProvider` may be."""
@@ -35,159 +35,151 @@ class OpsconsoleProviderAttributes:
         "Base address of the console; https, except on loopback. Default: the environment's "
         "OPSCONSOLE_BASE_URL."
     )
-    base_url_input = attributes.Declaration[str]("base_url")
-    reset_base_url = attributes.Reset("base_url")
+    base_url_input = attributes.Declaration[str]()
+    reset_base_url = attributes.Reset()
     api_key = attributes.text_setting(
         "API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY."
     )
-    api_key_input = attributes.Declaration[str]("api_key")
-    reset_api_key = attributes.Reset("api_key")
+    api_key_input = attributes.Declaration[str]()
+    reset_api_key = attributes.Reset()
     session_cookie = attributes.text_setting(
         "A console session cookie, `name=value`, instead of `api_key`."
     )
-    session_cookie_input = attributes.Declaration[str]("session_cookie")
-    reset_session_cookie = attributes.Reset("session_cookie")
+    session_cookie_input = attributes.Declaration[str]()
+    reset_session_cookie = attributes.Reset()
     org_id = attributes.text_setting(
         "Org of hosts and agents that name none, when they are created; never used for "
         "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset."
     )
-    org_id_input = attributes.Declaration[str]("org_id")
-    reset_org_id = attributes.Reset("org_id")
+    org_id_input = attributes.Declaration[str]()
+    reset_org_id = attributes.Reset()
     request_timeout = attributes.number_setting("Seconds that one request may take. Default: 30.")
-    request_timeout_input = attributes.Declaration[int | float]("request_timeout")
-    reset_request_timeout = attributes.Reset("request_timeout")
+    request_timeout_input = attributes.Declaration[int | float]()
+    reset_request_timeout = attributes.Reset()
     max_retries = attributes.whole_setting(
         "Tries after the first; waiting after a 429 does not count as one. Default: 4. At least 0.",
         Bounds(minimum=0),
     )
-    max_retries_input = attributes.Declaration[int | cdktf.IResolvable]("max_retries")
-    reset_max_retries = attributes.Reset("max_retries")
+    max_retries_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_max_retries = attributes.Reset()
     max_concurrency = attributes.whole_setting(
         "Requests in flight at most, abandoned ones included. Fewer are sent where that serves "
         "the console better. Default: 32. At least 1.",
         Bounds(minimum=1),
     )
-    max_concurrency_input = attributes.Declaration[int | cdktf.IResolvable]("max_concurrency")
-    reset_max_concurrency = attributes.Reset("max_concurrency")
+    max_concurrency_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_max_concurrency = attributes.Reset()
     rate_limit_patience = attributes.number_setting(
         "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
         "fails of it. Default: 300."
     )
-    rate_limit_patience_input = attributes.Declaration[int | float]("rate_limit_patience")
-    reset_rate_limit_patience = attributes.Reset("rate_limit_patience")
+    rate_limit_patience_input = attributes.Declaration[int | float]()
+    reset_rate_limit_patience = attributes.Reset()
     max_response_bytes = attributes.whole_setting(
         "Size of one answer after decompression, in bytes. Default: 67108864. At least 1024.",
         Bounds(minimum=1024),
     )
-    max_response_bytes_input = attributes.Declaration[int | cdktf.IResolvable]("max_response_bytes")
-    reset_max_response_bytes = attributes.Reset("max_response_bytes")
+    max_response_bytes_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_max_response_bytes = attributes.Reset()
     ca_file = attributes.text_setting("File of certificates to trust, PEM.")
-    ca_file_input = attributes.Declaration[str]("ca_file")
-    reset_ca_file = attributes.Reset("ca_file")
+    ca_file_input = attributes.Declaration[str]()
+    reset_ca_file = attributes.Reset()
     insecure_skip_verify = attributes.flag_setting("Accept any certificate. Default: false.")
-    insecure_skip_verify_input = attributes.Declaration[bool | cdktf.IResolvable](
-        "insecure_skip_verify"
-    )
-    reset_insecure_skip_verify = attributes.Reset("insecure_skip_verify")
+    insecure_skip_verify_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_insecure_skip_verify = attributes.Reset()
     allow_http = attributes.flag_setting("Allow http to an address off loopback. Default: false.")
-    allow_http_input = attributes.Declaration[bool | cdktf.IResolvable]("allow_http")
-    reset_allow_http = attributes.Reset("allow_http")
+    allow_http_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_allow_http = attributes.Reset()
     import_chunk_size = attributes.whole_setting(
         "Rows in one bulk import request; halved when the console refuses the size. Default: 500. "
         "At least 1.",
         Bounds(minimum=1),
     )
-    import_chunk_size_input = attributes.Declaration[int | cdktf.IResolvable]("import_chunk_size")
-    reset_import_chunk_size = attributes.Reset("import_chunk_size")
+    import_chunk_size_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_import_chunk_size = attributes.Reset()
     host_read = attributes.ChosenSetting[OpsconsoleProviderHostRead](
         "How a host is read: `empty_update` (an empty partial update answers with the host), "
         "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
         "one where the verdict is not `host_read_same`). Default: `empty_update`.",
         Bounds(allowed=("empty_update", "none", "dry_run")),
     )
-    host_read_input = attributes.DeclaredChoice[OpsconsoleProviderHostRead]("host_read")
-    reset_host_read = attributes.Reset("host_read")
+    host_read_input = attributes.DeclaredChoice[OpsconsoleProviderHostRead]()
+    reset_host_read = attributes.Reset()
     host_read_same = attributes.text_setting(
         "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found it. "
         'Needed by `host_read = "dry_run"`.'
     )
-    host_read_same_input = attributes.Declaration[str]("host_read_same")
-    reset_host_read_same = attributes.Reset("host_read_same")
+    host_read_same_input = attributes.Declaration[str]()
+    reset_host_read_same = attributes.Reset()
     host_read_differs = attributes.text_setting(
         "The verdict of a dry run on a row that differs from its host. Where it is set, a verdict "
         "that is neither of the two, nor `created`, ends the comparison by dry runs for the run."
     )
-    host_read_differs_input = attributes.Declaration[str]("host_read_differs")
-    reset_host_read_differs = attributes.Reset("host_read_differs")
+    host_read_differs_input = attributes.Declaration[str]()
+    reset_host_read_differs = attributes.Reset()
     host_read_fields = attributes.text_set_setting(
         "The fields of a host for which a probe has shown that a difference changes the verdict. "
         "Only they are compared by dry runs."
     )
-    host_read_fields_input = attributes.Declaration[Sequence[str]]("host_read_fields")
-    reset_host_read_fields = attributes.Reset("host_read_fields")
+    host_read_fields_input = attributes.Declaration[Sequence[str]]()
+    reset_host_read_fields = attributes.Reset()
     agent_read = attributes.ChosenSetting[OpsconsoleProviderAgentRead](
         "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one attached "
         "plugin is attached again, as the answer is the whole agent). Default: `plugins`.",
         Bounds(allowed=("plugins", "reattach")),
     )
-    agent_read_input = attributes.DeclaredChoice[OpsconsoleProviderAgentRead]("agent_read")
-    reset_agent_read = attributes.Reset("agent_read")
+    agent_read_input = attributes.DeclaredChoice[OpsconsoleProviderAgentRead]()
+    reset_agent_read = attributes.Reset()
     on_existing_host = attributes.ChosenSetting[OpsconsoleProviderOnExistingHost](
         "What to do with a declared host that the console already has: `fail` or `adopt`. "
         "Default: `fail`.",
         Bounds(allowed=("fail", "adopt")),
     )
-    on_existing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnExistingHost](
-        "on_existing_host"
-    )
-    reset_on_existing_host = attributes.Reset("on_existing_host")
+    on_existing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnExistingHost]()
+    reset_on_existing_host = attributes.Reset()
     on_missing = attributes.ChosenSetting[OpsconsoleProviderOnMissing](
         "What to do with an object in state that answers 404, or that a whole list does not show: "
         "`remove` it from state with a warning, or `error`. It is deleted, or not visible to this "
         "key: the console does not say which. Default: `remove`.",
         Bounds(allowed=("remove", "error")),
     )
-    on_missing_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissing]("on_missing")
-    reset_on_missing = attributes.Reset("on_missing")
+    on_missing_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissing]()
+    reset_on_missing = attributes.Reset()
     on_missing_host = attributes.ChosenSetting[OpsconsoleProviderOnMissingHost](
         "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`. One of "
         "`remove`, `error`.",
         Bounds(allowed=("remove", "error")),
     )
-    on_missing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissingHost](
-        "on_missing_host"
-    )
-    reset_on_missing_host = attributes.Reset("on_missing_host")
+    on_missing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissingHost]()
+    reset_on_missing_host = attributes.Reset()
     list_query = attributes.text_map_setting(
         "Extra query parameters of list calls. A name after `hosts.`, `agents.`, `plugins.`, "
         "`specialties.` or `blacklisted_commands.` is a parameter of that list alone."
     )
-    list_query_input = attributes.Declaration[Mapping[str, str]]("list_query")
-    reset_list_query = attributes.Reset("list_query")
+    list_query_input = attributes.Declaration[Mapping[str, str]]()
+    reset_list_query = attributes.Reset()
     list_query_narrows = attributes.flag_setting(
         "Whether the parameters of `list_query` may leave entries out of a list. Such a list "
         "proves that an object is there, never that it is gone. Default: true."
     )
-    list_query_narrows_input = attributes.Declaration[bool | cdktf.IResolvable](
-        "list_query_narrows"
-    )
-    reset_list_query_narrows = attributes.Reset("list_query_narrows")
+    list_query_narrows_input = attributes.Declaration[bool | cdktf.IResolvable]()
+    reset_list_query_narrows = attributes.Reset()
     cursor_parameter = attributes.text_setting(
         "Query parameter that asks a list call for the next page, where it is known."
     )
-    cursor_parameter_input = attributes.Declaration[str]("cursor_parameter")
-    reset_cursor_parameter = attributes.Reset("cursor_parameter")
+    cursor_parameter_input = attributes.Declaration[str]()
+    reset_cursor_parameter = attributes.Reset()
     cursor_field = attributes.text_setting(
         "Field of a list envelope that holds the next page's cursor, where it is known."
     )
-    cursor_field_input = attributes.Declaration[str]("cursor_field")
-    reset_cursor_field = attributes.Reset("cursor_field")
+    cursor_field_input = attributes.Declaration[str]()
+    reset_cursor_field = attributes.Reset()
     extra_endpoints = attributes.text_map_setting(
         'Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the page of the '
         "provider lists the names."
     )
-    extra_endpoints_input = attributes.Declaration[Mapping[str, str]]("extra_endpoints")
-    reset_extra_endpoints = attributes.Reset("extra_endpoints")
+    extra_endpoints_input = attributes.Declaration[Mapping[str, str]]()
+    reset_extra_endpoints = attributes.Reset()
 
 
 class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
@@ -284,36 +276,4 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         extra_endpoints: Mapping[str, str] | None = None,
         alias: str | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(
-                base_url=base_url,
-                api_key=api_key,
-                session_cookie=session_cookie,
-                org_id=org_id,
-                request_timeout=request_timeout,
-                max_retries=max_retries,
-                max_concurrency=max_concurrency,
-                rate_limit_patience=rate_limit_patience,
-                max_response_bytes=max_response_bytes,
-                ca_file=ca_file,
-                insecure_skip_verify=insecure_skip_verify,
-                allow_http=allow_http,
-                import_chunk_size=import_chunk_size,
-                host_read=host_read,
-                host_read_same=host_read_same,
-                host_read_differs=host_read_differs,
-                host_read_fields=host_read_fields,
-                agent_read=agent_read,
-                on_existing_host=on_existing_host,
-                on_missing=on_missing,
-                on_missing_host=on_missing_host,
-                list_query=list_query,
-                list_query_narrows=list_query_narrows,
-                cursor_parameter=cursor_parameter,
-                cursor_field=cursor_field,
-                extra_endpoints=extra_endpoints,
-            ),
-            alias,
-        )
+        super().__init__(scope, id_, locals())

@@ -12,10 +12,9 @@ from constructs import Construct
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf import _objects as objects
-from opsconsole_cdktf._declared import given
+from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
 from opsconsole_cdktf._ordering import Carried
 from opsconsole_cdktf._rules import Kind
-from opsconsole_cdktf._types import Connection, Count, Lifecycle, Provisioners
 
 SpecialtyDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
 """What `deletion_policy` of `Specialty` may be."""
@@ -56,38 +55,38 @@ class SpecialtyAttributes:
     """The attributes of `Specialty`."""
 
     id = attributes.text("The console's id of the specialty; it may be declared instead of `key`.")
-    id_input = attributes.Declaration[str]("id")
-    reset_id = attributes.Reset("id")
+    id_input = attributes.Declaration[str]()
+    reset_id = attributes.Reset()
     key = attributes.text("The key that the specialty is looked up by.")
-    key_input = attributes.Declaration[str]("key")
-    reset_key = attributes.Reset("key")
+    key_input = attributes.Declaration[str]()
+    reset_key = attributes.Reset()
     name = attributes.text("The specialty's name.")
-    name_input = attributes.Declaration[str]("name")
-    reset_name = attributes.Reset("name")
+    name_input = attributes.Declaration[str]()
+    reset_name = attributes.Reset()
     prompt = attributes.text("The prompt that agents of this specialty work by.")
-    prompt_input = attributes.Declaration[str]("prompt")
-    reset_prompt = attributes.Reset("prompt")
+    prompt_input = attributes.Declaration[str]()
+    reset_prompt = attributes.Reset()
     description = attributes.text("What the specialty is for.")
-    description_input = attributes.Declaration[str]("description")
-    reset_description = attributes.Reset("description")
+    description_input = attributes.Declaration[str]()
+    reset_description = attributes.Reset()
     execution_mode = attributes.text("How agents of this specialty execute.")
-    execution_mode_input = attributes.Declaration[str]("execution_mode")
-    reset_execution_mode = attributes.Reset("execution_mode")
+    execution_mode_input = attributes.Declaration[str]()
+    reset_execution_mode = attributes.Reset()
     org_id = attributes.text("The org that the specialty belongs to.")
-    org_id_input = attributes.Declaration[str]("org_id")
-    reset_org_id = attributes.Reset("org_id")
+    org_id_input = attributes.Declaration[str]()
+    reset_org_id = attributes.Reset()
     deletion_policy = attributes.Choice[SpecialtyDeletionPolicy](
         "What removal does: `delete` (the default) deletes the specialty, which the console "
         "cannot create again; `abandon` leaves it on the console.",
         Bounds(allowed=("delete", "abandon")),
     )
-    deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]("deletion_policy")
-    reset_deletion_policy = attributes.Reset("deletion_policy")
-    timeouts = objects.struct(
+    deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]()
+    reset_deletion_policy = attributes.Reset()
+    timeouts = objects.ObjectArgument(
         "How long to wait.", SpecialtyTimeouts, SpecialtyTimeoutsOutputReference
     )
-    timeouts_input = attributes.Declaration[SpecialtyTimeoutsDeclaration]("timeouts")
-    reset_timeouts = attributes.Reset("timeouts")
+    timeouts_input = attributes.Declaration[SpecialtyTimeoutsDeclaration]()
+    reset_timeouts = attributes.Reset()
     owner_id = attributes.text_output("Who owns the specialty.")
     tenant_id = attributes.text_output("The tenant that the specialty belongs to.")
     created_at = attributes.text_output("When the specialty was created, ISO 8601.")
@@ -142,30 +141,7 @@ class Specialty(Carried, SpecialtyAttributes):
         provider: cdktf.TerraformProvider | None = None,
         provisioners: Provisioners | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(
-                id=id,
-                key=key,
-                name=name,
-                prompt=prompt,
-                description=description,
-                execution_mode=execution_mode,
-                org_id=org_id,
-                deletion_policy=deletion_policy,
-                timeouts=timeouts,
-            ),
-            given(
-                connection=connection,
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-                provisioners=provisioners,
-            ),
-        )
+        super().__init__(scope, id_, locals())
 
     def put_timeouts(self, *, delete: str | None = None) -> None:
         """Declare `timeouts`."""

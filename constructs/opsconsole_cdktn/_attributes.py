@@ -6,7 +6,8 @@ A token is asked of jsii when it is first read, once for each construct and attr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Never, Protocol, Self, TypeVar, overload
+from functools import partial
+from typing import Any, Generic, Never, Protocol, Self, TypeAlias, TypeVar, overload
 
 import cdktn
 import jsii
@@ -42,7 +43,7 @@ class Named:
 class Output(Named, Generic[Out]):
     """An attribute that only the console supplies; reading it gives a token."""
 
-    def __init__(self, doc: str, token: Callable[[Any, str], Out]) -> None:
+    def __init__(self, doc: str, *, token: Callable[[Any, str], Out]) -> None:
         super().__init__(doc)
         self._token = token
 
@@ -65,13 +66,11 @@ class Output(Named, Generic[Out]):
         raise AttributeError(f"{self.name} is supplied by the console: it cannot be declared")
 
 
-class Argument(Output[Out], Generic[Out, In]):
-    """An attribute that may be declared; reading it gives a token for what Terraform knows."""
+class Declarable(Named, Generic[In]):
+    """An attribute that may be declared."""
 
-    def __init__(
-        self, doc: str, token: Callable[[Any, str], Out], kind: Kind, bounds: Bounds = UNBOUNDED
-    ) -> None:
-        super().__init__(doc, token)
+    def __init__(self, doc: str, bounds: Bounds = UNBOUNDED, *, kind: Kind) -> None:
+        Named.__init__(self, doc)  # in an argument, `super()` is `Output`
         self._kind = kind
         self._bounds = bounds
 
@@ -79,21 +78,22 @@ class Argument(Output[Out], Generic[Out, In]):
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
         return checked(self._kind, self._bounds, value)
 
-    def __set__(self, construct: Holder, value: In) -> None:
+    def __set__(self, construct: Holder, value: In | None) -> None:
         construct._assign(self.name, value)
 
 
-class Setting(Named, Generic[In]):
+class Argument(Declarable[In], Output[Out], Generic[Out, In]):
+    """An attribute that may be declared; reading it gives a token for what Terraform knows."""
+
+    def __init__(
+        self, doc: str, bounds: Bounds = UNBOUNDED, *, token: Callable[[Any, str], Out], kind: Kind
+    ) -> None:
+        super().__init__(doc, bounds, kind=kind)
+        self._token = token
+
+
+class Setting(Declarable[In]):
     """A setting of the provider. Nothing can refer to it: reading gives the declared value."""
-
-    def __init__(self, doc: str, kind: Kind, bounds: Bounds = UNBOUNDED) -> None:
-        super().__init__(doc)
-        self._kind = kind
-        self._bounds = bounds
-
-    def checked(self, value: Any) -> Any:
-        """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        return checked(self._kind, self._bounds, value)
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
@@ -102,30 +102,13 @@ class Setting(Named, Generic[In]):
     def __get__(self, construct: Holder | None, owner: type) -> Any:
         return self if construct is None else construct._values.get(self.name)
 
-    def __set__(self, construct: Holder, value: In | None) -> None:
-        construct._assign(self.name, value)
-
-
-class Choice(Argument[Chosen, Chosen | cdktn.IResolvable | None], Generic[Chosen]):
-    """A string that may be declared, one of those that its type allows."""
-
-    def __init__(self, doc: str, bounds: Bounds) -> None:
-        super().__init__(doc, _string, Kind.TEXT, bounds)
-
-
-class ChosenSetting(Setting[Chosen | cdktn.IResolvable], Generic[Chosen]):
-    """A string among the provider's settings, one of those that its type allows."""
-
-    def __init__(self, doc: str, bounds: Bounds) -> None:
-        super().__init__(doc, Kind.TEXT, bounds)
-
 
 class Declaration(Generic[In]):
     """`NAME_input`: the value that is declared for an argument, or None."""
 
-    def __init__(self, argument: str) -> None:
-        self.__doc__ = f"The value declared for `{argument}`, or None."
-        self._argument = argument
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._argument = name.removesuffix("_input")
+        self.__doc__ = f"The value declared for `{self._argument}`, or None."
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
@@ -138,16 +121,16 @@ class Declaration(Generic[In]):
         raise AttributeError(f"assign to `{self._argument}` instead")
 
 
-class DeclaredChoice(Declaration[Chosen | cdktn.IResolvable], Generic[Chosen]):
-    """`NAME_input` of an argument that is one of several strings."""
+DeclaredChoice: TypeAlias = Declaration[Chosen | cdktn.IResolvable]
+"""`NAME_input` of an argument that is one of several strings."""
 
 
 class Reset:
     """`reset_NAME()`: take the declaration of an argument back."""
 
-    def __init__(self, argument: str) -> None:
-        self.__doc__ = f"Take the declaration of `{argument}` back."
-        self._argument = argument
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._argument = name.removeprefix("reset_")
+        self.__doc__ = f"Take the declaration of `{self._argument}` back."
 
     @overload
     def __get__(self, construct: None, owner: type) -> Self: ...
@@ -178,86 +161,41 @@ def _set(construct: Any, name: str) -> Any:
     return cdktn.Fn.tolist(_list(construct, name))
 
 
-def text_output(doc: str) -> Output[str]:
-    """A string that the console supplies."""
-    return Output(doc, _string)
+class Choice(Argument[Chosen, Chosen | cdktn.IResolvable]):
+    """A string that may be declared, one of those that its type allows."""
+
+    def __init__(self, doc: str, bounds: Bounds) -> None:
+        super().__init__(doc, bounds, token=_string, kind=Kind.TEXT)
 
 
-def whole_output(doc: str) -> Output[int]:
-    """A whole number that the console supplies."""
-    return Output(doc, _number)
+class ChosenSetting(Setting[Chosen | cdktn.IResolvable]):
+    """A string among the provider's settings, one of those that its type allows."""
+
+    def __init__(self, doc: str, bounds: Bounds) -> None:
+        super().__init__(doc, bounds, kind=Kind.TEXT)
 
 
-def flag_output(doc: str) -> Output[cdktn.IResolvable]:
-    """A boolean that the console supplies."""
-    return Output(doc, _boolean)
+# What the console supplies, by type.
+text_output = partial(Output[str], token=_string)
+whole_output = partial(Output[int], token=_number)
+flag_output = partial(Output[cdktn.IResolvable], token=_boolean)
+texts_output = partial(Output[list[str]], token=_list)
+text_set_output = partial(Output[list[str]], token=_set)
 
+# What may be declared, by type.
+text = partial(Argument[str, str], token=_string, kind=Kind.TEXT)
+whole = partial(Argument[int, int | cdktn.IResolvable], token=_number, kind=Kind.WHOLE)
+number = partial(Argument[float, int | float], token=_number, kind=Kind.NUMBER)
+flag = partial(
+    Argument[cdktn.IResolvable, bool | cdktn.IResolvable], token=_boolean, kind=Kind.FLAG
+)
+texts = partial(Argument[list[str], Sequence[str]], token=_list, kind=Kind.TEXTS)
+text_set = partial(Argument[list[str], Sequence[str]], token=_set, kind=Kind.TEXTS)
 
-def texts_output(doc: str) -> Output[list[str]]:
-    """A list of strings that the console supplies."""
-    return Output(doc, _list)
-
-
-def text_set_output(doc: str) -> Output[list[str]]:
-    """A set of strings that the console supplies."""
-    return Output(doc, _set)
-
-
-def text(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[str, str | None]:
-    """A string that may be declared."""
-    return Argument(doc, _string, Kind.TEXT, bounds)
-
-
-def whole(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[int, int | cdktn.IResolvable | None]:
-    """A whole number that may be declared."""
-    return Argument(doc, _number, Kind.WHOLE, bounds)
-
-
-def number(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[float, int | float | None]:
-    """A number that may be declared."""
-    return Argument(doc, _number, Kind.NUMBER, bounds)
-
-
-def flag(doc: str) -> Argument[cdktn.IResolvable, bool | cdktn.IResolvable | None]:
-    """A boolean that may be declared."""
-    return Argument(doc, _boolean, Kind.FLAG, UNBOUNDED)
-
-
-def texts(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[list[str], Sequence[str] | None]:
-    """A list of strings that may be declared."""
-    return Argument(doc, _list, Kind.TEXTS, bounds)
-
-
-def text_set(doc: str, bounds: Bounds = UNBOUNDED) -> Argument[list[str], Sequence[str] | None]:
-    """A set of strings that may be declared."""
-    return Argument(doc, _set, Kind.TEXTS, bounds)
-
-
-def text_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[str]:
-    """A string among the provider's settings."""
-    return Setting(doc, Kind.TEXT, bounds)
-
-
-def whole_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[int | cdktn.IResolvable]:
-    """A whole number among the provider's settings."""
-    return Setting(doc, Kind.WHOLE, bounds)
-
-
-def number_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[int | float]:
-    """A number among the provider's settings."""
-    return Setting(doc, Kind.NUMBER, bounds)
-
-
-def flag_setting(doc: str) -> Setting[bool | cdktn.IResolvable]:
-    """A boolean among the provider's settings."""
-    return Setting(doc, Kind.FLAG)
-
-
-def text_set_setting(doc: str, bounds: Bounds = UNBOUNDED) -> Setting[Sequence[str]]:
-    """A set of strings among the provider's settings."""
-    return Setting(doc, Kind.TEXTS, bounds)
-
-
-def text_map_setting(doc: str) -> Setting[Mapping[str, str]]:
-    """A map of strings among the provider's settings."""
-    return Setting(doc, Kind.TEXT_MAP)
+# The provider's settings, by type.
+text_setting = partial(Setting[str], kind=Kind.TEXT)
+whole_setting = partial(Setting[int | cdktn.IResolvable], kind=Kind.WHOLE)
+number_setting = partial(Setting[int | float], kind=Kind.NUMBER)
+flag_setting = partial(Setting[bool | cdktn.IResolvable], kind=Kind.FLAG)
+text_set_setting = partial(Setting[Sequence[str]], kind=Kind.TEXTS)
+text_map_setting = partial(Setting[Mapping[str, str]], kind=Kind.TEXT_MAP)

@@ -7,17 +7,39 @@ Making a construct costs a single jsii call, which takes its attributes to Node,
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import cdktn
 import jsii
 from constructs import Construct
 
-from opsconsole_cdktn._attributes import Argument, Setting
+from opsconsole_cdktn._attributes import Declarable
 from opsconsole_cdktn._elements import NPM_PACKAGE, PROVIDER_NAME, load
-from opsconsole_cdktn._places import place
 from opsconsole_cdktn._trees import Tree, tree_of
 
+Connection: TypeAlias = cdktn.SSHProvisionerConnection | cdktn.WinrmProvisionerConnection
+"""How provisioners reach a machine."""
+
+Count: TypeAlias = int | float | cdktn.TerraformCount
+"""How many of a construct there are."""
+
+Lifecycle: TypeAlias = cdktn.TerraformResourceLifecycle | dict[str, Any]
+"""Terraform's `lifecycle` block."""
+
+Provisioners: TypeAlias = Sequence[
+    cdktn.FileProvisioner | cdktn.LocalExecProvisioner | cdktn.RemoteExecProvisioner
+]
+"""What runs when a resource is made."""
+
+_META = ("connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioners")
+"""The arguments that every construct of the framework takes; a data source takes five of them."""
+
+_OURS = Path(__file__).parent
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -30,9 +52,34 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
     return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
 
 
-def given(**values: Any) -> dict[str, Any]:
-    """Return those of `values` that are not None."""
-    return {name: value for name, value in values.items() if value is not None}
+def _place() -> str | None:
+    """Return FILE:LINE of the innermost caller that lies under the working directory.
+
+    The framework leaves no stack trace for Python programs. Files of this package and of installed
+    ones do not count. The file is told relative to the working directory, which is that of
+    `cdktf.json` while the framework's command synthesises, so that what is synthesised is the same
+    on every machine. None if there is no such caller.
+    """
+    folder = str(Path.cwd())
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        relative = _relative(frame.f_code.co_filename, folder)
+        if relative is not None:
+            return f"{relative}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+@lru_cache(maxsize=256)
+def _relative(file: str, folder: str) -> str | None:
+    path = Path(folder, file)
+    if (
+        "site-packages" in path.parts
+        or path.is_relative_to(_OURS)
+        or not path.is_relative_to(folder)
+    ):
+        return None
+    return path.relative_to(folder).as_posix()
 
 
 class Declared:
@@ -43,7 +90,7 @@ class Declared:
     made, which would take longer than the rest of it.
     """
 
-    _arguments: ClassVar[dict[str, Argument[Any, Any] | Setting[Any]]] = {}
+    _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
     _scope: Construct
     _tree: Tree
     _values: dict[str, Any]
@@ -55,16 +102,18 @@ class Declared:
             name: member
             for parent in reversed(cls.__mro__)
             for name, member in vars(parent).items()
-            if isinstance(member, (Argument, Setting))
+            if isinstance(member, Declarable)
         }
 
-    def _declare(self, scope: Construct, id_: str, values: dict[str, Any]) -> None:
+    def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         load()
         self._scope = scope
         self._tokens = {}
-        self._values = {}
-        for name, value in values.items():
-            self._values[name] = self._checked(name, value, id_)
+        self._values = {
+            name: self._checked(name, arguments[name], id_)
+            for name in self._arguments
+            if arguments[name] is not None
+        }
         self._tree = tree_of(scope)
         self._tree.revision += 1
 
@@ -107,6 +156,10 @@ def _text(value: Any) -> str:
     return json.dumps(value, default=cdktn.Token.as_string)
 
 
+def _meta_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in _META if arguments.get(name) is not None}
+
+
 def _made_with(meta: dict[str, Any]) -> cdktn.TerraformMetaArguments | None:
     return cdktn.TerraformMetaArguments(**meta) if meta else None
 
@@ -118,14 +171,12 @@ class Resource(
 
     TF_RESOURCE_TYPE: ClassVar[str]
 
-    def __init__(
-        self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
-    ) -> None:
-        self._declare(scope, id_, values)
-        self._place = place()
-        self._meta = meta
-        arguments = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), self._place]
-        jsii.create(Resource, self, [*arguments, _made_with(meta)])
+    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        self._declare(scope, id_, arguments)
+        self._place = _place()
+        self._meta = _meta_of(arguments)
+        made_of = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), self._place]
+        jsii.create(Resource, self, [*made_of, _made_with(self._meta)])
         self._tree.add(self, scope)
 
     @classmethod
@@ -160,12 +211,10 @@ class DataSource(
 
     TF_RESOURCE_TYPE: ClassVar[str]
 
-    def __init__(
-        self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
-    ) -> None:
-        self._declare(scope, id_, values)
-        arguments = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), _made_with(meta)]
-        jsii.create(DataSource, self, arguments)
+    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        self._declare(scope, id_, arguments)
+        made_of = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values)]
+        jsii.create(DataSource, self, [*made_of, _made_with(_meta_of(arguments))])
 
 
 class Provider(
@@ -175,11 +224,9 @@ class Provider(
 
     TF_RESOURCE_TYPE: ClassVar[str] = PROVIDER_NAME
 
-    def __init__(
-        self, scope: Construct, id_: str, values: dict[str, Any], alias: str | None
-    ) -> None:
-        self._declare(scope, id_, values)
-        jsii.create(Provider, self, [scope, id_, _text(self._values), alias])
+    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        self._declare(scope, id_, arguments)
+        jsii.create(Provider, self, [scope, id_, _text(self._values), arguments["alias"]])
 
     @property
     def alias_input(self) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import cdktn
@@ -66,27 +67,24 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
     return result
 
 
-class _StructArgument(Argument[FieldsT, StructT | Mapping[str, Any] | None]):
-    def __init__(
-        self, doc: str, token: Callable[[Any, str], FieldsT], struct: type[StructT]
-    ) -> None:
-        super().__init__(doc, token, Kind.TEXT)
+class ObjectArgument(Argument[FieldsT, StructT | Mapping[str, Any]]):
+    """An object that may be declared."""
+
+    def __init__(self, doc: str, struct: type[StructT], fields: type[FieldsT]) -> None:
+        super().__init__(doc, token=fields, kind=Kind.TEXT)
         self._struct = struct
 
     def checked(self, value: Any) -> Any:
         return None if value is None else _checked_struct(self._struct, value)
 
 
-class _StructsArgument(
-    Argument[
-        ObjectList[FieldsT],
-        Sequence[StructT | Mapping[str, Any]] | cdktn.IResolvable | None,
-    ]
+class ObjectsArgument(
+    Argument[ObjectList[FieldsT], Sequence[StructT | Mapping[str, Any]] | cdktn.IResolvable]
 ):
-    def __init__(
-        self, doc: str, token: Callable[[Any, str], ObjectList[FieldsT]], struct: type[StructT]
-    ) -> None:
-        super().__init__(doc, token, Kind.TEXTS)
+    """A list of objects that may be declared."""
+
+    def __init__(self, doc: str, struct: type[StructT], fields: type[FieldsT]) -> None:
+        super().__init__(doc, token=partial(ObjectList, fields=fields), kind=Kind.TEXTS)
         self._struct = struct
 
     def checked(self, value: Any) -> Any:
@@ -97,20 +95,6 @@ class _StructsArgument(
         return [_checked_struct(self._struct, item) for item in value]
 
 
-def struct(
-    doc: str, struct: type[StructT], fields: type[FieldsT]
-) -> _StructArgument[FieldsT, StructT]:
-    """An object that may be declared."""
-    return _StructArgument(doc, lambda parent, name: fields(parent, name), struct)
-
-
-def structs(
-    doc: str, struct: type[StructT], fields: type[FieldsT]
-) -> _StructsArgument[FieldsT, StructT]:
-    """A list of objects that may be declared."""
-    return _StructsArgument(doc, lambda parent, name: ObjectList(parent, name, fields), struct)
-
-
 def objects_output(doc: str, fields: type[FieldsT]) -> Output[ObjectList[FieldsT]]:
     """A list of objects that the console supplies."""
-    return Output(doc, lambda parent, name: ObjectList(parent, name, fields))
+    return Output(doc, token=partial(ObjectList, fields=fields))

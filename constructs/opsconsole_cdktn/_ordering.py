@@ -9,6 +9,7 @@ specialty refers to something itself, the synthesised stack is searched.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -27,10 +28,8 @@ _LONGEST_CHAIN = 100
 class CarriesSpecialty(Resource):
     """An agent: it joins a host and a specialty."""
 
-    def __init__(
-        self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
-    ) -> None:
-        super().__init__(scope, id_, values, meta)
+    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        super().__init__(scope, id_, arguments)
         self._tree.carriers.append(self)
 
 
@@ -39,10 +38,8 @@ class DestroyedBeforeSpecialties(Resource):
 
     _implied: tuple[str, ...] = ()
 
-    def __init__(
-        self, scope: Construct, id_: str, values: dict[str, Any], meta: dict[str, Any]
-    ) -> None:
-        super().__init__(scope, id_, values, meta)
+    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+        super().__init__(scope, id_, arguments)
         stack = _stack_of(self)
         if stack not in self._tree.ordered:
             self._tree.ordered.add(stack)

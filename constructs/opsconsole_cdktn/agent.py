@@ -12,10 +12,9 @@ from constructs import Construct
 from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn import _objects as objects
-from opsconsole_cdktn._declared import given
+from opsconsole_cdktn._declared import Connection, Count, Lifecycle, Provisioners
 from opsconsole_cdktn._ordering import CarriesSpecialty
 from opsconsole_cdktn._rules import Kind
-from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
 
 AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "prevent"]
 """What `deletion_policy` of `Agent` may be."""
@@ -89,56 +88,52 @@ class AgentAttributes:
     org_id = attributes.text(
         "The org that the agent belongs to; the provider's `org_id` where none is set."
     )
-    org_id_input = attributes.Declaration[str]("org_id")
-    reset_org_id = attributes.Reset("org_id")
+    org_id_input = attributes.Declaration[str]()
+    reset_org_id = attributes.Reset()
     name = attributes.text("The agent's name.")
-    name_input = attributes.Declaration[str]("name")
-    reset_name = attributes.Reset("name")
+    name_input = attributes.Declaration[str]()
+    reset_name = attributes.Reset()
     host_id = attributes.text("Id of the host that the agent works on.")
-    host_id_input = attributes.Declaration[str]("host_id")
-    reset_host_id = attributes.Reset("host_id")
+    host_id_input = attributes.Declaration[str]()
+    reset_host_id = attributes.Reset()
     specialty_id = attributes.text("Id of the specialty that the agent carries.")
-    specialty_id_input = attributes.Declaration[str]("specialty_id")
-    reset_specialty_id = attributes.Reset("specialty_id")
+    specialty_id_input = attributes.Declaration[str]()
+    reset_specialty_id = attributes.Reset()
     main_engine = attributes.text("Identifier of the main engine.")
-    main_engine_input = attributes.Declaration[str]("main_engine")
-    reset_main_engine = attributes.Reset("main_engine")
+    main_engine_input = attributes.Declaration[str]()
+    reset_main_engine = attributes.Reset()
     secondary_engine = attributes.text("Identifier of the secondary engine.")
-    secondary_engine_input = attributes.Declaration[str]("secondary_engine")
-    reset_secondary_engine = attributes.Reset("secondary_engine")
+    secondary_engine_input = attributes.Declaration[str]()
+    reset_secondary_engine = attributes.Reset()
     remote_execution = attributes.flag("Whether the agent executes on the remote machine.")
-    remote_execution_input = attributes.Declaration[bool | cdktn.IResolvable]("remote_execution")
-    reset_remote_execution = attributes.Reset("remote_execution")
-    credential_config = objects.structs(
+    remote_execution_input = attributes.Declaration[bool | cdktn.IResolvable]()
+    reset_remote_execution = attributes.Reset()
+    credential_config = objects.ObjectsArgument(
         "The credentials that the agent uses. The console may set what an entry leaves out; that "
         "is no difference.",
         AgentCredentialConfig,
         AgentCredentialConfigOutputReference,
     )
-    credential_config_input = attributes.Declaration[AgentCredentialConfigDeclaration](
-        "credential_config"
-    )
-    reset_credential_config = attributes.Reset("credential_config")
+    credential_config_input = attributes.Declaration[AgentCredentialConfigDeclaration]()
+    reset_credential_config = attributes.Reset()
     plugin_ids = attributes.text_set(
         "The full set of the agent's plugins, kept by attaching and detaching. Omitted: plugins "
         "are left alone, or declared as `opsconsole_agent_plugin`."
     )
-    plugin_ids_input = attributes.Declaration[Sequence[str]]("plugin_ids")
-    reset_plugin_ids = attributes.Reset("plugin_ids")
+    plugin_ids_input = attributes.Declaration[Sequence[str]]()
+    reset_plugin_ids = attributes.Reset()
     accessible_credential_ids = attributes.text_set(
         "Ids of the credentials that the agent may use."
     )
-    accessible_credential_ids_input = attributes.Declaration[Sequence[str]](
-        "accessible_credential_ids"
-    )
-    reset_accessible_credential_ids = attributes.Reset("accessible_credential_ids")
+    accessible_credential_ids_input = attributes.Declaration[Sequence[str]]()
+    reset_accessible_credential_ids = attributes.Reset()
     deletion_policy = attributes.Choice[AgentDeletionPolicy](
         "What removal means: `archive_with_host` (the default), `abandon`, which leaves the agent "
         "running, or `prevent`, which refuses any removal but by its host's deletion.",
         Bounds(allowed=("archive_with_host", "abandon", "prevent")),
     )
-    deletion_policy_input = attributes.DeclaredChoice[AgentDeletionPolicy]("deletion_policy")
-    reset_deletion_policy = attributes.Reset("deletion_policy")
+    deletion_policy_input = attributes.DeclaredChoice[AgentDeletionPolicy]()
+    reset_deletion_policy = attributes.Reset()
     status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
     tenant_id = attributes.text_output("The tenant that the agent belongs to.")
     disabled_rule_ids = attributes.text_set_output(
@@ -203,32 +198,7 @@ class Agent(CarriesSpecialty, AgentAttributes):
         provider: cdktn.TerraformProvider | None = None,
         provisioners: Provisioners | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(
-                org_id=org_id,
-                name=name,
-                host_id=host_id,
-                specialty_id=specialty_id,
-                main_engine=main_engine,
-                secondary_engine=secondary_engine,
-                remote_execution=remote_execution,
-                credential_config=credential_config,
-                plugin_ids=plugin_ids,
-                accessible_credential_ids=accessible_credential_ids,
-                deletion_policy=deletion_policy,
-            ),
-            given(
-                connection=connection,
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-                provisioners=provisioners,
-            ),
-        )
+        super().__init__(scope, id_, locals())
 
     def put_credential_config(self, value: AgentCredentialConfigDeclaration) -> None:
         """Declare `credential_config`."""

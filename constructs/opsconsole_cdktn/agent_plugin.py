@@ -9,8 +9,7 @@ import cdktn
 from constructs import Construct
 
 from opsconsole_cdktn import _attributes as attributes
-from opsconsole_cdktn._declared import Resource, given
-from opsconsole_cdktn._types import Connection, Count, Lifecycle, Provisioners
+from opsconsole_cdktn._declared import Connection, Count, Lifecycle, Provisioners, Resource
 
 
 class AgentPluginAttributes:
@@ -18,9 +17,9 @@ class AgentPluginAttributes:
 
     id = attributes.text_output("`AGENT_ID/PLUGIN_ID`.")
     agent_id = attributes.text("Id of the agent.")
-    agent_id_input = attributes.Declaration[str]("agent_id")
+    agent_id_input = attributes.Declaration[str]()
     plugin_id = attributes.text("Id of the plugin.")
-    plugin_id_input = attributes.Declaration[str]("plugin_id")
+    plugin_id_input = attributes.Declaration[str]()
     name = attributes.text_output("The plugin's name.")
     enabled = attributes.flag_output("Whether the plugin is enabled.")
     org_id = attributes.text_output("The org that the plugin belongs to.")
@@ -60,17 +59,4 @@ class AgentPlugin(Resource, AgentPluginAttributes):
         provider: cdktn.TerraformProvider | None = None,
         provisioners: Provisioners | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(agent_id=agent_id, plugin_id=plugin_id),
-            given(
-                connection=connection,
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-                provisioners=provisioners,
-            ),
-        )
+        super().__init__(scope, id_, locals())

@@ -10,8 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn import _objects as objects
-from opsconsole_cdktn._declared import DataSource, given
-from opsconsole_cdktn._types import Count, Lifecycle
+from opsconsole_cdktn._declared import Count, DataSource, Lifecycle
 
 
 class DataAgentPluginsPluginsOutputReference(objects.Fields):
@@ -29,7 +28,7 @@ class DataAgentPluginsAttributes:
     """The attributes of `DataAgentPlugins`."""
 
     agent_id = attributes.text("Id of the agent.")
-    agent_id_input = attributes.Declaration[str]("agent_id")
+    agent_id_input = attributes.Declaration[str]()
     plugins = objects.objects_output(
         "The plugins, ordered by id.", DataAgentPluginsPluginsOutputReference
     )
@@ -70,15 +69,4 @@ class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktn.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(agent_id=agent_id),
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

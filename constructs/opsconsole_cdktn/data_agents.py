@@ -10,8 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn import _objects as objects
-from opsconsole_cdktn._declared import DataSource, given
-from opsconsole_cdktn._types import Count, Lifecycle
+from opsconsole_cdktn._declared import Count, DataSource, Lifecycle
 
 
 class DataAgentsAgentsCredentialConfigOutputReference(objects.Fields):
@@ -89,15 +88,4 @@ class DataAgents(DataSource, DataAgentsAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktn.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            {},
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

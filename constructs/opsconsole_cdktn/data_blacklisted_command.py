@@ -9,15 +9,14 @@ import cdktn
 from constructs import Construct
 
 from opsconsole_cdktn import _attributes as attributes
-from opsconsole_cdktn._declared import DataSource, given
-from opsconsole_cdktn._types import Count, Lifecycle
+from opsconsole_cdktn._declared import Count, DataSource, Lifecycle
 
 
 class DataBlacklistedCommandAttributes:
     """The attributes of `DataBlacklistedCommand`."""
 
     id = attributes.text("The console's id of the row.")
-    id_input = attributes.Declaration[str]("id")
+    id_input = attributes.Declaration[str]()
     pattern = attributes.text_output("The command pattern that is refused, 1 to 200 characters.")
     description = attributes.text_output("Why the command is refused.")
     org_id = attributes.text_output(
@@ -65,15 +64,4 @@ class DataBlacklistedCommand(DataSource, DataBlacklistedCommandAttributes):
         lifecycle: Lifecycle | None = None,
         provider: cdktn.TerraformProvider | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            id_,
-            given(id=id),
-            given(
-                count=count,
-                depends_on=depends_on,
-                for_each=for_each,
-                lifecycle=lifecycle,
-                provider=provider,
-            ),
-        )
+        super().__init__(scope, id_, locals())

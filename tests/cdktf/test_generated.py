@@ -49,11 +49,11 @@ def test_a_part_written_by_hand_is_made_for_both_forks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(ROOT / "constructs", tmp_path / "constructs")
-    part = tmp_path / CDKTF.folder / "_types.py"
+    part = tmp_path / CDKTF.folder / "_rules.py"
     part.write_text(part.read_text("utf-8") + "# cdktf.json belongs to cdktf\n", "utf-8")
     assert main(["constructs", "--root", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "written: constructs/opsconsole_cdktn/_types.py\n"
-    twin = (tmp_path / CDKTN.folder / "_types.py").read_text("utf-8")
+    assert capsys.readouterr().out == "written: constructs/opsconsole_cdktn/_rules.py\n"
+    twin = (tmp_path / CDKTN.folder / "_rules.py").read_text("utf-8")
     assert twin.endswith("# cdktf.json belongs to cdktn\n")
     assert "import cdktn\n" in twin
     (tmp_path / CDKTN.folder / "_deleted.py").write_text("", "utf-8")

@@ -122,7 +122,7 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
     """Return the members of an attribute that may be declared: itself, its input, its reset."""
     doc = text_argument(described(attribute), 2)
     if attribute.kind.is_nested:
-        head = "struct" if attribute.kind is Kind.OBJECT else "structs"
+        head = "ObjectArgument" if attribute.kind is Kind.OBJECT else "ObjectsArgument"
         arguments = [
             doc,
             [struct_name(owner, attribute)],
@@ -136,13 +136,12 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
             head = f"{attribute.name} = attributes.{kind}[{choice_name(owner, attribute)}]"
         limits = bounds(attribute)
         lines = call(head, [doc, [limits]] if limits else [doc], 1)
-    name = quoted(attribute.name)
     declared = f"attributes.Declaration[{declared_type(owner, attribute)}]"
     if attribute.allowed:
         declared = f"attributes.DeclaredChoice[{choice_name(owner, attribute)}]"
-    lines += call(f"{attribute.name}_input = {declared}", [[name]], 1)
+    lines.append(f"{attribute.name}_input = {declared}()")
     if not attribute.required:
-        lines.append(f"reset_{attribute.name} = attributes.Reset({name})")
+        lines.append(f"reset_{attribute.name} = attributes.Reset()")
     return lines
 
 

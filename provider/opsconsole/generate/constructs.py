@@ -20,7 +20,7 @@ from opsconsole.generate.attributes import (
 from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
 from opsconsole.generate.rows import row_values
-from opsconsole.generate.source import WIDTH, call, indented, paragraph, quoted
+from opsconsole.generate.source import WIDTH, indented, paragraph, quoted
 
 _BOUNDS = ("UNBOUNDED", "Bounds")
 _TYPE_NAMES = ("Connection", "Count", "Lifecycle", "Provisioners")
@@ -123,10 +123,6 @@ def _docstring(module: Module) -> list[str]:
     return [*lines, '"""']
 
 
-def _given(names: tuple[str, ...], depth: int) -> list[str]:
-    return call("given", [[f"{name}={name}"] for name in names], depth)
-
-
 def _typed_arguments(module: Module) -> list[str]:
     fields = [
         f"{attribute.name}: {members.declared_type(module.class_name, attribute)} | None"
@@ -141,21 +137,14 @@ def _typed_arguments(module: Module) -> list[str]:
 def _init(module: Module) -> list[str]:
     ordered = sorted(module.arguments, key=lambda attribute: not attribute.required)
     parameters = [members.parameter(module.class_name, attribute) for attribute in ordered]
-    if module.meta:
-        parameters += [f"{name}: {META_TYPES[name]} | None = None," for name in module.meta]
-        last = _given(module.meta, 3)
-    else:
+    parameters += [f"{name}: {META_TYPES[name]} | None = None," for name in module.meta]
+    if not module.meta:
         parameters.append("alias: str | None = None,")
-        last = ["alias"]
-    values = _given(tuple(attribute.name for attribute in module.arguments), 3)
-    if not module.arguments:
-        values = ["{}"]
-    keyword_only = ["*,"] if parameters else []
     return [
         "def __init__(",
-        *indented(["self,", "scope: Construct,", "id_: str,", *keyword_only, *parameters]),
+        *indented(["self,", "scope: Construct,", "id_: str,", "*,", *parameters]),
         ") -> None:",
-        *indented(call("super().__init__", [["scope"], ["id_"], values, last], 2)),
+        *indented(["super().__init__(scope, id_, locals())"]),
     ]
 
 
@@ -199,9 +188,8 @@ def _imports(module: Module, body: str) -> list[str]:
     if shared:
         lines += [f"from opsconsole_cdktf import {name}" for name in shared]
     own = [(module.base_module, module.base)]
-    own += [("_declared", "given")] if "given(" in body else []
     own += [("_rules", "Kind")] if "Kind." in body else []
-    own += [("_types", name) for name in _TYPE_NAMES if f": {name} |" in body]
+    own += [("_declared", name) for name in _TYPE_NAMES if f": {name} |" in body]
     for source in sorted({source for source, _ in own}):
         names = sorted(
             (name for other, name in own if other == source),
