@@ -76,7 +76,7 @@ class ChangeRule(Enum):
     """It is kept by the provider only: no call is made."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """One attribute of a resource, a data source, a nested object or the provider.
 
@@ -105,13 +105,12 @@ class Attribute:
         refers_to: Name of the resource whose `id` this holds.
         blocks_deletion: Whether the console refuses to delete what this refers to.
         attributes: The attributes of a nested object.
-        section: The clause of the document that the attribute rests on.
         bounds: What one literal value of it, or one of its elements, may be.
     """
 
     name: str
-    kind: Kind
     description: str
+    kind: Kind = Kind.STRING
     required: bool = False
     optional: bool = False
     computed: bool = False
@@ -134,7 +133,6 @@ class Attribute:
     refers_to: str | None = None
     blocks_deletion: bool = False
     attributes: tuple[Attribute, ...] = ()
-    section: str = ""
     shown_description: str = ""
     bounds: Bounds = field(init=False, repr=False, compare=False)
 
@@ -302,11 +300,25 @@ class ProviderDefinition(_Attributed):
     description: str
 
 
-def text(name: str, description: str, **facts: Any) -> Attribute:
-    """Define a string attribute."""
-    return Attribute(name=name, kind=Kind.STRING, description=description, **facts)
+def read_only(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
+    """Define an attribute that only the console supplies."""
+    return Attribute(name, description, kind, computed=True, creatable=False, **facts)
 
 
-def read_only(name: str, description: str, **facts: Any) -> Attribute:
-    """Define a string that only the console supplies."""
-    return text(name, description, computed=True, creatable=False, **facts)
+def declarable(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
+    """Define an attribute that the console supplies where a configuration sets none."""
+    return Attribute(name, description, kind, optional=True, computed=True, **facts)
+
+
+def kept_locally(name: str, description: str, kind: Kind = Kind.STRING, **facts: Any) -> Attribute:
+    """Define an attribute that may be set, and that only the provider knows of."""
+    facts |= {"optional": True, "local": True, "creatable": False, "change": ChangeRule.LOCAL}
+    return Attribute(name, description, kind, **facts)
+
+
+def timestamps(what: str) -> tuple[Attribute, Attribute]:
+    """Define when the console made one of `what`, and when it changed it last."""
+    return (
+        read_only("created_at", f"When the {what} was created, ISO 8601."),
+        read_only("updated_at", f"When the {what} was last changed, ISO 8601.", volatile=True),
+    )

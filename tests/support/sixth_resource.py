@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from opsconsole.definition import Look, ResourceDefinition, read_only, text
+from opsconsole.definition import Attribute, Look, ResourceDefinition, read_only
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.emulator.api import RULES, add_operation
 from opsconsole.emulator.checks import json_object
@@ -60,9 +60,9 @@ SCHEDULE = ResourceDefinition(
     look=Look(("((", "))"), "circle", "#fee2e2"),
     attributes=(
         read_only("id", "The console's id of the schedule."),
-        text("name", "The schedule's name.", required=True),
-        text("host_id", "Id of the host.", required=True, refers_to="host"),
-        text("cron", "When it is due.", optional=True, computed=True),
+        Attribute("name", "The schedule's name.", required=True),
+        Attribute("host_id", "Id of the host.", required=True, refers_to="host"),
+        Attribute("cron", "When it is due.", optional=True, computed=True),
         read_only("updated_at", "When it was last changed, ISO 8601.", volatile=True),
     ),
 )

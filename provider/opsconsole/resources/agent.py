@@ -1,6 +1,12 @@
-"""The definition of `opsconsole_agent`."""
+"""The definition of `opsconsole_agent`.
+
+Clauses `Resources and their fields: Agent` and `CredentialConfig entry`; that of `plugin_ids` is
+`Endpoints: POST /api/v1/agents`.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 from opsconsole.definition import (
     Attribute,
@@ -8,44 +14,20 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    declarable,
+    kept_locally,
     read_only,
-    text,
+    timestamps,
 )
 
-_AGENT = "Resources and their fields: Agent"
-_CREDENTIAL = "Resources and their fields: CredentialConfig entry"
-
-
-def _settable(name: str, kind: Kind, description: str, **facts: object) -> Attribute:
-    return Attribute(
-        name=name,
-        kind=kind,
-        description=description,
-        optional=True,
-        computed=True,
-        change=ChangeRule.REPLACE,
-        lifted_by="agent_update",
-        section=_AGENT,
-        **facts,  # type: ignore[arg-type]  # facts are Attribute's own keywords
-    )
-
+_settable = partial(declarable, change=ChangeRule.REPLACE, lifted_by="agent_update")
 
 _CREDENTIAL_CONFIG = (
-    text("credential_id", "Id of the credential.", optional=True, section=_CREDENTIAL),
-    text("credential_role", "What the credential is for.", optional=True, section=_CREDENTIAL),
+    Attribute("credential_id", "Id of the credential.", optional=True),
+    Attribute("credential_role", "What the credential is for.", optional=True),
+    Attribute("order", "Position among the agent's credentials.", Kind.INTEGER, optional=True),
     Attribute(
-        name="order",
-        kind=Kind.INTEGER,
-        description="Position among the agent's credentials.",
-        optional=True,
-        section=_CREDENTIAL,
-    ),
-    Attribute(
-        name="is_required",
-        kind=Kind.BOOLEAN,
-        description="Whether the agent cannot run without it.",
-        optional=True,
-        section=_CREDENTIAL,
+        "is_required", "Whether the agent cannot run without it.", Kind.BOOLEAN, optional=True
     ),
 )
 
@@ -87,82 +69,59 @@ AGENT = ResourceDefinition(
     },
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
-        read_only("id", "The console's id of the agent.", section=_AGENT),
+        read_only("id", "The console's id of the agent."),
         _settable(
             "org_id",
-            Kind.STRING,
             "The org that the agent belongs to; the provider's `org_id` where none is set.",
             shown_description="The org that the agent belongs to.",
         ),
-        _settable("name", Kind.STRING, "The agent's name."),
-        _settable(
-            "host_id", Kind.STRING, "Id of the host that the agent works on.", refers_to="host"
-        ),
+        _settable("name", "The agent's name."),
+        _settable("host_id", "Id of the host that the agent works on.", refers_to="host"),
         _settable(
             "specialty_id",
-            Kind.STRING,
             "Id of the specialty that the agent carries.",
             refers_to="specialty",
             blocks_deletion=True,
         ),
-        _settable("main_engine", Kind.STRING, "Identifier of the main engine."),
-        _settable("secondary_engine", Kind.STRING, "Identifier of the secondary engine."),
+        _settable("main_engine", "Identifier of the main engine."),
+        _settable("secondary_engine", "Identifier of the secondary engine."),
         _settable(
-            "remote_execution", Kind.BOOLEAN, "Whether the agent executes on the remote machine."
+            "remote_execution", "Whether the agent executes on the remote machine.", Kind.BOOLEAN
         ),
         _settable(
             "credential_config",
-            Kind.OBJECT_LIST,
             "The credentials that the agent uses. The console may set what an entry leaves out; "
             "that is no difference.",
+            Kind.OBJECT_LIST,
             shown_description="The credentials that the agent uses.",
             attributes=_CREDENTIAL_CONFIG,
         ),
         Attribute(
-            name="plugin_ids",
-            kind=Kind.STRING_SET,
-            description=(
-                "The full set of the agent's plugins, kept by attaching and detaching. Omitted: "
-                "plugins are left alone, or declared as `opsconsole_agent_plugin`."
-            ),
+            "plugin_ids",
+            "The full set of the agent's plugins, kept by attaching and detaching. Omitted: "
+            "plugins are left alone, or declared as `opsconsole_agent_plugin`.",
+            Kind.STRING_SET,
             optional=True,
             change=ChangeRule.UPDATE,
-            section="Endpoints: POST /api/v1/agents",
         ),
         _settable(
             "accessible_credential_ids",
-            Kind.STRING_SET,
             "Ids of the credentials that the agent may use.",
+            Kind.STRING_SET,
         ),
-        text(
+        kept_locally(
             "deletion_policy",
             "What removal means: `archive_with_host` (the default), `abandon`, which leaves the "
             "agent running, or `prevent`, which refuses any removal but by its host's deletion.",
-            optional=True,
-            local=True,
-            creatable=False,
-            change=ChangeRule.LOCAL,
             allowed=("archive_with_host", "abandon", "prevent"),
         ),
+        read_only("status", "`idle`, `running`, `error` or `archived`.", volatile=True),
+        read_only("tenant_id", "The tenant that the agent belongs to."),
         read_only(
-            "status", "`idle`, `running`, `error` or `archived`.", volatile=True, section=_AGENT
+            "disabled_rule_ids",
+            "The console's `disabled_rule_ids`; the API document does not say what it means.",
+            Kind.STRING_SET,
         ),
-        read_only("tenant_id", "The tenant that the agent belongs to.", section=_AGENT),
-        Attribute(
-            name="disabled_rule_ids",
-            kind=Kind.STRING_SET,
-            description="The console's `disabled_rule_ids`; the API document does not say what "
-            "it means.",
-            computed=True,
-            creatable=False,
-            section=_AGENT,
-        ),
-        read_only("created_at", "When the agent was created, ISO 8601.", section=_AGENT),
-        read_only(
-            "updated_at",
-            "When the agent was last changed, ISO 8601.",
-            volatile=True,
-            section=_AGENT,
-        ),
+        *timestamps("agent"),
     ),
 )

@@ -1,4 +1,7 @@
-"""The definition of `opsconsole_agent_plugin`: one plugin attached to one agent."""
+"""The definition of `opsconsole_agent_plugin`: one plugin attached to one agent.
+
+Clause `Endpoints: POST /api/v1/agents/{id}/plugins`.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,16 @@ from opsconsole.definition import (
     Look,
     ResourceDefinition,
     read_only,
-    text,
+    timestamps,
 )
-
-_PLUGIN = "Resources and their fields: Plugin (list entry)"
 
 PLUGIN_FIELDS = (
-    read_only("name", "The plugin's name.", section=_PLUGIN),
-    Attribute(
-        name="enabled",
-        kind=Kind.BOOLEAN,
-        description="Whether the plugin is enabled.",
-        computed=True,
-        creatable=False,
-        section=_PLUGIN,
-    ),
-    read_only("org_id", "The org that the plugin belongs to.", section=_PLUGIN),
-    read_only("created_at", "When the plugin was created, ISO 8601.", section=_PLUGIN),
-    read_only(
-        "updated_at", "When the plugin was last changed, ISO 8601.", volatile=True, section=_PLUGIN
-    ),
+    read_only("name", "The plugin's name."),
+    read_only("enabled", "Whether the plugin is enabled.", Kind.BOOLEAN),
+    read_only("org_id", "The org that the plugin belongs to."),
+    *timestamps("plugin"),
 )
-"""The fields of a plugin list entry, its id aside."""
+"""The fields of a plugin, its id aside: `Resources and their fields: Plugin (list entry)`."""
 
 AGENT_PLUGIN = ResourceDefinition(
     name="agent_plugin",
@@ -60,21 +51,14 @@ AGENT_PLUGIN = ResourceDefinition(
     look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),
     attributes=(
         read_only("id", "`AGENT_ID/PLUGIN_ID`.", local=True),
-        text(
+        Attribute(
             "agent_id",
             "Id of the agent.",
             required=True,
             change=ChangeRule.REPLACE,
             refers_to="agent",
-            section="Endpoints: POST /api/v1/agents/{id}/plugins",
         ),
-        text(
-            "plugin_id",
-            "Id of the plugin.",
-            required=True,
-            change=ChangeRule.REPLACE,
-            section="Endpoints: POST /api/v1/agents/{id}/plugins",
-        ),
+        Attribute("plugin_id", "Id of the plugin.", required=True, change=ChangeRule.REPLACE),
         *PLUGIN_FIELDS,
     ),
 )

@@ -1,22 +1,25 @@
-"""The definition of `opsconsole_blacklisted_command`."""
+"""The definition of `opsconsole_blacklisted_command`.
+
+Clause `Resources and their fields: BlacklistedCommand`; that of `no_description` and `tenant_wide`
+is `Endpoints: POST /api/v1/blacklists/{id}`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from opsconsole.definition import (
-    Attribute,
     ChangeRule,
     Kind,
     Look,
     ResourceDefinition,
+    declarable,
+    kept_locally,
     read_only,
-    text,
+    timestamps,
 )
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.values import UNKNOWN, Attributes
-
-_ROW = "Resources and their fields: BlacklistedCommand"
 
 
 def _rules(config: Attributes) -> Iterator[Diagnostic]:
@@ -67,86 +70,56 @@ BLACKLISTED_COMMAND = ResourceDefinition(
     rules=_rules,
     look=Look((">", "]"), "cds", "#fee2e2"),
     attributes=(
-        text(
+        declarable(
             "id",
             "The console's id of the row to adopt.",
             shown_description="The console's id of the row.",
-            optional=True,
-            computed=True,
             creatable=False,
             change=ChangeRule.REPLACE,
-            section=_ROW,
         ),
-        text(
+        declarable(
             "pattern",
             "The command pattern that is refused, 1 to 200 characters.",
-            optional=True,
-            computed=True,
             min_length=1,
             max_length=200,
-            section=_ROW,
         ),
-        text(
-            "description",
-            "Why the command is refused.",
-            optional=True,
-            computed=True,
-            nullable=True,
-            section=_ROW,
+        declarable("description", "Why the command is refused.", nullable=True),
+        kept_locally(
+            "no_description",
+            "True writes `description: null`; omitted, it is left as it is.",
+            Kind.BOOLEAN,
         ),
-        Attribute(
-            name="no_description",
-            kind=Kind.BOOLEAN,
-            description="True writes `description: null`; omitted, it is left as it is.",
-            optional=True,
-            local=True,
-            creatable=False,
-            change=ChangeRule.LOCAL,
-            section="Endpoints: POST /api/v1/blacklists/{id}",
-        ),
-        text(
+        declarable(
             "org_id",
             "The org that the row governs. Omitted: the scope is left as it is.",
             shown_description="The org that the row governs; null where it governs every org of "
             "the tenant.",
-            optional=True,
-            computed=True,
             nullable=True,
-            section=_ROW,
         ),
-        Attribute(
-            name="tenant_wide",
-            kind=Kind.BOOLEAN,
-            description="Whether the row governs every org of the tenant (`org_id` null).",
-            optional=True,
-            computed=True,
+        declarable(
+            "tenant_wide",
+            "Whether the row governs every org of the tenant (`org_id` null).",
+            Kind.BOOLEAN,
             local=True,
             creatable=False,
-            section="Endpoints: POST /api/v1/blacklists/{id}",
         ),
-        read_only("tenant_id", "The tenant that the row belongs to.", section=_ROW),
+        read_only("tenant_id", "The tenant that the row belongs to."),
         read_only(
             "document_id",
             "The knowledge document that the row was extracted from; null when curated by hand.",
             nullable=True,
-            section=_ROW,
         ),
         read_only(
             "source_section",
             "Heading path within that document; null for a row that was curated by hand.",
             nullable=True,
-            section=_ROW,
         ),
         read_only(
             "text_hash",
             "Hash of the row's text.",
             nullable=True,
             follows=("pattern", "description"),
-            section=_ROW,
         ),
-        read_only("created_at", "When the row was created, ISO 8601.", section=_ROW),
-        read_only(
-            "updated_at", "When the row was last changed, ISO 8601.", volatile=True, section=_ROW
-        ),
+        *timestamps("row"),
     ),
 )

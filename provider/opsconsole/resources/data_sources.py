@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, Kind, text
+from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, Kind
 from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
@@ -30,21 +30,30 @@ def _selecting(attribute: Attribute) -> Attribute:
     return replace(_shown(attribute), optional=True, change=ChangeRule.UPDATE)
 
 
-_COMPLETE = Attribute(
-    name="complete",
-    kind=Kind.BOOLEAN,
-    description="Whether the list is certainly whole: false where there are more entries and no "
-    "way to the next page is known, where the answer does not say, and where `list_query` narrows "
-    "it.",
-    computed=True,
+_ABOUT_THE_LIST = (
+    Attribute(
+        "complete",
+        "Whether the list is certainly whole: false where there are more entries and no way to the "
+        "next page is known, where the answer does not say, and where `list_query` narrows it.",
+        Kind.BOOLEAN,
+        computed=True,
+    ),
+    Attribute(
+        "total_count",
+        "The number of entries that the console says there are; null where it does not.",
+        Kind.INTEGER,
+        computed=True,
+    ),
 )
-_TOTAL_COUNT = Attribute(
-    name="total_count",
-    kind=Kind.INTEGER,
-    description="The number of entries that the console says there are; null where it does not.",
-    computed=True,
-)
-_ABOUT_THE_LIST = (_COMPLETE, _TOTAL_COUNT)
+
+
+def _list_of(name: str, what: str, fields: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return the attributes that show a list, in the order of ids."""
+    parts = tuple(map(_shown, fields))
+    description = f"The {what}, ordered by id."
+    entries = Attribute(name, description, Kind.OBJECT_LIST, computed=True, attributes=parts)
+    return (entries, *_ABOUT_THE_LIST)
+
 
 SPECIALTY_DATA = DataSourceDefinition(
     name="specialty",
@@ -64,16 +73,7 @@ SPECIALTIES_DATA = DataSourceDefinition(
     description="Every specialty that the console shows.",
     resource="specialty",
     operation="GET /api/v1/specialties/search",
-    attributes=(
-        Attribute(
-            name="specialties",
-            kind=Kind.OBJECT_LIST,
-            description="The specialties, ordered by id.",
-            computed=True,
-            attributes=tuple(map(_shown, SPECIALTY.answered)),
-        ),
-        *_ABOUT_THE_LIST,
-    ),
+    attributes=_list_of("specialties", "specialties", SPECIALTY.answered),
 )
 
 AGENT_PLUGINS_DATA = DataSourceDefinition(
@@ -83,18 +83,12 @@ AGENT_PLUGINS_DATA = DataSourceDefinition(
     resource="agent_plugin",
     operation="GET /api/v1/agents/{id}/plugins",
     attributes=(
-        text("agent_id", "Id of the agent.", required=True, refers_to="agent"),
-        Attribute(
-            name="plugins",
-            kind=Kind.OBJECT_LIST,
-            description="The plugins, ordered by id.",
-            computed=True,
-            attributes=(
-                text("id", "The console's id of the plugin.", computed=True),
-                *map(_shown, PLUGIN_FIELDS),
-            ),
+        Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
+        *_list_of(
+            "plugins",
+            "plugins",
+            (Attribute("id", "The console's id of the plugin.", computed=True), *PLUGIN_FIELDS),
         ),
-        *_ABOUT_THE_LIST,
     ),
 )
 
@@ -136,13 +130,6 @@ def _listed(
     name: str, one: str, what: str, endpoint: str, fields: Iterable[Attribute]
 ) -> DataSourceDefinition:
     """Return the data source of a list that the document does not show."""
-    entries = Attribute(
-        name=name,
-        kind=Kind.OBJECT_LIST,
-        description=f"The {what}, ordered by id.",
-        computed=True,
-        attributes=tuple(map(_shown, fields)),
-    )
     return DataSourceDefinition(
         name=name,
         type_name=f"opsconsole_{name}",
@@ -151,7 +138,7 @@ def _listed(
         resource=one.replace(" ", "_"),
         operation="",
         endpoint=endpoint,
-        attributes=(entries, *_ABOUT_THE_LIST),
+        attributes=_list_of(name, what, fields),
     )
 
 

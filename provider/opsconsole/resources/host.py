@@ -1,4 +1,4 @@
-"""The definition of `opsconsole_host`."""
+"""The definition of `opsconsole_host`: clause `Resources and their fields: Host`."""
 
 from __future__ import annotations
 
@@ -9,25 +9,14 @@ from opsconsole.definition import (
     Look,
     Notation,
     ResourceDefinition,
+    declarable,
+    kept_locally,
     read_only,
-    text,
+    timestamps,
 )
 
-_HOST = "Resources and their fields: Host"
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
 _AT_CREATION = " Set at creation only."
-
-
-def _settable(name: str, kind: Kind, description: str, **facts: object) -> Attribute:
-    return Attribute(
-        name=name,
-        kind=kind,
-        description=description,
-        optional=True,
-        computed=True,
-        section=_HOST,
-        **facts,  # type: ignore[arg-type]  # facts are Attribute's own keywords
-    )
 
 
 HOST = ResourceDefinition(
@@ -59,113 +48,80 @@ HOST = ResourceDefinition(
     read_ways={"none": "", "empty_update": "an empty update, whose answer is the host"},
     look=Look(("[", "]"), "box", "#dbeafe"),
     attributes=(
-        read_only("id", "The console's id of the host.", section=_HOST),
-        text("name", "The host's name.", required=True, section=_HOST),
-        _settable(
+        read_only("id", "The console's id of the host."),
+        Attribute("name", "The host's name.", required=True),
+        declarable(
             "org_id",
-            Kind.STRING,
             "The org that the host belongs to; the provider's `org_id` where none is set."
             + _AT_CREATION,
             shown_description="The org that the host belongs to.",
             change=ChangeRule.REPLACE,
         ),
-        _settable(
-            "public_ip",
-            Kind.STRING,
-            "The address reached from outside.",
-            notation=Notation.ADDRESS,
-        ),
-        _settable(
-            "private_ip",
-            Kind.STRING,
-            "The address reached from inside.",
-            notation=Notation.ADDRESS,
-        ),
-        _settable(
+        declarable("public_ip", "The address reached from outside.", notation=Notation.ADDRESS),
+        declarable("private_ip", "The address reached from inside.", notation=Notation.ADDRESS),
+        declarable(
             "ip_connect_mode",
-            Kind.STRING,
             "Which address the console connects to.",
             allowed=("auto", "public", "private"),
         ),
-        _settable(
-            "target_type",
-            Kind.STRING,
-            "The protocol that the host is reached by.",
-            allowed=("ssh", "winrm"),
+        declarable(
+            "target_type", "The protocol that the host is reached by.", allowed=("ssh", "winrm")
         ),
-        _settable(
+        declarable(
             "target_port",
-            Kind.INTEGER,
             "The port that the host is reached at.",
+            Kind.INTEGER,
             minimum=1,
             maximum=65535,
         ),
-        _settable("skip_tls_verify", Kind.BOOLEAN, "Whether the console accepts any certificate."),
-        _settable("additional_names", Kind.STRING_SET, "Further names of the host."),
-        _settable(
+        declarable("skip_tls_verify", "Whether the console accepts any certificate.", Kind.BOOLEAN),
+        declarable("additional_names", "Further names of the host.", Kind.STRING_SET),
+        declarable(
             "tags",
-            Kind.STRING_SET,
             "Tags, each shaped `<key>:<value>`.",
+            Kind.STRING_SET,
             pattern=r"[^:]+:.*",
             pattern_hint="a tag is shaped <key>:<value>",
         ),
-        _settable("knowledge", Kind.STRING, "Free text that agents may use."),
-        _settable("is_jump_host", Kind.BOOLEAN, "Whether other hosts are reached through it."),
-        _settable(
+        declarable("knowledge", "Free text that agents may use."),
+        declarable("is_jump_host", "Whether other hosts are reached through it.", Kind.BOOLEAN),
+        declarable(
             "jump_host_ids",
-            Kind.STRING_LIST,
             "Ids of the hosts used as jump hosts, in order.",
+            Kind.STRING_LIST,
             refers_to="host",
         ),
-        _settable(
+        declarable(
             "jump_host_username_credential_id",
-            Kind.STRING,
             "Id of the credential that holds the jump host's user name.",
         ),
-        _settable(
+        declarable(
             "jump_host_secret_credential_id",
-            Kind.STRING,
             "Id of the credential that holds the jump host's secret.",
         ),
-        _settable(
+        declarable(
             "eligible_subnets",
-            Kind.STRING_SET,
             "Subnets reached through the host.",
+            Kind.STRING_SET,
             notation=Notation.SUBNET,
         ),
-        _settable(
+        declarable(
             "external_id",
-            Kind.STRING,
             _UNEXPLAINED.format("external_id") + _AT_CREATION,
             change=ChangeRule.REPLACE,
         ),
-        _settable(
-            "unique_id",
-            Kind.STRING,
-            _UNEXPLAINED.format("unique_id") + _AT_CREATION,
-            change=ChangeRule.REPLACE,
+        declarable(
+            "unique_id", _UNEXPLAINED.format("unique_id") + _AT_CREATION, change=ChangeRule.REPLACE
         ),
-        _settable(
-            "mac",
-            Kind.STRING,
-            _UNEXPLAINED.format("mac") + _AT_CREATION,
-            change=ChangeRule.REPLACE,
-        ),
-        text(
+        declarable("mac", _UNEXPLAINED.format("mac") + _AT_CREATION, change=ChangeRule.REPLACE),
+        kept_locally(
             "deletion_policy",
             "What removal does: `delete` (the default) deletes the host and archives its agents; "
             "`abandon` leaves it on the console.",
-            optional=True,
-            local=True,
-            creatable=False,
-            change=ChangeRule.LOCAL,
             allowed=("delete", "abandon"),
         ),
-        read_only("tenant_id", "The tenant that the host belongs to.", section=_HOST),
-        read_only("enrichment_source", _UNEXPLAINED.format("enrichment_source"), section=_HOST),
-        read_only("created_at", "When the host was created, ISO 8601.", section=_HOST),
-        read_only(
-            "updated_at", "When the host was last changed, ISO 8601.", volatile=True, section=_HOST
-        ),
+        read_only("tenant_id", "The tenant that the host belongs to."),
+        read_only("enrichment_source", _UNEXPLAINED.format("enrichment_source")),
+        *timestamps("host"),
     ),
 )

@@ -2,91 +2,75 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from opsconsole.definition import Attribute, Kind, ProviderDefinition
 
-
-def _setting(name: str, kind: Kind, description: str, **facts: object) -> Attribute:
-    return Attribute(
-        name=name,
-        kind=kind,
-        description=description,
-        optional=True,
-        **facts,  # type: ignore[arg-type]  # facts are Attribute's own keywords
-    )
-
+_setting = partial(Attribute, optional=True)
 
 PROVIDER = ProviderDefinition(
     description="Keeps the resources of an operations console as declared.",
     attributes=(
         _setting(
             "base_url",
-            Kind.STRING,
             "Base address of the console; https, except on loopback. "
             "Default: the environment's OPSCONSOLE_BASE_URL.",
         ),
         _setting(
             "api_key",
-            Kind.STRING,
             "API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY.",
             sensitive=True,
         ),
         _setting(
             "session_cookie",
-            Kind.STRING,
             "A console session cookie, `name=value`, instead of `api_key`.",
             sensitive=True,
         ),
         _setting(
             "org_id",
-            Kind.STRING,
             "Org of hosts and agents that name none, when they are created; never used for "
             "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.",
         ),
-        _setting(
-            "request_timeout",
-            Kind.NUMBER,
-            "Seconds that one request may take. Default: 30.",
-        ),
+        _setting("request_timeout", "Seconds that one request may take. Default: 30.", Kind.NUMBER),
         _setting(
             "max_retries",
-            Kind.INTEGER,
             "Tries after the first; waiting after a 429 does not count as one. Default: 4.",
+            Kind.INTEGER,
             minimum=0,
         ),
         _setting(
             "max_concurrency",
-            Kind.INTEGER,
             "Requests in flight at most, abandoned ones included. Fewer are sent where that "
             "serves the console better. Default: 32.",
+            Kind.INTEGER,
             minimum=1,
         ),
         _setting(
             "rate_limit_patience",
-            Kind.NUMBER,
             "Seconds for which the console may answer nothing but 429 (slow down) before a "
             "resource fails of it. Default: 300.",
+            Kind.NUMBER,
         ),
         _setting(
             "max_response_bytes",
-            Kind.INTEGER,
             "Size of one answer after decompression, in bytes. Default: 67108864.",
+            Kind.INTEGER,
             minimum=1024,
         ),
-        _setting("ca_file", Kind.STRING, "File of certificates to trust, PEM."),
-        _setting("insecure_skip_verify", Kind.BOOLEAN, "Accept any certificate. Default: false."),
+        _setting("ca_file", "File of certificates to trust, PEM."),
+        _setting("insecure_skip_verify", "Accept any certificate. Default: false.", Kind.BOOLEAN),
         _setting(
-            "allow_http", Kind.BOOLEAN, "Allow http to an address off loopback. Default: false."
+            "allow_http", "Allow http to an address off loopback. Default: false.", Kind.BOOLEAN
         ),
         _setting(
             "import_chunk_size",
-            Kind.INTEGER,
             "Rows in one bulk import request; halved when the console refuses the size. "
             "Default: 500.",
+            Kind.INTEGER,
             minimum=1,
         ),
         _setting(
             "host_read",
-            Kind.STRING,
             "How a host is read: `empty_update` (an empty partial update answers with the host), "
             "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
             "one where the verdict is not `host_read_same`). Default: `empty_update`.",
@@ -94,26 +78,23 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "host_read_same",
-            Kind.STRING,
             "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found "
             'it. Needed by `host_read = "dry_run"`.',
         ),
         _setting(
             "host_read_differs",
-            Kind.STRING,
             "The verdict of a dry run on a row that differs from its host. Where it is set, a "
             "verdict that is neither of the two, nor `created`, ends the comparison by dry runs "
             "for the run.",
         ),
         _setting(
             "host_read_fields",
-            Kind.STRING_SET,
             "The fields of a host for which a probe has shown that a difference changes the "
             "verdict. Only they are compared by dry runs.",
+            Kind.STRING_SET,
         ),
         _setting(
             "agent_read",
-            Kind.STRING,
             "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one "
             "attached plugin is attached again, as the answer is the whole agent). "
             "Default: `plugins`.",
@@ -121,14 +102,12 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "on_existing_host",
-            Kind.STRING,
             "What to do with a declared host that the console already has: `fail` or `adopt`. "
             "Default: `fail`.",
             allowed=("fail", "adopt"),
         ),
         _setting(
             "on_missing",
-            Kind.STRING,
             "What to do with an object in state that answers 404, or that a whole list does not "
             "show: `remove` it from state with a warning, or `error`. It is deleted, or not "
             "visible to this key: the console does not say which. Default: `remove`.",
@@ -136,37 +115,34 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "on_missing_host",
-            Kind.STRING,
             "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`.",
             allowed=("remove", "error"),
         ),
         _setting(
             "list_query",
-            Kind.STRING_MAP,
             "Extra query parameters of list calls. A name after `hosts.`, `agents.`, `plugins.`, "
             "`specialties.` or `blacklisted_commands.` is a parameter of that list alone.",
+            Kind.STRING_MAP,
         ),
         _setting(
             "list_query_narrows",
-            Kind.BOOLEAN,
             "Whether the parameters of `list_query` may leave entries out of a list. Such a list "
             "proves that an object is there, never that it is gone. Default: true.",
+            Kind.BOOLEAN,
         ),
         _setting(
             "cursor_parameter",
-            Kind.STRING,
             "Query parameter that asks a list call for the next page, where it is known.",
         ),
         _setting(
             "cursor_field",
-            Kind.STRING,
             "Field of a list envelope that holds the next page's cursor, where it is known.",
         ),
         _setting(
             "extra_endpoints",
-            Kind.STRING_MAP,
             'Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the page of '
             "the provider lists the names.",
+            Kind.STRING_MAP,
         ),
     ),
 )

@@ -1,8 +1,9 @@
-"""The definition of `opsconsole_specialty`."""
+"""The definition of `opsconsole_specialty`: clause `Resources and their fields: Specialty`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from opsconsole.definition import (
     Attribute,
@@ -10,25 +11,15 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    declarable,
+    kept_locally,
     read_only,
-    text,
+    timestamps,
 )
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.values import Attributes
 
-_SPECIALTY = "Resources and their fields: Specialty"
-
-
-def _declared(name: str, description: str) -> Attribute:
-    return text(
-        name,
-        description,
-        optional=True,
-        computed=True,
-        change=ChangeRule.REFUSE,
-        lifted_by="specialty_update",
-        section=_SPECIALTY,
-    )
+_declared = partial(declarable, change=ChangeRule.REFUSE, lifted_by="specialty_update")
 
 
 def _rules(config: Attributes) -> Iterator[Diagnostic]:
@@ -71,49 +62,31 @@ SPECIALTY = ResourceDefinition(
     rules=_rules,
     look=Look(("{{", "}}"), "hexagon", "#fef9c3"),
     attributes=(
-        text(
+        declarable(
             "id",
             "The console's id of the specialty; it may be declared instead of `key`.",
             shown_description="The console's id of the specialty.",
-            optional=True,
-            computed=True,
             creatable=False,
             change=ChangeRule.REFUSE,
-            section=_SPECIALTY,
         ),
-        text(
-            "key",
-            "The key that the specialty is looked up by.",
-            optional=True,
-            computed=True,
-            change=ChangeRule.REFUSE,
-            section=_SPECIALTY,
-        ),
+        declarable("key", "The key that the specialty is looked up by.", change=ChangeRule.REFUSE),
         _declared("name", "The specialty's name."),
         _declared("prompt", "The prompt that agents of this specialty work by."),
         _declared("description", "What the specialty is for."),
         _declared("execution_mode", "How agents of this specialty execute."),
         _declared("org_id", "The org that the specialty belongs to."),
-        text(
+        kept_locally(
             "deletion_policy",
             "What removal does: `delete` (the default) deletes the specialty, which the console "
             "cannot create again; `abandon` leaves it on the console.",
-            optional=True,
-            local=True,
-            creatable=False,
-            change=ChangeRule.LOCAL,
             allowed=("delete", "abandon"),
         ),
-        Attribute(
-            name="timeouts",
-            kind=Kind.OBJECT,
-            description="How long to wait.",
-            optional=True,
-            local=True,
-            creatable=False,
-            change=ChangeRule.LOCAL,
+        kept_locally(
+            "timeouts",
+            "How long to wait.",
+            Kind.OBJECT,
             attributes=(
-                text(
+                Attribute(
                     "delete",
                     "How long a delete may wait for the agents that carry the specialty to be "
                     "archived, such as `2m`; 2 minutes where none is set.",
@@ -123,14 +96,8 @@ SPECIALTY = ResourceDefinition(
                 ),
             ),
         ),
-        read_only("owner_id", "Who owns the specialty.", section=_SPECIALTY),
-        read_only("tenant_id", "The tenant that the specialty belongs to.", section=_SPECIALTY),
-        read_only("created_at", "When the specialty was created, ISO 8601.", section=_SPECIALTY),
-        read_only(
-            "updated_at",
-            "When the specialty was last changed, ISO 8601.",
-            volatile=True,
-            section=_SPECIALTY,
-        ),
+        read_only("owner_id", "Who owns the specialty."),
+        read_only("tenant_id", "The tenant that the specialty belongs to."),
+        *timestamps("specialty"),
     ),
 )
