@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.deploy import find_cdktf
 from benchmarks.terraform import find_terraform
-from opsconsole.jsii_node import jsii_environment
+from opsconsole.language import jsii_environment
 
 HOSTS = 5000
 SECONDS = 300
@@ -86,7 +86,7 @@ def measure(name: str, imports: str, hosts: int, path: Path | None = None, *flag
         path: Where Python looks for modules first.
         flags: Options of Python.
     """
-    environment = {**os.environ, **jsii_environment(os.environ)}
+    environment = {**os.environ, **jsii_environment()}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     program = _PROGRAM.format(imports=imports, hosts=hosts)
@@ -140,7 +140,7 @@ def generated_bindings() -> Iterator[Path | None]:
         (folder / "cdktf.json").write_text(json.dumps(settings))
         environment = {
             **os.environ,
-            **jsii_environment(os.environ),
+            **jsii_environment(),
             "TF_CLI_CONFIG_FILE": str(folder / "opsconsole.tfrc"),
             "CHECKPOINT_DISABLE": "1",
         }

@@ -15,7 +15,7 @@ from benchmarks.processes import Cost, run
 from benchmarks.terraform import environment
 from opsconsole.cli.mirror import CONFIGURATION, install
 from opsconsole.emulator.running import spawn
-from opsconsole.jsii_node import jsii_environment
+from opsconsole.language import jsii_environment
 
 HOSTS = 500
 ROUNDS = 3
@@ -86,6 +86,6 @@ def _deployed(cdktf: Path, terraform: str, hosts: int, cache: str) -> Cost:
             DISABLE_VERSION_CHECK="1",
             JSII_RUNTIME_PACKAGE_CACHE_ROOT=cache,
         )
-        variables |= jsii_environment(variables)
+        variables |= jsii_environment()
         words = ("deploy", "--auto-approve", "--skip-provider-lock")
         return run([cdktf, *words], folder, variables)

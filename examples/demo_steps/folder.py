@@ -13,7 +13,7 @@ from pathlib import Path
 
 from opsconsole.cli.mirror import CONFIGURATION
 from opsconsole.emulator.running import Emulator
-from opsconsole.jsii_node import jsii_environment
+from opsconsole.language import jsii_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = Path("examples/fleet/main.py")
@@ -44,7 +44,7 @@ def environment(here: Path, console: Emulator, terraform: Path | None) -> dict[s
     named = {"TERRAFORM_BINARY_NAME": terraform.name} if terraform else {}
     return {
         **kept,
-        **jsii_environment(kept),
+        **jsii_environment(),
         **console.environment,
         **named,
         "HOME": str(here),

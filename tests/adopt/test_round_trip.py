@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.jsii_node import jsii_environment
 from opsconsole.testing.deployment import Deployment
 from type_checking import check_types
 
@@ -76,7 +75,7 @@ def adopt(console, folder, monkeypatch, *words: str) -> None:
 
 def synthesise(program: Path) -> dict:
     """Run a program; return what its one stack synthesises to."""
-    environment = {**os.environ, **jsii_environment(os.environ)}
+    environment = dict(os.environ)
     environment["TERRAFORM_BINARY_NAME"] = "no-such-terraform"  # none is needed
     environment["CDKTF_OUTDIR"] = str(program.parent / "cdktf.out")
     subprocess.run([sys.executable, program], cwd=program.parent, env=environment, check=True)

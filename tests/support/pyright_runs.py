@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 
 import pyright
 
-from opsconsole.jsii_node import jsii_environment
+from opsconsole.language import find_node
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(pyright.__file__).with_name("dist") / "index.js"
@@ -36,7 +35,7 @@ def strict_pyright(program: Path) -> list[dict[str, Any]]:
         shutil.copy(program, folder)
         project = Path(folder, "pyrightconfig.json")
         project.write_text(json.dumps(settings), "utf-8")
-        node = jsii_environment(os.environ).get("JSII_NODE", "node")
+        node, _ = find_node()
         command = [node, str(PROGRAM), "--outputjson", "--pythonpath", sys.executable]
         done = subprocess.run(
             [*command, "--project", str(project)],

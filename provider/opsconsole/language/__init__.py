@@ -37,7 +37,7 @@ from opsconsole.language.sources import (
 )
 from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
-from opsconsole.language.synthesis import find_node, read_app, synthesise
+from opsconsole.language.synthesis import find_node, jsii_environment, read_app, synthesise
 from opsconsole.language.templated import readable_references
 from opsconsole.language.variables import (
     example_values,
@@ -71,6 +71,7 @@ __all__ = [
     "example_values",
     "find_node",
     "find_output",
+    "jsii_environment",
     "lasting_values",
     "load_directory",
     "load_program",

