@@ -7,17 +7,17 @@ variables, when it is applied.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import json
 import os
 import stat
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
@@ -128,15 +128,7 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     Raises:
         UserError: it cannot be written.
     """
-    content = {
-        "plan": _plain(_fields(saved.plan)),
-        "files": dict(saved.files),
-        "root": saved.root,
-        "stack": saved.stack,
-        "variables": dict(saved.variables),
-        "digest": saved.digest,
-        "state": saved.state,
-    }
+    content = _plain(saved)
     packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -165,15 +157,7 @@ def read_plan(path: Path) -> SavedPlan:
         )
     try:
         content = json.loads(_unpacked(data[len(_MAGIC) :]))
-        saved = SavedPlan(
-            _plan(content["plan"]),
-            content["files"],
-            content["root"],
-            content["stack"],
-            content["variables"],
-            content["digest"],
-            content["state"],
-        )
+        saved: SavedPlan = _read(content, SavedPlan)
         _check(saved)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
@@ -193,16 +177,14 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _check(saved: SavedPlan) -> None:
-    """Refuse a plan with a part of another type than it is declared with.
+    """Refuse a plan with values that are not of their types.
 
     Raises:
         ValueError: There is one.
     """
     plan = saved.plan
-    for item in (saved, plan, *plan.changes, *plan.drift, *plan.outputs, *plan.refreshed):
-        _check_fields(item)
+    datetime.fromisoformat(plan.planned_at)
     for read in plan.data:
-        _check_fields(read)
         _check_shape(read.value, DATA_SOURCES[read.type_name])
     for change in plan.changes:
         values = (change.before, change.after, change.config)
@@ -217,13 +199,6 @@ def _check(saved: SavedPlan) -> None:
             raise ValueError(f"{name!r} is not a file of a program")
 
 
-def _check_fields(item: Any) -> None:
-    hints = _HINTS[type(item)]
-    for name, hint in hints.items():
-        if not _conforms(getattr(item, name), hint):
-            raise ValueError(f"{name} of {type(item).__name__} is of another type")
-
-
 def _check_shape(
     value: Attributes | None, definition: ResourceDefinition | DataSourceDefinition
 ) -> None:
@@ -233,35 +208,13 @@ def _check_shape(
         raise ValueError(f"a value of {definition.type_name} is of another shape")
 
 
-def _conforms(value: Any, hint: Any) -> bool:
-    """Return whether a value that was read fits a type of the plan's classes."""
-    if hint is Any or isinstance(hint, str):
-        return True
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(_conforms(value, item) for item in inner)
-    if origin is tuple and inner[-1] is not ...:
-        return isinstance(value, tuple) and len(value) == len(inner)
-    if origin in (tuple, frozenset):
-        return isinstance(value, origin) and all(_conforms(item, inner[0]) for item in value)
-    if origin in (dict, Mapping):
-        return isinstance(value, Mapping) and all(
-            isinstance(key, str) and _conforms(item, inner[1]) for key, item in value.items()
-        )
-    return isinstance(value, hint) and (hint is not int or not isinstance(value, bool))
-
+_NOT_SAVED: Final = {"diagnostics", "likely_moves"}
+"""Fields of a plan for its reader only."""
 
 _HINTS: Final = {
-    kind: get_type_hints(kind)
+    kind: {name: hint for name, hint in get_type_hints(kind).items() if name not in _NOT_SAVED}
     for kind in (SavedPlan, Plan, Change, Drift, OutputChange, Refreshed, DataRead)
 }
-
-
-def _fields(plan: Plan) -> dict[str, Any]:
-    found = {item.name: getattr(plan, item.name) for item in dataclasses.fields(plan)}
-    # Both are for the reader of the plan only.
-    del found["diagnostics"], found["likely_moves"]
-    return found
 
 
 def _plain(value: Any) -> Any:
@@ -278,63 +231,50 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if type(value) in _HINTS:
+        return {name: _plain(getattr(value, name)) for name in _HINTS[type(value)]}
     return value
 
 
-def _plan(content: dict[str, Any]) -> Plan:
-    return Plan(
-        changes=tuple(_change(item) for item in content["changes"]),
-        drift=tuple(map(_drift, content["drift"])),
-        outputs=tuple(map(_output, content["outputs"])),
-        lineage=content["lineage"],
-        serial=content["serial"],
-        mode=content["mode"],
-        calls=content["calls"],
-        refreshed=tuple(
-            Refreshed(
-                item["address"],
-                _value(item["value"]),
-                base64.b64decode(item["private"]),
-                None if item["dependencies"] is None else tuple(item["dependencies"]),
-                item["create_before_destroy"],
-            )
-            for item in content["refreshed"]
-        ),
-        data=tuple(
-            DataRead(item["address"], item["type_name"], item["provider"], _value(item["value"]))
-            for item in content["data"]
-        ),
-        dropped=tuple(content["dropped"]),
-        moved=tuple((source, target) for source, target in content["moved"]),
-        unread=content["unread"],
-        partly_shown=content["partly_shown"],
-        planned_at=datetime.fromisoformat(content["planned_at"]).isoformat(),
-    )
+def _read(value: Any, hint: Any) -> Any:
+    """Return what `_plain` wrote of a value of this type.
+
+    Raises:
+        ValueError, LookupError, TypeError: It is of another type.
+    """
+    if hint is Any:
+        return _value(value)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        if value is None and NoneType in inner:
+            return None
+        for item in inner:
+            with suppress(ValueError, TypeError):
+                return _read(value, item)
+        raise ValueError(f"none of the types {hint}")
+    if origin in (tuple, frozenset):
+        items = _of_type(value, list)
+        if origin is tuple and inner[-1] is not ...:
+            return tuple(_read(item, kind) for item, kind in zip(items, inner, strict=True))
+        return origin(_read(item, inner[0]) for item in items)
+    if origin is dict:
+        return _value(_of_type(value, dict))
+    if origin is Mapping:
+        read = _of_type(value, dict)
+        return read if inner[1] is Any else {name: _read(read[name], inner[1]) for name in read}
+    if hint in _HINTS:
+        if _of_type(value, dict).keys() != _HINTS[hint].keys():
+            raise ValueError(f"not the fields of {hint.__name__}")
+        return hint(**{name: _read(value[name], kind) for name, kind in _HINTS[hint].items()})
+    if hint is bytes:
+        return base64.b64decode(value)
+    return Action(value) if hint is Action else _of_type(value, hint)
 
 
-def _drift(content: dict[str, Any]) -> Drift:
-    before, after = _value(content["before"]), _value(content["after"])
-    hidden = frozenset(content["sensitive"])
-    return Drift(content["address"], content["type_name"], before, after, hidden)
-
-
-def _output(content: dict[str, Any]) -> OutputChange:
-    action = Action(content["action"])
-    before, after = _value(content["before"]), _value(content["after"])
-    return OutputChange(content["name"], action, before, after, content["sensitive"])
-
-
-def _change(content: dict[str, Any]) -> Change:
-    read = {name: _value(item) for name, item in content.items()}
-    for name in ("replace_paths", "notes", "depends_on", "released"):
-        read[name] = tuple(read[name])
-    read["sensitive_paths"] = frozenset(map(tuple, read["sensitive_paths"]))
-    read["private"] = base64.b64decode(content["private"])
-    read["action"] = Action(content["action"])
-    read["sensitive"] = frozenset(content["sensitive"])
-    return Change(**read)
+def _of_type(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"not of type {kind.__name__}")
+    return value
 
 
 def _value(value: Any) -> Value:

@@ -24,6 +24,7 @@ _PLAN = Plan(
     ),
     drift=(Drift("opsconsole_host.a", "opsconsole_host", _HOST, None),),
     outputs=(OutputChange("o", Action.CREATE, None, [1]),),
+    planned_at="2026-01-01T00:00:00+00:00",
 )
 
 
