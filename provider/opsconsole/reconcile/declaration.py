@@ -118,6 +118,10 @@ def _taken_over(value: Any, prior: Any, path: Path) -> Any:
     return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]
 
 
+Place = tuple[str, str, str]
+"""What an object is known by: its console, its type and its id."""
+
+
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
     """An instance in state, and what a read of it showed.

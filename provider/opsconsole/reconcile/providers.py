@@ -10,7 +10,7 @@ from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.declaration import PriorInstance
+from opsconsole.reconcile.declaration import Place, PriorInstance
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import holds_unknown
@@ -105,6 +105,10 @@ class Providers:
     def console_holding(self, item: PriorInstance) -> str:
         """Return what tells the console of an instance in state from others."""
         return self.console_of(key_of(item.held.provider))
+
+    def place_of(self, item: PriorInstance) -> Place:
+        """Return what the object of an instance in state is known by."""
+        return self.console_holding(item), item.type_name, item.before["id"]
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
         """Return the lifecycles of instances in state, by the provider's address there."""

@@ -1,20 +1,23 @@
-"""Creates whose outcome is not known: settled by every run that can settle them.
+"""Calls whose outcome is not known: settled by every run that can settle them.
 
-A crash leaves one in the journal, a lost answer leaves one in state. How one is settled is the
+A crash leaves a create in the journal, a lost answer leaves one in state. How one is settled is the
 lifecycle's affair. What it cannot settle is in state as a tainted instance under an id that
 means "not known", so that neither engine creates it again until the user says which it was.
+
+Deletes and updates that an interrupted run left are settled by reading. What that run deleted
+itself does not surprise the guard, so it leaves the state before a plan is made. An update needs
+no more than the refresh that every plan begins with.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Outcome, SettledCreate
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
@@ -27,13 +30,21 @@ from opsconsole.lifecycle.sentinel import (
     was_noted_lately,
     was_sent_lately,
 )
-from opsconsole.reconcile.declaration import PriorInstance, instance_of
-from opsconsole.reconcile.prior import read_prior
+from opsconsole.phrases import plural
+from opsconsole.reconcile.cascade import Cascade
+from opsconsole.reconcile.declaration import (
+    PriorInstance,
+    instance_and_key,
+    instance_of,
+    read_deposed,
+)
+from opsconsole.reconcile.prior import read_prior, refresh
 from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.reconcile.unknown_writes import settle_writes, verb_of
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address, InstanceObject, Intent, StateSession
+from opsconsole.state import InstanceObject, Intent, StateSession
 from opsconsole.values import UNKNOWN, Attributes
+
+_log = logging.getLogger(__name__)
 
 
 async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
@@ -52,53 +63,123 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
     calls = [call for call in session.unresolved if call.id]
     if not calls:
         return []
-    creates = [call for call in calls if verb_of(call) == "create"]
-    others = [call for call in calls if verb_of(call) != "create"]
-    diagnostics, settled = await settle_writes(session, providers, others)
-    settling = _Settling(session, diagnostics)
-    open_calls = [call for call in creates if settling.is_open(call)]
-    for call, found in await _settled(session, providers, open_calls):
-        settling.keep(call, found)
+    creates = [call for call in calls if _verb(call) == "create"]
+    others = [call for call in calls if _verb(call) != "create"]
+    diagnostics, settled = await _settle_writes(session, providers, others)
+    # The list of calls outlives their settling if that is interrupted, too.
+    lost = [
+        _of_call(call)
+        for call in creates
+        if call.address not in session.state or _stands_aside(session, call)
+    ]
+    for create, found in [pair async for pair in _asked(session, providers, lost)]:
+        diagnostics += _kept(session, create, found)
     providers.check_stopped()
     session.record()
     await session.checkpoint()
     session.resolve(call.id for call in (*creates, *settled))
-    return settling.diagnostics
+    return diagnostics
 
 
-def _type_name(call: Intent) -> str:
-    return Address.parse(call.address).type
+async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle what state holds under an id that stands for "not known"."""
+    known = read_prior(session.state).values()
+    items = [item for item in known if is_sentinel(item.before.get("id"))]
+    items.sort(key=lambda item: (item.held.provider, item.type_name))
+    diagnostics: list[Diagnostic] = []
+    async for create, found in _asked(session, providers, [_of_state(item) for item in items]):
+        diagnostics += _kept(session, create, found)
+    if diagnostics:
+        session.record()
+        await session.checkpoint()
+    return diagnostics
 
 
-async def _settled(
-    session: StateSession, providers: Providers, calls: Sequence[Intent]
-) -> list[tuple[Intent, SettledCreate]]:
-    """Ask the console what became of creations, all of one provider and type at once."""
-    groups: dict[tuple[str, str], list[Intent]] = {}
-    for call in calls:
-        groups.setdefault((_provider(call), _type_name(call)), []).append(call)
-    found: list[tuple[Intent, SettledCreate]] = []
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A create whose outcome is not known.
+
+    Attributes:
+        create: The create, as the console can settle it.
+        held: What state is to hold of it, but for its value.
+        call: The call that an interrupted run left; None: it is in state, under a sentinel.
+        arrives: Whether it may yet take effect, whatever the console says now.
+    """
+
+    create: LostCreate
+    held: InstanceObject
+    call: Intent | None
+    arrives: bool
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The provider as state writes it, and the type."""
+        return self.held.provider, instance_of(self.create.address).type
+
+
+def _of_call(call: Intent) -> _Lost:
+    details = call.details
+    planned, needed = details.get("planned"), details.get("dependencies")
+    create = LostCreate(
+        dict(planned) if isinstance(planned, dict) else {},
+        call.address,
+        str(details.get("dry_run_said", "")),
+        was_sent_lately(call.at),
+    )
+    dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
+    held = InstanceObject(_provider(call), {}, dependencies=dependencies)
+    return _Lost(create, held, call, arrives=False)
+
+
+def _of_state(item: PriorInstance) -> _Lost:
+    remembered = PrivateState.decode(item.held.private).extra
+    planned = {name: value for name, value in item.before.items() if name != "id"}
+    status, lately = dry_run_status_of(remembered), was_noted_lately(remembered)
+    create = LostCreate(planned, item.address, status, lately)
+    return _Lost(create, item.held, None, may_still_arrive(remembered))
+
+
+def _verb(call: Intent) -> str:
+    """Return what was done to the resource: `create`, `update` or `delete`."""
+    return str(call.details.get("verb", "create"))
+
+
+def _provider(call: Intent) -> str:
+    return str(call.details.get("provider", ""))
+
+
+async def _asked(
+    session: StateSession, providers: Providers, creates: Iterable[_Lost]
+) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
+    """Ask the console what became of creates, all of one provider and type at once.
+
+    Where it cannot be asked, what is in state stays as it is.
+
+    Raises:
+        UserError: The console cannot be asked about a call.
+    """
+    groups: dict[tuple[str, str], list[_Lost]] = {}
+    for item in creates:
+        groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
         steps = providers.of(key_of(provider)).resources[type_name]
-        lost = [
-            LostCreate(
-                _planned(call), call.address, _dry_run_status(call), was_sent_lately(call.at)
-            )
-            for call in group
-        ]
         existing = _existing(session, providers, provider, type_name)
         try:
-            outcomes = await steps.settle_creates(lost, existing)
+            outcomes = await steps.settle_creates([item.create for item in group], existing)
         except Stopped:
             raise
         except ConsoleError as problem:
+            if group[0].call is None:
+                _log.warning("cannot settle what may have been created: %s", problem)
+                continue
             raise UserError(
-                f"An earlier run may have created {', '.join(call.address for call in group)}, "
+                "An earlier run may have created "
+                f"{', '.join(item.create.address for item in group)}, "
                 f"and the console cannot be asked: {problem.message}",
                 problem.remedy or "Run again once it answers. Nothing was changed.",
             ) from problem
-        found += zip(group, outcomes, strict=True)
-    return found
+        for pair in zip(group, outcomes, strict=True):
+            yield pair
 
 
 def _existing(
@@ -116,178 +197,143 @@ def _existing(
     return [item.before for item in sorted(found, key=lambda item: item.held.provider != provider)]
 
 
-def _provider(call: Intent) -> str:
-    return str(call.details.get("provider", ""))
+def _stands_aside(session: StateSession, call: Intent) -> bool:
+    """Return whether state still holds what a call was to create a substitute for."""
+    held = session.state.get(call.address)
+    replaced = call.details.get("instead_of")
+    return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
 
-def _planned(call: Intent) -> Attributes:
-    planned = call.details.get("planned")
-    return dict(planned) if isinstance(planned, dict) else {}
-
-
-def _dry_run_status(call: Intent) -> str:
-    return str(call.details.get("dry_run_said", ""))
-
-
-@dataclass
-class _Settling:
-    """Puts what was found into the state of a session, and says so."""
-
-    session: StateSession
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-
-    def is_open(self, call: Intent) -> bool:
-        """Return whether state says nothing yet of what a call created.
-
-        The list of calls outlives their settling if that is interrupted, too.
-        """
-        held = self.session.state.get(call.address)
-        return held is None or self._stands_aside(call)
-
-    def _stands_aside(self, call: Intent) -> bool:
-        """Return whether state still holds what a call was to create a substitute for."""
-        held = self.session.state.get(call.address)
-        replaced = call.details.get("instead_of")
-        return held is not None and replaced is not None and held.attributes.get("id") == replaced
-
-    def keep(self, call: Intent, found: SettledCreate) -> None:
-        """Put what became of a call into state."""
-        address = call.address
-        if found.result is CreateOutcome.NEVER:
-            self.diagnostics.append(
-                warning(
-                    f"{address} was not created by the run that was interrupted",
-                    "The console was asked and does not show it.",
-                )
-            )
-            return
-        if found.outcome is not None and found.outcome.state is not None:
-            self._put(call, found.outcome)
-            self.diagnostics.append(
-                warning(
-                    f"{address} was created by the run that was interrupted",
-                    f"It is {found.outcome.state['id']}, and in state from now on.",
-                )
-            )
-            self.diagnostics += found.outcome.diagnostics
-            return
-        definition = RESOURCES[_type_name(call)]
-        unknown = {a.name: UNKNOWN for a in definition if a.name not in _planned(call)}
-        state = settle(definition, _planned(call) | unknown, {"id": new_sentinel()})
-        private = PrivateState(extra=sent_now(_dry_run_status(call))).encode()
-        self._put(call, Outcome(state, private), tainted=True)
-
-    def _put(self, call: Intent, outcome: Outcome, *, tainted: bool = False) -> None:
-        state = self.session.state
-        if self._stands_aside(call):
-            state.depose(call.address)
-        assert outcome.state is not None
-        state.put(
-            call.address,
-            InstanceObject(
-                provider=_provider(call),
-                attributes=outcome.state,
-                private=outcome.private,
-                dependencies=_texts(call.details.get("dependencies")),
-                tainted=tainted,
-            ),
-        )
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, Iterable) else ()
-
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _LostInState:
-    """An instance in state under an id that stands for "not known"."""
-
-    known: PriorInstance
-
-    @property
-    def lost(self) -> LostCreate:
-        """The create, as the console can settle it."""
-        before = {name: value for name, value in self.known.before.items() if name != "id"}
-        remembered = self._remembered
-        return LostCreate(
-            before, self.known.address, dry_run_status_of(remembered), was_noted_lately(remembered)
-        )
-
-    @property
-    def may_still_arrive(self) -> bool:
-        """Whether the create may yet take effect."""
-        return may_still_arrive(self._remembered)
-
-    @property
-    def _remembered(self) -> dict[str, object]:
-        return dict(PrivateState.decode(self.known.held.private).extra)
-
-
-async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle what state holds under an id that stands for "not known"."""
-    groups: dict[tuple[str, str], list[PriorInstance]] = {}
-    for item in read_prior(session.state).values():
-        groups.setdefault((item.held.provider, item.type_name), []).append(item)
+def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diagnostic]:
+    """Put what became of a create into state, and say so."""
+    address, outcome, call = lost.create.address, found.outcome, lost.call
+    run = "an earlier run" if call is None else "the run that was interrupted"
+    if found.result is CreateOutcome.NEVER and not lost.arrives:
+        why = "The console was asked and does not show it."
+        if call is None:
+            session.state.remove(address)
+            why = "The console was asked by a dry run and does not know it."
+        return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
-    for (provider, type_name), items in sorted(groups.items()):
-        group = [_LostInState(item) for item in items if is_sentinel(item.before.get("id"))]
-        if group:
-            steps = providers.of(key_of(provider)).resources[type_name]
-            existing = _existing(session, providers, provider, type_name)
-            for lost, found in await _found(steps, group, existing):
-                diagnostics += _kept(session, lost, found)
-    if diagnostics:
-        session.record()
-        await session.checkpoint()
+    if outcome is not None and outcome.state is not None:
+        held = replace(lost.held, attributes=outcome.state, private=outcome.private, tainted=False)
+        where = f"It is {outcome.state['id']}, and in state from now on."
+        diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
+    elif call is None:
+        return []
+    else:
+        planned, definition = lost.create.planned, RESOURCES[lost.kind[1]]
+        unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
+        state = settle(definition, planned | unknown, {"id": new_sentinel()})
+        private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
+        held = replace(lost.held, attributes=state, private=private, tainted=True)
+    if call is not None and _stands_aside(session, call):
+        session.state.depose(address)
+    session.state.put(address, held)
     return diagnostics
 
 
-async def _found(
-    steps: BaseLifecycle, group: Sequence[_LostInState], existing: Sequence[Attributes]
-) -> list[tuple[_LostInState, SettledCreate]]:
-    """Ask the console; where it cannot be asked, everything stays as it stands."""
-    lost = [item.lost for item in group]
-    try:
-        results = await steps.settle_creates(lost, existing)
-    except Stopped:
-        raise
-    except ConsoleError as problem:
-        _log.warning("cannot settle what may have been created: %s", problem)
-        return []
-    return list(zip(group, results, strict=True))
+async def _settle_writes(
+    session: StateSession, providers: Providers, calls: Sequence[Intent]
+) -> tuple[list[Diagnostic], list[Intent]]:
+    """Take out of state what a delete is seen to have deleted.
 
+    Returns:
+        The diagnostics, and the calls that are settled.
 
-def _kept(session: StateSession, item: _LostInState, found: SettledCreate) -> list[Diagnostic]:
-    """Put what was found into state, and say so."""
-    address = item.known.address
-    outcome = found.outcome
-    if outcome is not None and outcome.state is not None:
-        held = replace(
-            item.known.held,
-            attributes=outcome.state,
-            private=outcome.private,
-            tainted=False,
+    Raises:
+        Stopped: The run was told to stop.
+    """
+    known = read_prior(session.state)
+    known |= read_deposed(session.state, known)
+    places = {item.address: providers.place_of(item) for item in known.values()}
+    by_place = {place: address for address, place in places.items()}
+    deletes: dict[str, Intent] = {}
+    for call in calls:
+        console = providers.console_of(key_of(_provider(call)))
+        address = by_place.get(
+            (console, instance_of(call.address).type, str(call.details.get("id")))
         )
-        session.state.put(address, held)
-        return [
+        if _verb(call) == "delete" and address is not None:
+            deletes[address] = call
+    leaving = [known[address] for address in deletes]
+    going = Cascade.of(leaving, known.values(), providers.console_holding).going
+    wanted = [item for item in known.values() if places[item.address] in going]
+    found = await refresh(wanted, providers.by_state_address(wanted))
+    providers.check_stopped()
+    gone = [item.address for item in found.values() if item.value is None]
+    for address in gone:
+        session.state.remove(*instance_and_key(address))
+    unread = {
+        address: item.read.why_unchecked
+        for address, item in found.items()
+        if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
+    }
+    there = [address for address in deletes if address not in unread and address not in gone]
+    updated = [call.address for call in calls if _verb(call) == "update"]
+    kept = {deletes[address].id for address in unread}
+    settled = [call for call in calls if call.id not in kept]
+    along = sum(address not in deletes for address in gone)
+    gone = [address for address in gone if address in deletes]
+    return _warnings(gone, along, there, unread, updated), settled
+
+
+def _warnings(
+    gone: Sequence[str],
+    along: int,
+    there: Sequence[str],
+    unread: Mapping[str, str],
+    updated: Sequence[str],
+) -> list[Diagnostic]:
+    """Say what became of deletes and updates; `along` counts what went with the deleted."""
+    diagnostics = []
+    if along and not gone:
+        diagnostics.append(
             warning(
-                f"{address} was created by an earlier run",
-                f"It is {outcome.state['id']}, and in state from now on.",
-            ),
-            *outcome.diagnostics,
-        ]
-    if found.result is CreateOutcome.NEVER and not item.may_still_arrive:
-        session.state.remove(address)
-        return [
-            warning(
-                f"{address} was not created by an earlier run",
-                "The console was asked by a dry run and does not know it.",
+                f"{plural(along, 'resource')} left the state with what the interrupted run deleted",
+                "The console does not have them any more.",
             )
-        ]
-    return []
+        )
+    if gone:
+        them = plural(len(gone), "resource")
+        beside = f", and {along:,} that went with them" if along else ""
+        diagnostics.append(
+            warning(
+                f"The interrupted run deleted {them} and did not learn the outcome",
+                f"The console does not have them any more: they left the state{beside}.\n"
+                + _named(gone),
+            )
+        )
+    if there:
+        diagnostics.append(
+            warning(
+                f"The interrupted run has not deleted {plural(len(there), 'resource')} so far",
+                "Their deletion was sent or about to be; the console still has them:\n"
+                + _named(there),
+            )
+        )
+    if unread:
+        them = plural(len(unread), "resource")
+        why = next(iter(unread.values()))
+        diagnostics.append(
+            warning(
+                f"Nobody knows whether the interrupted run deleted {them}",
+                f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
+            )
+        )
+    if updated:
+        updates = plural(len(updated), "update")
+        diagnostics.append(
+            warning(
+                f"The interrupted run did not learn the outcome of {updates}",
+                f"Reading these resources shows what was changed:\n{_named(updated)}",
+            )
+        )
+    return diagnostics
+
+
+def _named(addresses: Iterable[str]) -> str:
+    return "\n".join(f"  {address}" for address in sorted(addresses))
 
 
 def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
