@@ -11,7 +11,7 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
-from opsconsole.reconcile.declaration import Declaration, from_state, instance_and_key
+from opsconsole.reconcile.declaration import from_state, instance_and_key, without_ignored
 from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
 from opsconsole.reconcile.moves import carry_out_moves
 from opsconsole.reconcile.one_address import Place
@@ -21,7 +21,6 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import read_prior, refresh
 from opsconsole.reconcile.providers import in_state
 from opsconsole.reconcile.unknown_outcomes import still_unknown
-from opsconsole.reconcile.walk import ignored_paths
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
 from opsconsole.v1.limiter import HeldBack
@@ -179,12 +178,10 @@ class Applier:
         block = self._workspace.program.blocks[config_address(address)]
         instance = self._evaluator.instances(block)[Address.parse(address).key]
         values = self._evaluator.config(instance).values
-        ignored = ignored_paths(block)
-        if not ignored or step.change.before is None or step.kind is StepKind.CREATE:
+        if step.change.before is None or step.kind is StepKind.CREATE:
             # A creation ignores nothing: what a replacement follows is gone.
             return values
-        declared = Declaration(address, block.type_name, values, block.provider, ignored=ignored)
-        return declared.against(step.change.before).config
+        return without_ignored(block, values, step.change.before)
 
     def _values_left(self) -> bool:
         return any(address.mode == "managed" for address in self._session.state.addresses())

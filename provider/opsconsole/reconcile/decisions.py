@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, Path, error, has_error
-from opsconsole.language import Evaluator, Instance
+from opsconsole.language import Block, Evaluator, Instance
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     PlanChange,
@@ -24,7 +24,9 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.validation import validate
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Declaration, PriorInstance, leading_names
+from opsconsole.reconcile.declaration import PriorInstance, leading_names, without_ignored
+from opsconsole.reconcile.providers import key_of
+from opsconsole.values import Attributes
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
 
@@ -41,16 +43,30 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One question: an instance as declared, and as known.
+    """One question: an instance of the program, evaluated as far as it can be, and as known.
 
     Attributes:
-        requested: Whether it is replaced by `-replace`.
+        address: Full address, key included.
+        block: The block that declares it.
+        config: The declared values, null where omitted, UNKNOWN where not yet settled.
+        sensitive: Paths of what is sensitive in them.
+        known: What state holds.
+        dependencies: Configuration addresses of all that it depends on, sorted.
+        create_first: Whether a replacement creates before it deletes.
+        reason: Why it is replaced whatever its values are: Terraform's reason, or empty.
+        import_id: Id that an `import` block gives.
         owner_first: As of a `PlanChange`.
     """
 
-    declared: Declaration
+    address: str
+    block: Block
+    config: Attributes
+    sensitive: frozenset[Path] = frozenset()
     known: PriorInstance | None = None
-    requested: bool = False
+    dependencies: tuple[str, ...] = ()
+    create_first: bool = False
+    reason: str = ""
+    import_id: str = ""
     owner_first: bool = False
 
     @property
@@ -66,7 +82,7 @@ async def decide(
     first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
     reasons = [_replacement(wanted, plan) for wanted, plan in zip(inputs, first, strict=True)]
     creations = [
-        PlanCreation(wanted.declared.config, address=wanted.declared.address)
+        PlanCreation(wanted.config, address=wanted.address)
         for wanted, reason in zip(inputs, reasons, strict=True)
         if reason
     ]
@@ -109,15 +125,15 @@ async def _plan_removals(
 
 
 def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
-    declared, prior = wanted.declared, wanted.prior
+    prior = wanted.prior
     if prior is None or prior.value is None or prior.held.tainted:
-        return PlanCreation(declared.config, address=declared.address)
+        return PlanCreation(wanted.config, address=wanted.address)
     return PlanChange(
         prior.value,
-        declared.against(prior.value).config,
+        without_ignored(wanted.block, wanted.config, prior.value),
         prior.private,
         removal_of(prior),
-        declared.address,
+        wanted.address,
         wanted.owner_first,
     )
 
@@ -128,13 +144,7 @@ def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
         return ""
     if wanted.prior.held.tainted:
         return "replace_because_tainted"
-    if plan.replace:
-        return _CANNOT_UPDATE
-    if wanted.requested:
-        return "replace_by_request"
-    if wanted.declared.triggered:
-        return "replace_by_triggers"
-    return ""
+    return _CANNOT_UPDATE if plan.replace else wanted.reason
 
 
 def _decision(
@@ -145,58 +155,53 @@ def _decision(
     replanned: PlanOutcome | None,
     left: Mapping[str, tuple[Diagnostic, ...]],
 ) -> Decision:
-    declared, prior = wanted.declared, wanted.prior
-    config = declared.config
-    if prior is not None and not reason:
-        config = declared.against(prior.value or {}).config
+    prior, block, config = wanted.prior, wanted.block, wanted.config
+    released: list[str] = []
+    if prior is not None:
+        if not reason:
+            config = without_ignored(block, config, prior.value or {})
+        released = [name for name in prior.held.dependencies if name not in wanted.dependencies]
     change = Change(
-        declared.address,
-        declared.type_name,
-        _action(declared, prior, plan, reason),
+        wanted.address,
+        block.type_name,
+        _action(wanted, plan, reason),
         prior.value if prior else None,
         (replanned or plan).planned,
         config,
         plan.replace,
         reason,
         (replanned or plan).private,
-        create_first=declared.create_first and bool(reason),
-        create_before_destroy=declared.create_first,
-        sensitive=leading_names(declared.sensitive) | (prior.sensitive if prior else frozenset()),
-        sensitive_paths=declared.sensitive,
-        construct_path=declared.construct_path,
-        provider=declared.provider,
-        import_id=declared.import_id,
+        create_first=wanted.create_first and bool(reason),
+        create_before_destroy=wanted.create_first,
+        sensitive=leading_names(wanted.sensitive) | (prior.sensitive if prior else frozenset()),
+        sensitive_paths=wanted.sensitive,
+        construct_path=block.origin.path,
+        provider=block.provider,
+        import_id=wanted.import_id,
         previous_address=prior.previous_address if prior else "",
-        depends_on=declared.dependencies,
-        released=_released(declared, prior),
+        depends_on=wanted.dependencies,
+        released=tuple(released),
     )
     diagnostics = [
-        *validate(lifecycle.definition, declared.config),
+        *validate(lifecycle.definition, wanted.config),
         *plan.diagnostics,
-        *left.get(declared.address, ()),
+        *left.get(wanted.address, ()),
     ]
     if replanned is not None:
         diagnostics += (item for item in replanned.diagnostics if has_error((item,)))
-    if reason and declared.prevent_destroy:
-        diagnostics.append(prevented(declared.address, replaced=True))
+    if reason and block.lifecycle.prevent_destroy:
+        diagnostics.append(prevented(wanted.address, replaced=True))
     return Decision(change, tuple(diagnostics))
 
 
-def _released(declared: Declaration, prior: PriorInstance | None) -> tuple[str, ...]:
-    if prior is None:
-        return ()
-    return tuple(name for name in prior.held.dependencies if name not in declared.dependencies)
-
-
-def _action(
-    declared: Declaration, prior: PriorInstance | None, plan: PlanOutcome, reason: str
-) -> Action:
+def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
+    prior = wanted.prior
     if prior is None:
         return Action.CREATE
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and declared.sensitive == prior.sensitive_paths
+    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 
@@ -205,29 +210,33 @@ async def decide_removals(
     leaving: Sequence[PriorInstance],
     removal_of: RemovalOf,
     reasons: Mapping[str, str],
-    provider: str,
 ) -> list[Decision]:
     """Return what happens to instances of one type and provider that are to be removed."""
     plans = await _plan_removals(lifecycle, leaving, removal_of)
     return [
         Decision(
-            Change(
-                item.address,
-                item.type_name,
-                Action.DELETE,
-                item.value,
-                None,
-                reason=reasons.get(item.address, ""),
-                private=plan.private,
-                sensitive=item.sensitive,
-                provider=provider,
-                previous_address=item.previous_address,
-                depends_on=tuple(item.held.dependencies),
-            ),
+            removal(item, Action.DELETE, reasons.get(item.address, ""), plan.private),
             plan.diagnostics,
         )
         for item, plan in zip(leaving, plans, strict=True)
     ]
+
+
+def removal(item: PriorInstance, action: Action, reason: str, private: bytes = b"") -> Change:
+    """Return the change that deletes an instance, or forgets it."""
+    return Change(
+        item.address,
+        item.type_name,
+        action,
+        item.value,
+        None,
+        reason=reason,
+        private=private,
+        sensitive=item.sensitive,
+        provider=key_of(item.held.provider),
+        previous_address=item.previous_address,
+        depends_on=tuple(item.held.dependencies),
+    )
 
 
 def prevented(address: str, *, replaced: bool = False) -> Diagnostic:
@@ -238,8 +247,6 @@ def prevented(address: str, *, replaced: bool = False) -> Diagnostic:
         "Change prevent_destroy, or leave the instance out of this plan with -target.",
     )
 
-
-_CHANGING = (Action.UPDATE, Action.REPLACE)
 
 ChangesOf = Callable[[str], list[Change]]
 """Returns the changes planned for all instances of a configuration address."""
@@ -260,7 +267,7 @@ def is_triggered(instance: Instance, evaluator: Evaluator, changes_of: ChangesOf
 
 
 def _changes(change: Change, path: Path) -> bool:
-    if change.action not in _CHANGING:
+    if change.action not in (Action.UPDATE, Action.REPLACE):
         return False
     return not path or not same(_at(change.before, path), _at(change.after, path))
 

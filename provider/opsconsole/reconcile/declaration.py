@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from opsconsole.compare import normalise_set
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
+from opsconsole.language import Block
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, State
@@ -56,52 +57,14 @@ def _is_object(value: Value, attribute: Attribute) -> bool:
     )
 
 
-EVERYTHING: frozenset[Path] = frozenset({("*",)})
-"""The `ignored` of a declaration whose `ignore_changes` is `all`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """An instance of the program, evaluated as far as its values are known.
-
-    Attributes:
-        address: Full address, key included.
-        type_name: Terraform type name.
-        config: The declared values, null where omitted, UNKNOWN where not yet settled.
-        provider: Key of the provider configuration.
-        dependencies: Configuration addresses of all that it depends on, sorted.
-        prevent_destroy, create_first: As in `lifecycle`.
-        ignored: Paths of `ignore_changes`.
-        triggered: Whether `replace_triggered_by` asks for a replacement.
-        construct_path: Path of the construct.
-        sensitive: Paths of what is sensitive in the declared values.
-        import_id: Id that an `import` block gives.
-    """
-
-    address: str
-    type_name: str
-    config: Attributes
-    provider: str
-    dependencies: tuple[str, ...] = ()
-    prevent_destroy: bool = False
-    create_first: bool = False
-    ignored: frozenset[Path] = frozenset()
-    triggered: bool = False
-    construct_path: str = ""
-    sensitive: frozenset[Path] = frozenset()
-    import_id: str = ""
-
-    def against(self, prior: Attributes) -> Declaration:
-        """Return the declaration with what it ignores taken from `prior`, where both have it."""
-        if not self.ignored:
-            return self
-        if self.ignored == EVERYTHING:
-            kept = {name: prior[name] for name in self.config if name in prior}
-            return replace(self, config=self.config | kept)
-        config: Any = self.config
-        for path in sorted(self.ignored, key=str):
-            config = _taken_over(config, prior, path)
-        return replace(self, config=config)
+def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
+    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
+    if block.lifecycle.ignore_all:
+        return config | {name: prior[name] for name in config if name in prior}
+    found: Any = config
+    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
+        found = _taken_over(found, prior, path)
+    return cast("Attributes", found)
 
 
 def _taken_over(value: Any, prior: Any, path: Path) -> Any:

@@ -48,7 +48,6 @@ from opsconsole.reconcile.prior import (
     undeclared_imports,
 )
 from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
-from opsconsole.reconcile.removals import decide_removals_of
 from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
@@ -202,7 +201,7 @@ class Planner:
             self._report(replacing_nothing(options.replace, walk.declared))
             self._diagnostics += undeclared_imports(prior, walk.targets, walk.declared)
         self._report(still_declared(self._workspace.program, walk.declared))
-        await decide_removals_of(walk, destroy=options.mode == "destroy")
+        await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
 
     def _report(self, diagnostics: Iterable[Diagnostic], address: str = "") -> None:

@@ -11,21 +11,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from opsconsole.diagnostics import Diagnostic, Path
-from opsconsole.language import Block, Evaluated, Evaluator, Graph, Instance, named_resources
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
-from opsconsole.reconcile.decisions import Decision, PlanInput, decide, is_triggered
-from opsconsole.reconcile.declaration import (
-    EVERYTHING,
-    Declaration,
-    PriorInstance,
-    instance_and_key,
-    instance_of,
+from opsconsole.reconcile.decisions import (
+    Decision,
+    PlanInput,
+    decide,
+    decide_removals,
+    is_triggered,
+    prevented,
+    removal,
 )
+from opsconsole.reconcile.declaration import PriorInstance, instance_and_key, instance_of
 from opsconsole.reconcile.order import config_address
-from opsconsole.reconcile.providers import Providers
+from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.reconcile.targets import Targets
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address
@@ -53,13 +55,6 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
 def _owner_count(block: Block) -> int:
     """Return how many owners are above the instances of a block."""
     return 0 if block.mode == "data" else len(owners_above(RESOURCES[block.type_name]))
-
-
-def ignored_paths(block: Block) -> frozenset[Path]:
-    """Return the paths that `ignore_changes` names."""
-    if block.lifecycle.ignore_all:
-        return EVERYTHING
-    return frozenset(block.lifecycle.ignore_changes)
 
 
 @dataclass
@@ -142,31 +137,22 @@ class Walk:
         if item is not None and is_sentinel(item.before.get("id")):
             self.changes[address] = left_alone(item)
             return None
+        block, reason = instance.block, ""
         evaluated = self.evaluator.config(instance)
-        declared = self._declaration(instance, evaluated)
-        return PlanInput(declared, item, address in self.requested)
-
-    def _declaration(self, instance: Instance, evaluated: Evaluated) -> Declaration:
-        block = instance.block
-        lifecycle = block.lifecycle
-        triggered = bool(lifecycle.replace_triggered_by) and is_triggered(
-            instance,
-            self.evaluator,
-            lambda address: self._of_block.get(address, []),
-        )
-        return Declaration(
-            instance.address,
-            block.type_name,
+        if block.lifecycle.replace_triggered_by and is_triggered(
+            instance, self.evaluator, lambda address: self._of_block.get(address, [])
+        ):
+            reason = "replace_by_triggers"
+        return PlanInput(
+            address,
+            block,
             evaluated.values,
-            block.provider,
-            self.graph.ancestors(block.address),
-            lifecycle.prevent_destroy,
-            block.address in self._create_first,
-            ignored_paths(block),
-            triggered,
-            block.origin.path,
             frozenset(path for path in evaluated.sensitive if path),
-            self.imports.get(instance.address, ""),
+            item,
+            self.graph.ancestors(block.address),
+            block.address in self._create_first,
+            "replace_by_request" if address in self.requested else reason,
+            self.imports.get(address, ""),
         )
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
@@ -191,9 +177,58 @@ class Walk:
             return False
         return any(
             other.action is Action.REPLACE and not other.create_first
-            for needed in wanted.declared.dependencies
+            for needed in wanted.dependencies
             for other in self._of_block.get(needed, ())
         )
+
+    async def remove(self, *, destroy: bool) -> None:
+        """Remove what is in state and not declared.
+
+        Args:
+            destroy: Whether everything goes, declared or not.
+        """
+        leaving = [
+            item
+            for item in self.known.values()
+            if item.value is not None
+            and item.address in self.targets
+            and (destroy or item.address not in self.declared)
+        ]
+        reasons = {} if destroy else {item.address: self._reason(item) for item in leaving}
+        groups: dict[tuple[str, str], list[PriorInstance]] = {}
+        for item in leaving:
+            if not destroy and self.lets_go(item):
+                forgotten = removal(item, Action.FORGET, reasons[item.address])
+                self.changes[item.address] = forgotten
+            else:
+                groups.setdefault((key_of(item.held.provider), item.type_name), []).append(item)
+        cascade = self.cascade(item for items in groups.values() for item in items)
+        for (provider, type_name), items in groups.items():
+            steps = self.providers.of(provider).resources[type_name]
+            for decision in await decide_removals(steps, items, cascade.removal_of, reasons):
+                self.take(decision)
+                address, deposed = instance_and_key(decision.change.address)
+                block = self.evaluator.program.blocks.get(config_address(address))
+                # prevent_destroy protects an instance; as in core, not what was put aside.
+                if not deposed and block is not None and block.lifecycle.prevent_destroy:
+                    self.diagnostics.append((address, prevented(address)))
+
+    def _reason(self, item: PriorInstance) -> str:
+        """Return Terraform's reason why an instance is removed."""
+        address, deposed = instance_and_key(item.address)
+        if deposed:
+            return ""
+        block = self.evaluator.program.blocks.get(config_address(address))
+        key = Address.parse(address).key
+        if block is None:
+            if item.previous_address:
+                return "delete_because_no_move_target"
+            return "delete_because_no_resource_config"
+        if block.counted and isinstance(key, int):
+            return "delete_because_count_index"
+        if block.repeated and not block.counted and isinstance(key, str):
+            return "delete_because_each_key"
+        return "delete_because_wrong_repetition"
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners that are known to go so far, and of those in `also`."""
