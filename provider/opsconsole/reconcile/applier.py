@@ -11,10 +11,9 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
-from opsconsole.reconcile.declaration import from_state, instance_and_key, without_ignored
+from opsconsole.reconcile.declaration import Place, from_state, instance_and_key, without_ignored
 from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
 from opsconsole.reconcile.moves import carry_out_moves
-from opsconsole.reconcile.one_address import Place
 from opsconsole.reconcile.order import Step, StepKind, config_address, order
 from opsconsole.reconcile.outputs import keep_known_outputs, keep_outputs
 from opsconsole.reconcile.planner import Workspace
@@ -189,12 +188,7 @@ class Applier:
     async def _read_rerouted(self, rerouted: Collection[Place]) -> list[tuple[str, Diagnostic]]:
         """Read again what a deletion rerouted, and keep what changed."""
         known = read_prior(self._session.state) if rerouted else {}
-        console_of = self._providers.console_holding
-        wanted = [
-            item
-            for item in known.values()
-            if (console_of(item), item.type_name, item.before["id"]) in rerouted
-        ]
+        wanted = [item for item in known.values() if self._providers.place_of(item) in rerouted]
         if not wanted:
             return []
         found = await refresh(wanted, self._providers.by_state_address(wanted))

@@ -14,8 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.deletion import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.one_address import Place
+from opsconsole.reconcile.declaration import Place, PriorInstance
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 
 ConsoleOf = Callable[[PriorInstance], str]

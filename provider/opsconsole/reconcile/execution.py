@@ -9,16 +9,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.one_address import Place
-from opsconsole.reconcile.order import Order, Step, StepKind
-from opsconsole.reconcile.schedule import Failures, Schedule
+from opsconsole.reconcile.declaration import Place
+from opsconsole.reconcile.order import (
+    Identity,
+    Order,
+    Schedule,
+    Step,
+    StepKind,
+    config_address,
+    dropped_objects,
+    object_of,
+)
+from opsconsole.values import Attributes, holds_unknown
 
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
@@ -74,6 +83,55 @@ class Applied:
     def complete(self) -> bool:
         """Whether everything was done that was planned."""
         return not (self.failed or self.skipped or self.not_started or self.unsettled)
+
+
+class Failures:
+    """The instances that failed or were skipped, each with the address that began it."""
+
+    def __init__(self) -> None:
+        self._instances: dict[str, str] = {}
+        self._resources: dict[str, str] = {}
+        self._held: dict[str, str] = {}
+        self._referred: dict[Identity, str] = {}
+
+    def __contains__(self, address: str) -> bool:
+        """Return whether an instance failed or was skipped."""
+        return address in self._instances
+
+    def add(self, step: Step, cause: str = "") -> None:
+        """Note that a step failed, or was skipped because of `cause`."""
+        address = step.change.address
+        cause = cause or address
+        self._instances.setdefault(address, cause)
+        if step.is_up:
+            self._resources.setdefault(config_address(address), cause)
+            for dropped in dropped_objects(step) if step.kind is StepKind.UPDATE else ():
+                self._referred.setdefault(dropped, cause)
+            return
+        for dependency in (*step.change.depends_on, *step.change.released):
+            self._held.setdefault(dependency, cause)
+
+    def blocker(self, step: Step, config_of: Callable[[Step], Attributes]) -> str:
+        """Return the address of what keeps `step` from being taken, or nothing.
+
+        Where a resource has several instances, one that failed stops only those that need a value
+        of it: their declaration still holds an unknown. What an update was to let go of stays while
+        it fails: a host would take its agent along.
+        """
+        change = step.change
+        if change.address in self._instances:
+            return self._instances[change.address]
+        if not step.is_up:
+            if change.cascade:
+                return self._instances.get(change.cascade, "")
+            still_named = self._referred.get(object_of(step), "")
+            return still_named or self._held.get(config_address(change.address), "")
+        for dependency in change.depends_on:
+            cause = self._resources.get(dependency)
+            alone = dependency in self._instances
+            if cause and (alone or holds_unknown(config_of(step))):
+                return cause
+        return ""
 
 
 class Execution:

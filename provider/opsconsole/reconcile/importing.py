@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block
 from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.one_address import taken_already
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.prior import not_there, read_prior, refresh
 from opsconsole.reconcile.providers import OnStop, Providers, in_state
+from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
 
 
@@ -46,9 +46,10 @@ async def import_instance(
     if item is None or has_error(diagnostics):
         return diagnostics
     assert item.value is not None
-    holder = _holder(session, providers, address, item)
-    if holder is not None:
-        return [taken_already(item.type_name, item.value["id"], holder, str(address))]
+    for other in read_prior(session.state).values():
+        same = providers.place_of(other) == providers.place_of(item)
+        if same and other.address != item.address:
+            return [_taken_already(item, other.address)]
     kept = InstanceObject(
         item.held.provider,
         item.value,
@@ -82,19 +83,15 @@ def _check_free(session: StateSession, address: Address) -> None:
         )
 
 
-def _holder(
-    session: StateSession, providers: Providers, address: Address, item: PriorInstance
-) -> str | None:
-    """Return the other address at which state holds what was read, of the same console."""
-    assert item.value is not None
-    console = providers.console_holding(item)
-    for other in read_prior(session.state).values():
-        same = other.type_name == item.type_name and other.before.get("id") == item.value["id"]
-        if not same or other.address == str(address):
-            continue
-        if providers.console_holding(other) == console:
-            return other.address
-    return None
+def _taken_already(item: PriorInstance, holder: str) -> Diagnostic:
+    """Refuse to import what `holder` has."""
+    title, address = RESOURCES[item.type_name].title, item.address
+    return error(
+        f"{holder} holds the {title} {item.before['id']} already",
+        f"One object has one address: removing {address} or {holder} would delete what the other "
+        f"manages. To give it the address {address}, use a `moved` block, or forget it first with "
+        f"`opsconsole state rm '{holder}'`.",
+    )
 
 
 async def _read(

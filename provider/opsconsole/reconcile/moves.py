@@ -1,20 +1,25 @@
 """What becomes of addresses: `moved` blocks, and the moves that go without saying, as in core.
 
+One object of the console has one address: what has two is refused before any request.
+
 A chain of blocks is followed whatever their order. A block or a `count` that comes or goes moves
 nothing onto what is there already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
-from opsconsole.reconcile.declaration import PriorInstance
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.declaration import Place, PriorInstance
 from opsconsole.reconcile.order import config_address
+from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, State
 
 
@@ -199,3 +204,58 @@ def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
         f"State holds an object at both addresses:\n{listed}\nWhat the program does not declare "
         "at its old address is planned to be removed.",
     )
+
+
+def places_of(
+    known: Iterable[PriorInstance], place_of: Callable[[PriorInstance], Place]
+) -> dict[Place, list[str]]:
+    """Return the addresses of each object that state holds, or an `import` block names.
+
+    Args:
+        place_of: Returns what the object of an instance is known by.
+    """
+    found: dict[Place, list[str]] = {}
+    for item in known:
+        if not is_sentinel(item.before["id"]):
+            found.setdefault(place_of(item), []).append(item.address)
+    return found
+
+
+def adopted_places(
+    changes: Iterable[Change], console_of: Callable[[str], str]
+) -> dict[Place, list[str]]:
+    """Return the addresses of each object that creations adopt: its id is known in the plan.
+
+    Args:
+        console_of: Returns the console behind the key of a provider configuration.
+    """
+    found: dict[Place, list[str]] = {}
+    for change in changes:
+        object_id = (change.after or {}).get("id")
+        if change.action is Action.CREATE and isinstance(object_id, str):
+            place = (console_of(change.provider), change.type_name, object_id)
+            found.setdefault(place, []).append(change.address)
+    return found
+
+
+def held_twice(places: Mapping[Place, list[str]]) -> Iterator[tuple[str, Diagnostic]]:
+    """Yield an error, with its address, for each object that has several addresses.
+
+    One that was gone and is created again under its id has the same address twice. Dropping one of
+    several would delete what the other manages.
+    """
+    for (_, type_name, object_id), several in places.items():
+        addresses = list(dict.fromkeys(several))
+        if len(addresses) > 1:
+            yield (
+                several[-1],
+                error(
+                    f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, "
+                    f"{object_id}",
+                    "One object has one address: removing either would delete what the other "
+                    "manages. Keep one of them. What is in state and not wanted there: "
+                    "`opsconsole state rm ADDRESS` forgets it and leaves the console as it is. "
+                    "What is only declared or imported: take it out of the program, or move it "
+                    "with a `moved` block.",
+                ),
+            )

@@ -1,4 +1,4 @@
-"""The order of apply: which step waits for which. Pure.
+"""The order of apply: which step waits for which, and which are ready as others finish. Pure.
 
 Creation follows dependencies, deletion runs against them, an update that drops a reference comes
 before the deletion of what it referred to, and what a host's deletion takes along follows it.
@@ -8,9 +8,10 @@ hosts make a hundred thousand edges and not their product.
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
@@ -59,12 +60,14 @@ class Order:
     """The steps of a plan and what each waits for.
 
     Attributes:
-        steps: The steps, in an order in which they may be taken one after another.
+        steps: The steps.
+        sequence: Their numbers, as they may be taken one after another.
         graph: Node to the nodes that it waits for, gates among them.
     """
 
     steps: list[Step]
-    graph: dict[Node, set[Node]] = field(default_factory=dict)
+    sequence: list[int]
+    graph: dict[Node, set[Node]]
 
 
 def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
@@ -78,20 +81,20 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
         for change in changes
         for kind in _kinds(change)
     ]
-    firm, soft = _Edges(steps), _Edges(steps)
+    edges = _Edges(steps)
     for number, step in enumerate(steps):
         if step.is_up:
-            firm.add_up(number, step)
+            edges.add_up(number, step)
         else:
-            firm.add_down(number, step)
-        soft.add_soft(number, step)
-    graph = _union(firm.graph, soft.graph)
+            edges.add_down(number, step)
+        edges.add_soft(number, step)
+    graph = _union(edges.graph, edges.soft)
     try:
         sequence = list(TopologicalSorter(graph).static_order())
     except CycleError:
-        graph = _union(firm.graph, _outside_of_circles(soft.graph, graph))
+        graph = _union(edges.graph, _outside_of_circles(edges.soft, graph))
         sequence = list(TopologicalSorter(graph).static_order())
-    return _renumbered(steps, graph, sequence)
+    return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
 
 
 def _kinds(change: Change) -> tuple[StepKind, ...]:
@@ -122,6 +125,7 @@ class _Edges:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.graph: dict[Node, set[Node]] = {}
+        self.soft: defaultdict[Node, set[Node]] = defaultdict(set)
         self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
         self._updates: dict[Identity, int] = {}
@@ -192,24 +196,23 @@ class _Edges:
         """
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:
-            self.graph[number].update(self._carriers.get(object_of(step), ()))
+            self.soft[number].update(self._carriers.get(object_of(step), ()))
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
             owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
             if owner is not None and isinstance(owner_id, str):
                 update = self._updates.get((step.console, owner.name, owner_id))
                 if update is not None:
-                    self.graph[update].add(number)
+                    self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
         for dependency in change.released:
             if dependency in self._deleting:
-                gate = (dependency, "down-begins")
-                self.graph.setdefault(gate, set()).add(number)
+                self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
             deletion = self._deletions.get(dropped)
             if deletion is not None and not _comes_first(deletion[1], change):
-                self.graph[deletion[0]].add(number)
+                self.soft[deletion[0]].add(number)
 
     def _wait(self, number: int, gate: Node) -> None:
         if gate in self.graph:
@@ -294,16 +297,45 @@ def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
     return found
 
 
-def _renumbered(
-    steps: Sequence[Step], graph: Mapping[Node, set[Node]], sequence: Sequence[Node]
-) -> Order:
-    numbers = [node for node in sequence if isinstance(node, int)]
-    new = {old: position for position, old in enumerate(numbers)}
+class Schedule:
+    """The steps of an order that are ready, as others finish."""
 
-    def renamed(node: Node) -> Node:
-        return new[node] if isinstance(node, int) else node
+    def __init__(self, order: Order) -> None:
+        self.steps = order.steps
+        self._sequence = order.sequence
+        self._waits = {node: len(waits) for node, waits in order.graph.items()}
+        self._followers: dict[Node, list[Node]] = {}
+        for node, waits in order.graph.items():
+            for waited in waits:
+                self._followers.setdefault(waited, []).append(node)
+                self._waits.setdefault(waited, 0)
+        self._ready: deque[int] = deque()
+        self._open = set(range(len(self.steps)))
+        for node in [node for node, count in self._waits.items() if count == 0]:
+            self._reach(node)
 
-    return Order(
-        [steps[number] for number in numbers],
-        {renamed(node): {renamed(item) for item in waits} for node, waits in graph.items()},
-    )
+    def take_ready(self) -> Iterator[int]:
+        """Yield the numbers of steps that have become ready, once each."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def finish(self, number: int) -> None:
+        """Note that a step is over, whatever came of it; its followers may become ready."""
+        self._open.discard(number)
+        self._release(number)
+
+    def unfinished(self) -> list[Step]:
+        """Return the steps that are not over, in order."""
+        return [self.steps[number] for number in self._sequence if number in self._open]
+
+    def _release(self, node: Node) -> None:
+        for follower in self._followers.get(node, ()):
+            self._waits[follower] -= 1
+            if self._waits[follower] == 0:
+                self._reach(follower)
+
+    def _reach(self, node: Node) -> None:
+        if isinstance(node, int):
+            self._ready.append(node)
+        else:
+            self._release(node)

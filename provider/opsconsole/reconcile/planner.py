@@ -34,8 +34,14 @@ from opsconsole.reconcile.declaration import (
     read_deposed,
 )
 from opsconsole.reconcile.likely_moves import likely_moves, told_moves
-from opsconsole.reconcile.moves import left_out, moved, still_declared
-from opsconsole.reconcile.one_address import adopted_places, held_twice, places_of
+from opsconsole.reconcile.moves import (
+    adopted_places,
+    held_twice,
+    left_out,
+    moved,
+    places_of,
+    still_declared,
+)
 from opsconsole.reconcile.order import config_address, order
 from opsconsole.reconcile.outputs import output_changes
 from opsconsole.reconcile.prior import (
@@ -147,7 +153,7 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         console_of = self.providers.console_of
-        places = places_of(prior.known.values(), self.providers.console_holding)
+        places = places_of(prior.known.values(), self.providers.place_of)
         self._diagnostics += held_twice(places)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
@@ -344,8 +350,9 @@ def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> I
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
     """Return the changes in the order of their first steps, those without a step last."""
     place: dict[str, int] = {}
-    for number, step in enumerate(order(changes, console_of).steps):
-        place.setdefault(step.change.address, number)
+    ordered = order(changes, console_of)
+    for number in ordered.sequence:
+        place.setdefault(ordered.steps[number].change.address, len(place))
     return sorted(changes, key=lambda change: place.get(change.address, len(place)))
 
 
