@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block
@@ -45,14 +47,13 @@ async def import_instance(
         await providers.close()
     if item is None or has_error(diagnostics):
         return diagnostics
-    assert item.value is not None
     for other in read_prior(session.state).values():
         same = providers.place_of(other) == providers.place_of(item)
         if same and other.address != item.address:
             return [_taken_already(item, other.address)]
     kept = InstanceObject(
         item.held.provider,
-        item.value,
+        item.before,
         private=item.private,
         dependencies=workspace.graph.ancestors(block.address),
     )
@@ -111,4 +112,4 @@ async def _read(
         diagnostics += item.read.diagnostics
     if item.value is None:
         return None, [not_there(block.type_name, import_id)]
-    return item, diagnostics
+    return replace(item, before=item.value), diagnostics
