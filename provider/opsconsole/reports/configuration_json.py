@@ -17,7 +17,6 @@ from opsconsole.language import (
     Json,
     Output,
     Program,
-    ProviderBlock,
     Quoted,
     Reference,
     Step,
@@ -26,6 +25,7 @@ from opsconsole.language import (
     lasting_values,
     readable_references,
 )
+from opsconsole.reports.json_values import filled
 from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
@@ -35,75 +35,70 @@ _SECRETS: Final = frozenset(item.name for item in PROVIDER.attributes if item.se
 
 def configuration(program: Program) -> dict[str, Any]:
     """Return the configuration of a program: what it declares, and refers to."""
-    root: dict[str, Any] = {}
-    if program.outputs:
-        root["outputs"] = {name: _output(program.outputs[name]) for name in sorted(program.outputs)}
     blocks = sorted(program.blocks.values(), key=lambda item: (item.mode == "data", item.address))
-    if blocks:
-        root["resources"] = [_resource(block) for block in blocks]
-    if program.variables:
-        found, defaults = program.variables, lasting_values(example_values(program))
-        root["variables"] = {name: _variable(found[name], defaults) for name in sorted(found)}
+    variables = program.variables
+    defaults = lasting_values(example_values(program)) if variables else {}
+    root = {
+        "outputs": {name: _output(program.outputs[name]) for name in sorted(program.outputs)},
+        "resources": [_resource(block) for block in blocks],
+        "variables": {name: _variable(variables[name], defaults) for name in sorted(variables)},
+    }
     providers = {
         key: _provider(key, program)
         for key in sorted({*program.providers, *(block.provider for block in blocks)})
     }
-    return ({"provider_config": providers} if providers else {}) | {"root_module": root}
+    return filled({"provider_config": providers}) | {"root_module": filled(root)}
 
 
 def _provider(key: str, program: Program) -> dict[str, Any]:
     name, _, alias = key.partition(".")
-    found: dict[str, Any] = {"name": name, "full_name": FULL_ADDRESS}
-    if alias:
-        found["alias"] = alias
-    version = program.required_providers.get(name, {}).get("version")
-    if version:
-        found["version_constraint"] = version
-    block: ProviderBlock | None = program.providers.get(key)
-    if block is not None:
-        shown = {name: item for name, item in block.arguments.items() if name not in _SECRETS}
-        found |= {"expressions": _expressions(shown)} if shown else {}
-    return found
+    block = program.providers.get(key)
+    arguments = block.arguments if block is not None else {}
+    shown = {name: item for name, item in arguments.items() if name not in _SECRETS}
+    return filled(
+        {
+            "name": name,
+            "full_name": FULL_ADDRESS,
+            "alias": alias,
+            "version_constraint": program.required_providers.get(name, {}).get("version"),
+            "expressions": _expressions(shown),
+        }
+    )
 
 
 def _resource(block: Block) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "address": block.address,
-        "mode": block.mode,
-        "type": block.type_name,
-        "name": block.name,
-        "provider_config_key": block.provider,
-    }
-    if block.arguments:
-        found["expressions"] = _expressions(block.arguments)
-    found["schema_version"] = SCHEMA_VERSION
-    if block.counted:
-        found["count_expression"] = _expression(block.count)
-    if block.repeated:
-        found["for_each_expression"] = _expression(block.for_each)
-    if block.depends_on:
-        found["depends_on"] = list(block.depends_on)
-    return found
+    return filled(
+        {
+            "address": block.address,
+            "mode": block.mode,
+            "type": block.type_name,
+            "name": block.name,
+            "provider_config_key": block.provider,
+            "expressions": _expressions(block.arguments),
+            "schema_version": SCHEMA_VERSION,
+            "count_expression": _expression(block.count) if block.counted else None,
+            "for_each_expression": _expression(block.for_each) if block.repeated else None,
+            "depends_on": list(block.depends_on),
+        }
+    )
 
 
 def _output(output: Output) -> dict[str, Any]:
-    found: dict[str, Any] = {"sensitive": True} if output.sensitive else {}
-    found["expression"] = _expression(output.value)
-    if output.depends_on:
-        found["depends_on"] = [str(item) for item in output.depends_on]
-    if output.description:
-        found["description"] = output.description
-    return found
+    return filled(
+        {
+            "sensitive": output.sensitive or None,
+            "expression": _expression(output.value),
+            "depends_on": [str(item) for item in output.depends_on],
+            "description": output.description,
+        }
+    )
 
 
 def _variable(variable: Variable, defaults: Mapping[str, Any]) -> dict[str, Any]:
     name = variable.name
     found: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
-    if variable.description:
-        found["description"] = variable.description
-    if variable.sensitive:
-        found["sensitive"] = True
-    return found
+    facts = {"description": variable.description, "sensitive": variable.sensitive or None}
+    return found | filled(facts)
 
 
 def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
@@ -111,9 +106,8 @@ def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
 
 
 def _expression(value: Json) -> dict[str, Any]:
-    found: dict[str, Any] = {"constant_value": value}
     references = [part for item in readable_references(value) for part in _parts(item)]
-    return found | ({"references": references} if references else {})
+    return {"constant_value": value} | filled({"references": references})
 
 
 def _parts(reference: Reference) -> Iterator[str]:

@@ -14,6 +14,11 @@ from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
+def filled(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `members` without those that are null or an empty text, list or object."""
+    return {name: item for name, item in members.items() if item not in (None, "", [], {})}
+
+
 def known(value: Value) -> Any:
     """Return `value` without what is unknown: left out of objects, null in lists."""
     if value is UNKNOWN:
@@ -75,16 +80,17 @@ def _shape(value: Value, leaf: Any) -> Any:
 def cause_json(cause: Cause) -> dict[str, Any]:
     """Return the error behind a diagnostic or a finding; what is not known is left out."""
     answer = cause.answer
-    found = {
-        "kind": cause.kind.value,
-        "message": cause.message,
-        "operation": cause.operation,
-        "status": answer and answer.status,
-        "code": answer and answer.code,
-        "request_id": answer and answer.request_id,
-        "details": answer and dict(answer.details),
-    }
-    return {name: value for name, value in found.items() if value}
+    return filled(
+        {
+            "kind": cause.kind.value,
+            "message": cause.message,
+            "operation": cause.operation,
+            "status": answer and answer.status,
+            "code": answer and answer.code,
+            "request_id": answer and answer.request_id,
+            "details": answer and dict(answer.details),
+        }
+    )
 
 
 def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
@@ -101,11 +107,8 @@ def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
         # Synthesis notes lines, not columns.
         start = {"line": int(line), "column": 1, "byte": 0}
         found["range"] = {"filename": file, "start": start, "end": dict(start)}
-    if item.path:
-        found["path"] = list(item.path)
-    if item.cause:
-        found["cause"] = cause_json(item.cause)
-    return found
+    cause = item.cause and cause_json(item.cause)
+    return found | filled({"path": list(item.path), "cause": cause})
 
 
 def type_of(value: Value) -> Any:
@@ -129,11 +132,10 @@ def identity(place: Address, address: str) -> dict[str, Any]:
     Args:
         address: `place` as text.
     """
-    module = {"module_address": place.module} if place.module else {}
     index = {} if place.key is None else {"index": place.key}
     return {
         "address": address,
-        **module,
+        **filled({"module_address": place.module}),
         "mode": place.mode,
         "type": place.type,
         "name": place.name,

@@ -16,7 +16,7 @@ from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.addresses import parsed
 from opsconsole.reports.apply_text import apply_summary
-from opsconsole.reports.json_values import diagnostic_json, type_of
+from opsconsole.reports.json_values import diagnostic_json, filled, type_of
 from opsconsole.reports.labels import planned
 from opsconsole.reports.literals import printable
 from opsconsole.reports.plan_json import TERRAFORM_VERSION
@@ -94,16 +94,18 @@ def resource_drift(drift: Drift, at: datetime) -> Message:
 def planned_change(change: Change, at: datetime) -> Message:
     """Return the message of what is planned for one resource instance."""
     word = _WORDS[change.action]
-    body: dict[str, Any] = {"resource": resource(change.address, change.type_name)}
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
         word = "move" if change.previous_address else "import"
-    if change.previous_address:
-        body["previous_resource"] = resource(change.previous_address, change.type_name)
-    body["action"] = word
-    if change.reason:
-        body["reason"] = _REASONS.get(change.reason, change.reason)
-    if change.import_id:
-        body["importing"] = {"id": change.import_id}
+    previous = change.previous_address and resource(change.previous_address, change.type_name)
+    body = filled(
+        {
+            "resource": resource(change.address, change.type_name),
+            "previous_resource": previous,
+            "action": word,
+            "reason": _REASONS.get(change.reason, change.reason),
+            "importing": filled({"id": change.import_id}),
+        }
+    )
     return _message("planned_change", f"{change.address}: Plan to {word}", at, change=body)
 
 
@@ -221,14 +223,15 @@ def duration(seconds: float) -> str:
 def _hook(
     address: str, action: Action | None = None, id: str = "", seconds: float | None = None
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"resource": resource(address)}
-    if action is not None:
-        found["action"] = _WORDS[action]
-    if id:
-        found |= {"id_key": "id", "id_value": id}
-    if seconds is not None:
-        found["elapsed_seconds"] = round(seconds)
-    return found
+    return filled(
+        {
+            "resource": resource(address),
+            "action": None if action is None else _WORDS[action],
+            "id_key": id and "id",
+            "id_value": id,
+            "elapsed_seconds": None if seconds is None else round(seconds),
+        }
+    )
 
 
 def _shown(value: str) -> str:

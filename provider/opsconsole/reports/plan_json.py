@@ -33,6 +33,7 @@ from opsconsole.reports.configuration_json import (
 )
 from opsconsole.reports.json_values import (
     after_unknown,
+    filled,
     identity,
     known,
     module_tree,
@@ -76,35 +77,24 @@ def document(
     changes = sorted(plan.changes, key=_order)
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
-    found: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "terraform_version": TERRAFORM_VERSION,
-    }
-    if variables:
-        found["variables"] = {name: {"value": variables[name]} for name in sorted(variables)}
-    found["planned_values"] = _planned_values(changes, outputs)
-    if drift:
-        found["resource_drift"] = [
-            _identity(item)
-            | {"change": _body(["delete" if item.after is None else "update"], item)}
-            for item in drift
-        ]
-    if changes:
-        found["resource_changes"] = [resource_change(item) for item in changes]
-    if outputs:
-        found["output_changes"] = {item.name: _output_change(item) for item in outputs}
-    prior = _prior_state(changes, outputs, sorted(plan.data, key=_order))
-    if prior:
-        found["prior_state"] = prior
-    if program is not None:
-        found |= _of_program(program, changes, outputs)
-    if timestamp:
-        found["timestamp"] = timestamp
     errored = has_error(plan.diagnostics)
-    found["applyable"] = not errored and not plan.empty
-    found["complete"] = True
-    found["errored"] = errored
-    return found
+    return filled(
+        {
+            "format_version": FORMAT_VERSION,
+            "terraform_version": TERRAFORM_VERSION,
+            "variables": {name: {"value": variables[name]} for name in sorted(variables)},
+            "planned_values": _planned_values(changes, outputs),
+            "resource_drift": [_drift(item) for item in drift],
+            "resource_changes": [resource_change(item) for item in changes],
+            "output_changes": {item.name: _output_change(item) for item in outputs},
+            "prior_state": _prior_state(changes, outputs, sorted(plan.data, key=_order)),
+            **({} if program is None else _of_program(program, changes, outputs)),
+            "timestamp": timestamp,
+            "applyable": not errored and not plan.empty,
+            "complete": True,
+            "errored": errored,
+        }
+    )
 
 
 def _of_program(
@@ -116,12 +106,11 @@ def _of_program(
         if change.action is not Action.NO_OP
     )
     changing = (output.name for output in outputs if output.action is not Action.NO_OP)
-    found = {
+    return {
         "configuration": configuration(program),
         "relevant_attributes": relevant_attributes(program, blocks, changing),
         "checks": checks(program),
     }
-    return {name: part for name, part in found.items() if part}
 
 
 def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
@@ -134,35 +123,37 @@ def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
 
 def resource_change(change: Change) -> dict[str, Any]:
     """Return one element of `resource_changes`."""
-    found = _identity(change)
-    if change.previous_address:
-        found["previous_address"] = change.previous_address
     actions = list(change.action.words)
     if change.action is Action.REPLACE and change.create_first:
         actions.reverse()
-    body = _body(actions, change)
-    if change.replace_paths:
-        body["replace_paths"] = [[name] for name in change.replace_paths]
-    if change.import_id:
-        body["importing"] = {"id": change.import_id}
-    found["change"] = body
-    if change.reason:
-        found["action_reason"] = change.reason
+    importing = {
+        "replace_paths": [[name] for name in change.replace_paths],
+        "importing": filled({"id": change.import_id}),
+    }
     extra = {
         "construct_path": change.construct_path,
         "cascade": change.cascade,
         "notes": list(change.notes),
     }
-    if any(extra.values()):
-        found["opsconsole"] = {name: value for name, value in extra.items() if value}
-    return found
+    return _identity(change) | filled(
+        {
+            "previous_address": change.previous_address,
+            "change": _body(actions, change) | filled(importing),
+            "action_reason": change.reason,
+            "opsconsole": filled(extra),
+        }
+    )
+
+
+def _drift(drift: Drift) -> dict[str, Any]:
+    actions = ["delete"] if drift.after is None else ["update"]
+    return _identity(drift) | {"change": _body(actions, drift)}
 
 
 def _identity(item: Change | Drift | DataRead) -> dict[str, Any]:
     address, deposed = instance_and_key(item.address)
     place = parsed(item.address, item.type_name)
-    found = identity(place, address) | {"provider_name": FULL_ADDRESS}
-    return found | ({"deposed": deposed} if deposed else {})
+    return identity(place, address) | {"provider_name": FULL_ADDRESS} | filled({"deposed": deposed})
 
 
 def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
@@ -190,7 +181,7 @@ def _output_change(output: OutputChange) -> dict[str, Any]:
 
 
 def _values(outputs: dict[str, Any], resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return ({"outputs": outputs} if outputs else {}) | {"root_module": module_tree(resources)}
+    return filled({"outputs": outputs}) | {"root_module": module_tree(resources)}
 
 
 def _planned_values(changes: Iterable[Change], outputs: Iterable[OutputChange]) -> dict[str, Any]:
@@ -216,13 +207,12 @@ def _output(value: Any, marked: bool) -> dict[str, Any]:
 def _resource(item: Change | DataRead, values: Attributes) -> dict[str, Any]:
     marked = item.sensitive if isinstance(item, Change) else frozenset()
     names = sensitive_of(item.address, item.type_name, marked)
-    found = _identity(item)
-    found["schema_version"] = SCHEMA_VERSION
-    settled = known(values)
-    if settled:
-        found["values"] = settled
-    found["sensitive_values"] = sensitive(values, names, kinds_of(item.address, item.type_name))
-    return found
+    return (
+        _identity(item)
+        | {"schema_version": SCHEMA_VERSION}
+        | filled({"values": known(values)})
+        | {"sensitive_values": sensitive(values, names, kinds_of(item.address, item.type_name))}
+    )
 
 
 def _prior_state(

@@ -9,31 +9,24 @@ import json
 from typing import Any
 
 from opsconsole.reports.addresses import kinds_of, sensitive_of
-from opsconsole.reports.json_values import identity, module_tree, sensitive
+from opsconsole.reports.json_values import filled, identity, module_tree, sensitive
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 
 
 def render(state: State) -> str:
     """Return a state as one line of JSON; sensitive values are in it, and marked."""
-    return json.dumps(document(state), ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def document(state: State) -> dict[str, Any]:
-    """Return a state as the JSON value that `render` prints."""
     found: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
-    if state.empty:
-        return found
-    values: dict[str, Any] = {}
-    if state.outputs:
-        values["outputs"] = outputs(state.outputs)
-    values["root_module"] = module_tree(
-        _resource(address, deposed, held)
-        for address in state.addresses()
-        for deposed in ("", *state.deposed(address))
-        if (held := state.get(address, deposed)) is not None
-    )
-    return found | {"terraform_version": state.terraform_version, "values": values}
+    if not state.empty:
+        resources = module_tree(
+            _resource(address, deposed, held)
+            for address in state.addresses()
+            for deposed in ("", *state.deposed(address))
+            if (held := state.get(address, deposed)) is not None
+        )
+        values = filled({"outputs": outputs(state.outputs)}) | {"root_module": resources}
+        found |= {"terraform_version": state.terraform_version, "values": values}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def outputs(found: dict[str, StateOutput]) -> dict[str, Any]:
@@ -47,19 +40,18 @@ def outputs(found: dict[str, StateOutput]) -> dict[str, Any]:
 def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
     text = str(address)
     names = sensitive_of(text, address.type, marked(held))
-    found = identity(address, text) | {
+    facts = {
         "provider_name": held.provider.partition('"')[2].partition('"')[0],
         "schema_version": held.schema_version,
         "values": held.attributes,
         "sensitive_values": sensitive(held.attributes, names, kinds_of(text, address.type)),
     }
-    if held.dependencies:
-        found["depends_on"] = list(held.dependencies)
-    if held.tainted:
-        found["tainted"] = True
-    if deposed:
-        found["deposed_key"] = deposed
-    return found
+    remarks = {
+        "depends_on": list(held.dependencies),
+        "tainted": held.tainted or None,
+        "deposed_key": deposed,
+    }
+    return identity(address, text) | facts | filled(remarks)
 
 
 def marked(held: InstanceObject) -> frozenset[str]:
