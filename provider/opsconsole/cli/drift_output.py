@@ -78,7 +78,11 @@ def write_all(
     for item in sorted(targets, key=lambda item: item.file is None):
         shown = colour and item.file is None
         width = columns() if item.file is None else 0
-        text = rendered(report, item.format, colour=shown, width=width, anchor=anchor)
+        options = {
+            "terminal": {"colour": shown, "width": width},
+            "sarif": {"unlocated": anchor},
+        }.get(item.format, {})
+        text = FORMATS[item.format](report, **options)
         if item.file is None:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -97,24 +101,6 @@ def headline(report: DriftReport) -> str:
     """Return what a report comes to, in one line."""
     verdict = judge(report)
     return f"{verdict.headline}. {verdict.explanation}"
-
-
-def rendered(
-    report: DriftReport, name: str, *, colour: bool = False, width: int = 0, anchor: str = ""
-) -> str:
-    """Return the report in one format.
-
-    Only the terminal's has colours and a width, only SARIF an anchor.
-    """
-    if name == "terminal":
-        from opsconsole.reports import drift_text
-
-        return drift_text.render(report, colour=colour, width=width)
-    if name == "sarif":
-        from opsconsole.reports import sarif
-
-        return sarif.render(report, unlocated=anchor)
-    return FORMATS[name](report)
 
 
 def _write(file: Path, text: str) -> None:

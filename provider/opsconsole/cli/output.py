@@ -10,7 +10,7 @@ from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.terminal import coloured
 from opsconsole.errors import UserError
-from opsconsole.reports import state_json, state_text
+from opsconsole.reports import state_report
 from opsconsole.reports.value_diff import whole
 from opsconsole.state import StateOutput, read_state
 
@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     if args.name is not None:
         sys.stdout.write(_one(args, outputs))
     elif args.json:
-        sys.stdout.write(json.dumps(state_json.outputs(outputs), indent=2) + "\n")
+        sys.stdout.write(json.dumps(state_report.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = state_text.render_outputs(outputs, colour=coloured(args))
+        text = state_report.outputs_text(outputs, colour=coloured(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

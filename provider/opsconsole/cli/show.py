@@ -41,10 +41,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_state(args: argparse.Namespace) -> None:
-    from opsconsole.reports import state_json, state_text
+    from opsconsole.reports import state_report
 
     state = read_state(opening.state_backend(args, "show"))
     if args.json:
-        sys.stdout.write(state_json.render(state))
+        sys.stdout.write(state_report.render_json(state))
     else:
-        sys.stdout.write(state_text.render(state, colour=coloured(args)))
+        sys.stdout.write(state_report.render_text(state, colour=coloured(args)))

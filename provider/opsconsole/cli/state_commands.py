@@ -69,13 +69,13 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from opsconsole.reports import state_text
+    from opsconsole.reports import state_report
 
     state = read_state(opening.state_backend(args, "state show"))
     address = Address.parse(args.address)
     if address not in state:
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
-    sys.stdout.write(state_text.instance(state, address, colour=coloured(args)))
+    sys.stdout.write(state_report.instance(state, address, colour=coloured(args)))
     return 0
 
 

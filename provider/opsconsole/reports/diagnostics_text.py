@@ -26,7 +26,13 @@ def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         groups.setdefault(_alike(item), []).append(item)
     found: list[Diagnostic] = []
     for group in groups.values():
-        found += group if len(group) < FEWEST else [_as_one(group)]
+        if len(group) < FEWEST:
+            found += group
+            continue
+        first = group[0]
+        addresses = dict.fromkeys(address for item in group for address in item.addresses)
+        summary = f"{first.summary} (and {len(group) - 1:,} more like it)"
+        found.append(replace(first, summary=summary, addresses=tuple(addresses)))
     return found
 
 
@@ -36,15 +42,6 @@ def _alike(item: Diagnostic) -> tuple[object, ...]:
         return (id(item),)
     cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
     return (item.severity, item.path, item.detail, cause)
-
-
-def _as_one(group: list[Diagnostic]) -> Diagnostic:
-    first = group[0]
-    return replace(
-        first,
-        summary=f"{first.summary} (and {len(group) - 1:,} more like it)",
-        addresses=tuple(dict.fromkeys(address for item in group for address in item.addresses)),
-    )
 
 
 def body_of(item: Diagnostic) -> str:
@@ -73,23 +70,15 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: in
     return "".join(_one(item, pen, width) for item in ordered)
 
 
-def path_text(item: Diagnostic) -> str:
-    """Return the attribute that a diagnostic is about, `tags[0]`, or empty."""
-    text = ""
-    for step in item.path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return printable(text.removeprefix("."))
-
-
 def _one(item: Diagnostic, pen: Pen, width: int) -> str:
     word, style = _STYLES[item.severity]
     room = width - len("│ ")
     first, *rest = wrapped(f"{word}: {printable(item.summary)}", room)
     summary = first.removeprefix(f"{word}: ")
     lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(summary)}", *map(pen.bold, rest)]
-    path = path_text(item)
-    if path:
-        lines += ["", f"  at {path}"]
+    if item.path:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in item.path)
+        lines += ["", f"  at {printable(''.join(steps).removeprefix('.'))}"]
     body = body_of(item)
     if body:
         lines += ["", *wrapped("\n".join(map(printable, body.splitlines())), room)]

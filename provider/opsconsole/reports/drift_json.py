@@ -42,16 +42,10 @@ _MAX_BYTES: Final = 1 << 30
 
 
 def render(report: DriftReport) -> str:
-    """Return the report as indented JSON."""
-    found = document(report).model_dump(mode="json", exclude_unset=True)
-    return json.dumps(found, indent=2) + "\n"
-
-
-def document(report: DriftReport) -> DriftDocument:
-    """Return the report as the typed document that `render` writes."""
+    """Return the report as indented JSON: that of a `DriftDocument`."""
     verdict = judge(report)
     shard = {} if report.share is None else {"shard": _shard(report.share)}
-    return DriftDocument.model_validate(
+    found = DriftDocument.model_validate(
         {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -76,6 +70,7 @@ def document(report: DriftReport) -> DriftDocument:
             **shard,
         }
     )
+    return json.dumps(found.model_dump(mode="json", exclude_unset=True), indent=2) + "\n"
 
 
 def _shard(share: Share) -> dict[str, Any]:

@@ -6,31 +6,27 @@ Renderers are imported when they are used: templates and metrics take time to lo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from opsconsole.drift.report import DriftReport
 
-_HERE = "opsconsole.reports"
+
+def _rendered(module: str, report: DriftReport, **options: Any) -> str:
+    return cast(str, import_module(f"opsconsole.reports.{module}").render(report, **options))
 
 
-def _drift(module: str) -> Callable[[DriftReport], str]:
-    def render(report: DriftReport) -> str:
-        return cast(str, import_module(f"{_HERE}.{module}").render(report))
-
-    return render
-
-
-FORMATS: Final[Mapping[str, Callable[[DriftReport], str]]] = MappingProxyType(
+FORMATS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
     {
-        "terminal": _drift("drift_text"),
-        "json": _drift("drift_json"),
-        "markdown": _drift("drift_markdown"),
-        "junit": _drift("junit"),
-        "sarif": _drift("sarif"),
-        "prometheus": _drift("prometheus"),
-        "html": _drift("html.drift_page"),
+        "terminal": partial(_rendered, "drift_text"),
+        "json": partial(_rendered, "drift_json"),
+        "markdown": partial(_rendered, "drift_markdown"),
+        "junit": partial(_rendered, "junit"),
+        "sarif": partial(_rendered, "sarif"),
+        "prometheus": partial(_rendered, "prometheus"),
+        "html": partial(_rendered, "html.drift_page"),
     }
 )
-"""The formats of a drift report."""
+"""Renders a report, with the options that its format has."""

@@ -44,13 +44,11 @@ class Heading:
     """What happens to one resource instance, in words.
 
     Attributes:
-        subject: The address.
         verb: What happens to it: `will be created`.
         stress: The last word of `verb`, where it deserves colour.
         remarks: Why, and what else there is to know; one line each.
     """
 
-    subject: str
     verb: str
     stress: str = ""
     remarks: tuple[str, ...] = ()
@@ -58,7 +56,6 @@ class Heading:
 
 def heading(change: Change) -> Heading:
     """Say what happens to the instance of `change`."""
-    subject = printable(change.address)
     verb, stress = _verb(change)
     remarks = [*_origin(change, verb)]
     reason = _reason(change)
@@ -72,7 +69,7 @@ def heading(change: Change) -> Heading:
         remarks.append(f"construct {printable(change.construct_path)}")
     known = " ".join(remarks)
     remarks += [note for note in map(printable, change.notes) if note not in known]
-    return Heading(subject, verb, stress, tuple(remarks))
+    return Heading(verb, stress, tuple(remarks))
 
 
 def _verb(change: Change) -> tuple[str, str]:

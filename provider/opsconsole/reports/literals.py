@@ -63,22 +63,19 @@ def wrapped(text: str, width: int) -> list[str]:
         text: Lines.
         width: Columns; 0 where there is no terminal: lines stay as they are.
     """
-    lines = text.splitlines()
-    if width < _NARROWEST:
-        return lines
-    return [part for line in lines for part in _broken(line, width)]
-
-
-def _broken(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    text = line.lstrip()
-    indent = line[: len(line) - len(text)]
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    found = []
+    for line in text.splitlines():
+        if width < _NARROWEST or len(line) <= width:
+            found.append(line)
+            continue
+        words = line.lstrip()
+        indent = line[: len(line) - len(words)]
+        found += textwrap.wrap(
+            words,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
-from opsconsole.reports import diagnostics_text, plan_brief
+from opsconsole.reports import diagnostics_text
 from opsconsole.reports.addresses import (
     kinds_of,
     label_attribute,
@@ -18,10 +19,17 @@ from opsconsole.reports.addresses import (
 )
 from opsconsole.reports.colour import SIGN_COLOURS, Pen
 from opsconsole.reports.labels import LEGEND, agreement, heading, plan_summary, symbol
-from opsconsole.reports.literals import SENSITIVE, printable, scalar
-from opsconsole.reports.value_diff import Diff, Line, changed_value, whole
+from opsconsole.reports.literals import SENSITIVE, printable, scalar, wrapped
+from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
+from opsconsole.state import print_key
 
 RULE = "─" * 77
+_WIDTH = 100
+_NAMED = (Action.CREATE, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
+"""What the short form of a plan only counts and names."""
+_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
+_RUN = 4
+"""So many names that count up by one are written as the first and the last of them."""
 
 
 def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = False) -> str:
@@ -70,7 +78,11 @@ def displayed(plan: Plan) -> list[Change]:
 
 def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
     """Return what each host's deletion takes along, by the host's address, ordered by address."""
-    hosts = {change.address for change in plan.changes if change.action in _DELETING}
+    hosts = {
+        change.address
+        for change in plan.changes
+        if change.action in (Action.DELETE, Action.REPLACE)
+    }
     found: defaultdict[str, list[Change]] = defaultdict(list)
     for change in plan.changes:
         if change.cascade in hosts and change.action is Action.DELETE:
@@ -78,9 +90,6 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
     for group in found.values():
         group.sort(key=lambda change: natural(change.address))
     return found
-
-
-_DELETING = (Action.DELETE, Action.REPLACE)
 
 
 def diff_of(change: Change | Drift) -> Diff:
@@ -102,15 +111,16 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         return ""
     used = {symbol(change) for change in shown}
     legend = [
-        f"{pen.sign(sign):>{_pad(pen, sign)}} {word}" for sign, word in LEGEND if sign in used
+        f"{' ' * (3 - len(sign))}{pen.sign(sign)} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
-    named: list[Change] = []
-    if compact:
-        named = [change for change in shown if plan_brief.is_named(change)]
-        shown = [change for change in shown if not plan_brief.is_named(change)]
-    bodies = [_block(change, blocks.get(change.address, ()), pen) for change in shown]
-    bodies += plan_brief.lines(named, blocks, pen)
+    named = [change for change in shown if compact and change.action in _NAMED]
+    bodies = [
+        _block(change, blocks.get(change.address, ()), pen)
+        for change in shown
+        if not (compact and change.action in _NAMED)
+    ]
+    bodies += _brief(named, blocks, pen)
     if named:
         bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
@@ -123,8 +133,70 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
     )
 
 
-def _pad(pen: Pen, sign: str) -> int:
-    return 3 + len(pen.sign(sign)) - len(sign)
+def _brief(
+    changes: Sequence[Change], cascades: Mapping[str, Sequence[Change]], pen: Pen
+) -> Iterator[str]:
+    """Yield the lines of the changes that are only named, grouped by what happens to which kind.
+
+    All of what is created is new, and all of what goes away is gone: counts and names say it. What
+    is changed in place is shown attribute by attribute.
+    """
+    groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
+    for change in changes:
+        place = parsed(change.address, change.type_name)
+        kind = f"data.{change.type_name}" if place.mode == "data" else change.type_name
+        key = symbol(change), kind, _brief_verb(change), tuple(change.notes)
+        groups.setdefault(key, []).append(change)
+    for (sign, kind, verb, notes), group in groups.items():
+        count = f"{len(group):,} {kind}" if len(group) > 1 else kind
+        mark = f"{pen.sign(sign)} " if sign else ""
+        yield f"  {mark}{pen.bold(count)} {verb}"
+        yield from wrapped(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
+        for note in notes:
+            yield f"      ({printable(note)})"
+        along = sum(len(cascades.get(change.address, ())) for change in group)
+        if along:
+            yield f"      ({along:,} archived with them, without a call)"
+        yield ""
+
+
+def _brief_verb(change: Change) -> str:
+    if change.action is Action.NO_OP and change.previous_address:
+        return "will move"
+    return heading(change).verb
+
+
+def _name(change: Change) -> str:
+    place = parsed(change.address, change.type_name)
+    name = change.address.partition(f"{place.type}.")[2] or change.address
+    if change.construct_path:
+        name = f"{change.construct_path}{print_key(place.key)}"
+    origin = change.previous_address or change.import_id
+    return printable(f"{name} (from {origin})" if origin else name)
+
+
+def _runs(names: Iterable[str]) -> Iterator[str]:
+    """Yield names in their order; of those that count up by one only the first and the last."""
+    run: list[str] = []
+    for name in names:
+        if run and name != _successor(run[-1]):
+            yield from _shortened(run)
+            run = []
+        run.append(name)
+    yield from _shortened(run)
+
+
+def _successor(name: str) -> str:
+    """Return the name whose last number is one higher; empty where there is no number."""
+    match = _LAST_NUMBER.fullmatch(name)
+    if match is None:
+        return ""
+    before, number, behind = match.groups()
+    return f"{before}{int(number) + 1:0{len(number)}}{behind}"
+
+
+def _shortened(run: Sequence[str]) -> Sequence[str]:
+    return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]
 
 
 def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
@@ -132,7 +204,7 @@ def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
     verb = head.verb
     if head.stress:
         verb = verb.removesuffix(head.stress) + pen.paint(head.stress, "bold", "red")
-    lines = [f"  {pen.bold(f'# {head.subject}')} {verb}"]
+    lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
     lines += [f"  # ({remark})" for remark in head.remarks]
     lines += _body(change, symbol(change), diff_of(change).lines(), pen)
     lines += _cascaded(change, cascaded, pen)
@@ -153,10 +225,8 @@ def _painted(line: Line, pen: Pen) -> str:
     if not pen.colour:
         return line.plain
     colour = SIGN_COLOURS.get(line.sign)
-    sign = pen.paint(line.sign, colour) if colour else line.sign or " "
-    remark = line.remark and pen.paint(line.remark, "red" if line.text else "dim")
-    rest = f"{line.text} {remark}" if line.text and remark else line.text + remark
-    return f"{'    ' * line.depth}  {sign} {rest}".rstrip()
+    sign = pen.paint(line.sign, colour) if colour else line.sign
+    return line.laid_out(sign, pen.paint(line.remark, "red" if line.text else "dim"))
 
 
 def _cascaded(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
@@ -236,15 +306,12 @@ def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
     """Yield the lines that show how one output changes."""
     head = f"{printable(output.name):{width}} = "
     if output.sensitive:
-        sign = _OUTPUT_SIGNS.get(output.action, "~")
-        tail = " -> null" if output.action is Action.DELETE else ""
+        sign = {Action.CREATE: "+", Action.DELETE: "-"}.get(output.action, "~")
+        tail = TO_NULL if output.action is Action.DELETE else ""
         yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
     elif output.action is Action.CREATE:
         yield from whole(output.after, 0, "+", head)
     elif output.action is Action.DELETE:
-        yield from whole(output.before, 0, "-", head, " -> null")
+        yield from whole(output.before, 0, "-", head, TO_NULL)
     else:
         yield from changed_value(output.before, output.after, 0, head, None, "")
-
-
-_OUTPUT_SIGNS = {Action.CREATE: "+", Action.DELETE: "-"}

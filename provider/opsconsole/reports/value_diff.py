@@ -41,10 +41,12 @@ class Line:
     @property
     def plain(self) -> str:
         """The line as Terraform lays it out: indented, sign before text."""
-        rest = (
-            f"{self.text} {self.remark}" if self.text and self.remark else self.text + self.remark
-        )
-        return f"{'    ' * self.depth}  {self.sign or ' '} {rest}".rstrip()
+        return self.laid_out(self.sign, self.remark)
+
+    def laid_out(self, sign: str, remark: str) -> str:
+        """Return the line with its sign and its remark as they are given, painted or plain."""
+        rest = f"{self.text} {remark}" if self.text and remark else self.text + remark
+        return f"{'    ' * self.depth}  {sign or ' '} {rest}".rstrip()
 
 
 def hidden_line(depth: int, count: int, noun: str) -> Line:
@@ -248,38 +250,27 @@ class Diff:
         """Return the lines of every attribute that changes, and how many do not."""
         before, after = self.before or {}, self.after or {}
         names = sorted(before.keys() | after.keys())
-        changed = [name for name in names if not same(before.get(name), after.get(name))]
-        still = [name for name in names if name not in changed and before.get(name) is not None]
-        visible = [name for name in names if name in changed or self._kept(name, still)]
+        changed = {name for name in names if not same(before.get(name), after.get(name))}
+        still = {name for name in names if before.get(name) is not None} - changed
+        visible = [name for name in names if name in changed or name in self.shown & still]
         width = max(map(len, visible), default=0)
         found: list[Line] = []
         for name in visible:
             found += self._attribute(name, width, before.get(name), after.get(name))
-        hidden = sum(name not in visible for name in still)
+        hidden = len(still.difference(visible))
         if hidden:
             found.append(hidden_line(1, hidden, "attribute"))
         return found
-
-    def _kept(self, name: str, still: Sequence[str]) -> bool:
-        return name in self.shown and name in still
 
     def _attribute(self, name: str, width: int, old: Value, new: Value) -> Iterable[Line]:
         head = f"{name:{width}} = "
         remark = FORCES if name in self.forcing else ""
         if name in self.sensitive:
-            return [_masked(head, old, new, self, remark)]
+            sign = "" if same(old, new) else "+" if old is None else "-" if new is None else "~"
+            tail = TO_NULL if sign == "-" else ""
+            return [Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else "")]
         if self.before is None:
             return whole(new, 1, "+", head)
         if self.after is None:
             return whole(old, 1, "-", head, TO_NULL)
         return changed_value(old, new, 1, head, self.kinds.get(name), "", remark)
-
-
-def _masked(head: str, old: Value, new: Value, diff: Diff, remark: str) -> Line:
-    if same(old, new):
-        return Line(1, "", head + SENSITIVE)
-    if old is None:
-        return Line(1, "+", head + SENSITIVE, remark)
-    if new is None:
-        return Line(1, "-", f"{head}{SENSITIVE}{TO_NULL}", remark)
-    return Line(1, "~", head + SENSITIVE, remark)

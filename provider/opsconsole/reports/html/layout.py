@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from opsconsole.reports.addresses import natural
@@ -170,7 +169,9 @@ def lay_out(graph: Topology) -> Picture | None:
     near = neighbours(graph)
     stacks = _stacks(graph, near)
     places: dict[str, float] = {}
-    for index in _order(stacks):
+    # The fullest column is placed first, then the others outward from it.
+    fullest = max(stacks, key=lambda index: len(stacks[index]))
+    for index in sorted(stacks, key=lambda index: (abs(index - fullest), index)):
         _place(stacks[index], near, places)
     lowest = min(places.values())
     tops = {key: round(top - lowest) + _TOP for key, top in places.items()}
@@ -178,11 +179,11 @@ def lay_out(graph: Topology) -> Picture | None:
     xs = {index: _SIDE + at * (WIDTH + _BETWEEN) for at, index in enumerate(columns)}
     boxes = _boxes(stacks, tops, xs)
     headers = [
-        Header(TITLES[stack[0].column], xs[index], tops[stack[0].key] - 14)
+        Header(TITLES[node.column], xs[index], tops[node.key] - 14)
         for index, stack in stacks.items()
-        if stack
+        for above, node in zip([None, *stack], stack, strict=False)
+        if above is None or above.column is not node.column
     ]
-    headers += _second_header(stacks[3], tops, xs)
     return Picture(
         boxes=tuple(boxes.values()),
         curves=tuple(_curve(edge, boxes) for edge in graph.edges),
@@ -209,12 +210,6 @@ def _stacks(graph: Topology, near: Mapping[str, Sequence[str]]) -> dict[int, lis
         stack.sort(key=lambda node: (node.column, means[node.key], natural(node.title)))
         ranks |= {node.key: len(ranks) + index for index, node in enumerate(stack)}
     return stacks
-
-
-def _order(stacks: Mapping[int, Sequence[TopologyNode]]) -> list[int]:
-    """Return the columns in the order of placing: the fullest first, then outward from it."""
-    fullest = max(stacks, key=lambda index: len(stacks[index]))
-    return sorted(stacks, key=lambda index: (abs(index - fullest), index))
 
 
 def _place(
@@ -257,15 +252,6 @@ def _boxes(
                 _cut(node.subtitle.replace(_PREFIX, ""), _SUBTITLE),
             )
     return found
-
-
-def _second_header(
-    stack: Sequence[TopologyNode], tops: Mapping[str, int], xs: Mapping[int, int]
-) -> list[Header]:
-    for above, node in pairwise(stack):
-        if above.column is not node.column:
-            return [Header(TITLES[node.column], xs[3], tops[node.key] - 14)]
-    return []
 
 
 def _curve(edge: Edge, boxes: Mapping[str, Box]) -> Curve:

@@ -132,7 +132,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow
         anchor=anchor,
         style=style_of_change(change),
         kind=short_type(change.type_name),
-        title=head.subject,
+        title=printable(change.address),
         label=label_of(change),
         verb=head.verb,
         remarks=head.remarks,

@@ -1,0 +1,125 @@
+"""A state as text in Terraform's syntax, sensitive values masked, and as Terraform's JSON.
+
+The JSON is what `terraform show -json` prints:
+https://developer.hashicorp.com/terraform/internals/json-format
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.reports import apply_text
+from opsconsole.reports.addresses import kinds_of, sensitive_of
+from opsconsole.reports.colour import Pen
+from opsconsole.reports.json_values import filled, identity, module_tree, sensitive
+from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
+from opsconsole.reports.value_diff import whole
+from opsconsole.state import Address, InstanceObject, State, StateOutput
+
+_INDENT = 4
+
+
+def render_text(state: State, *, colour: bool = False) -> str:
+    """Return everything that a state holds, its outputs last."""
+    if state.empty:
+        return "The state is empty. Nothing is managed yet.\n"
+    parts = [instance(state, address, colour=colour) for address in state.addresses()]
+    outputs = outputs_text(state.outputs, colour=colour)
+    return "\n".join([*parts, *([outputs] if outputs else [])])
+
+
+def instance(state: State, address: Address, *, colour: bool = False) -> str:
+    """Return one instance, with the objects that wait for their deletion behind it."""
+    pen = Pen(colour)
+    lines: list[str] = []
+    for deposed in ("", *state.deposed(address)):
+        held = state.get(address, deposed)
+        if held is not None:
+            lines += _object(address, held, _remark(held, deposed), pen)
+    return "\n".join([*lines, ""])
+
+
+def _remark(held: InstanceObject, deposed: str) -> str:
+    if deposed:
+        return f" (deposed object {deposed}, waits for its deletion)"
+    if is_sentinel(held.attributes.get("id")):
+        return " (not known whether it was created)"
+    return " (tainted)" if held.tainted else ""
+
+
+def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
+    text = str(address)
+    hidden = sensitive_of(text, address.type, _marked(held))
+    shown = {name: value for name, value in held.attributes.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    yield pen.bold(f"# {printable(text)}:{remark}")
+    word = "data" if address.mode == "data" else "resource"
+    yield f'{word} "{address.type}" "{printable(address.name)}" {{'
+    for name in sorted(shown):
+        head = f"{name:{width}} = "
+        if name in hidden:
+            yield f"{' ' * _INDENT}{head}{SENSITIVE}"
+            continue
+        for line in whole(shown[name], 1, "", head):
+            yield line.plain[_INDENT:]
+    yield "}"
+
+
+def outputs_text(outputs: Mapping[str, StateOutput], *, colour: bool = False) -> str:
+    """Return outputs as `name = value`, sensitive ones masked."""
+    found = {name: (output.value, output.sensitive) for name, output in outputs.items()}
+    return apply_text.outputs_text(found, Pen(colour))
+
+
+def render_json(state: State) -> str:
+    """Return a state as one line of JSON; sensitive values are in it, and marked."""
+    found: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
+    if not state.empty:
+        resources = module_tree(
+            _resource(address, deposed, held)
+            for address in state.addresses()
+            for deposed in ("", *state.deposed(address))
+            if (held := state.get(address, deposed)) is not None
+        )
+        values = filled({"outputs": outputs_json(state.outputs)}) | {"root_module": resources}
+        found |= {"terraform_version": state.terraform_version, "values": values}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def outputs_json(found: dict[str, StateOutput]) -> dict[str, Any]:
+    """Return outputs by name, each with `sensitive`, `type` and `value`."""
+    return {
+        name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
+        for name, item in found.items()
+    }
+
+
+def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
+    text = str(address)
+    names = sensitive_of(text, address.type, _marked(held))
+    facts = {
+        "provider_name": held.provider.partition('"')[2].partition('"')[0],
+        "schema_version": held.schema_version,
+        "values": held.attributes,
+        "sensitive_values": sensitive(held.attributes, names, kinds_of(text, address.type)),
+    }
+    remarks = {
+        "depends_on": list(held.dependencies),
+        "tainted": held.tainted or None,
+        "deposed_key": deposed,
+    }
+    return identity(address, text) | facts | filled(remarks)
+
+
+def _marked(held: InstanceObject) -> frozenset[str]:
+    """Return the names of attributes that state marks as sensitive, in whole or in part."""
+    found = set()
+    for path in held.sensitive_attributes or ():
+        steps = path if isinstance(path, list) else []
+        if steps and isinstance(steps[0], dict) and isinstance(steps[0].get("value"), str):
+            found.add(steps[0]["value"])
+    return frozenset(found)
