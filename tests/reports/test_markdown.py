@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import warning
-from opsconsole.drift.report import Bucket, Difference, DriftReport
+from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import drift_markdown, plan_markdown
 from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fenced, fit, plain
@@ -127,3 +127,11 @@ def test_code_and_fences_hold_whatever_they_are_given() -> None:
     block = fenced(["+ ```", "+ ````"])
     assert block.startswith("`````diff\n")
     assert block.endswith("\n`````\n")
+
+
+def test_baseline_entries_that_are_cut_are_counted(report: DriftReport) -> None:
+    problems = tuple(
+        BaselineProblem(f"opsconsole_host.h{number}", "x" * 99) for number in range(99)
+    )
+    text = drift_markdown.render(replace(report, findings=(), baseline=problems), limit=5000)
+    assert re.search(r"and \d+ more problems, cut", text)

@@ -124,9 +124,11 @@ def test_the_shapes_are_terraforms(tmp_path: Path, terraform_binary: Path) -> No
     (tmp_path / "main.tf").write_text(PROGRAM % {"step": "2"})
     theirs = run("apply", "-auto-approve", "-json")
     seen = {message["type"] for message in theirs}
-    assert seen >= {"version", "refresh_start", "refresh_complete", "planned_change"}
+    assert seen >= {"version", "planned_change"}
     assert seen >= {"apply_start", "apply_complete", "change_summary", "outputs"}
     for message in theirs:
+        if message["type"].startswith("refresh"):
+            continue  # Resources are read many at a time, and nothing is said of each.
         ours = _ours(message)
         assert ours.keys() >= message.keys()
         if message["type"] != "version":
@@ -148,8 +150,6 @@ def _ours(message: dict[str, Any]) -> dict[str, Any]:
         return messages.change_summary(found, counts["operation"], AT)
     if kind == "outputs":
         return _outputs(message["outputs"])
-    if kind.startswith("refresh"):
-        return getattr(messages, kind)(address, own, AT)
     action = _ACTIONS[hook["action"]]
     if kind == "apply_start":
         return messages.apply_start(address, action, AT, own)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from opsconsole.cli.terminal import columns
 from opsconsole.drift.report import DriftReport
@@ -78,11 +79,11 @@ def write_all(
     for item in sorted(targets, key=lambda item: item.file is None):
         shown = colour and item.file is None
         width = columns() if item.file is None else 0
-        options = {
+        options: dict[str, dict[str, Any]] = {
             "terminal": {"colour": shown, "width": width},
             "sarif": {"unlocated": anchor},
-        }.get(item.format, {})
-        text = FORMATS[item.format](report, **options)
+        }
+        text = FORMATS[item.format](report, **options.get(item.format, {}))
         if item.file is None:
             sys.stdout.write(text)
             sys.stdout.flush()

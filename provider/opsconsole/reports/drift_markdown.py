@@ -78,7 +78,7 @@ def _sections(report: DriftReport) -> Iterator[MarkdownSection]:
         yield MarkdownSection(opening, [_item(finding, stacks) for finding in accepted])
     if report.baseline:
         entries = [f"- {code(item.entry)}: {plain(item.problem)}\n" for item in report.baseline]
-        yield MarkdownSection("\n### Baseline entries to look at\n\n", entries, "entry")
+        yield MarkdownSection("\n### Baseline entries to look at\n\n", entries, "problem")
 
 
 def _item(finding: Finding, stacks: bool) -> str:

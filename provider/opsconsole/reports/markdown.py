@@ -26,19 +26,17 @@ _RESERVED = 200
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """A part of a document: an opening, items that may be cut, and a closing.
+    """A part of a document: an opening, and items that may be cut.
 
     Attributes:
         opening: Markdown before the items.
         items: Markdown of each item, its line end included.
         noun: What an item is, for the line that counts what was cut.
-        closing: Markdown after the items.
     """
 
     opening: str
     items: Sequence[str]
     noun: str = "resource"
-    closing: str = ""
 
 
 def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
@@ -47,7 +45,7 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     Each section gets an equal share first and what others leave over second, in their order; each
     that is cut ends with how many items were.
     """
-    fixed = _size(head) + sum(_size(item.opening) + _size(item.closing) for item in sections)
+    fixed = _size(head) + sum(_size(item.opening) for item in sections)
     budget = max(limit - fixed - _RESERVED * len(sections), 0)
     sizes = [[_size(item) for item in section.items] for section in sections]
     kept = [0] * len(sections)
@@ -73,7 +71,7 @@ def _section(section: MarkdownSection, kept: int) -> str:
     cut = len(section.items) - kept
     noun = section.noun if cut == 1 else f"{section.noun}s"
     note = f"\n_… and {cut:,} more {noun}, cut to keep this page small._\n" if cut else ""
-    return f"{section.opening}{''.join(section.items[:kept])}{note}{section.closing}"
+    return f"{section.opening}{''.join(section.items[:kept])}{note}"
 
 
 def _size(text: str) -> int:

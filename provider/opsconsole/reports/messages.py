@@ -145,26 +145,6 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
     return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
 
 
-def refresh_start(address: str, id: str, at: datetime) -> Message:
-    """Return the message that a resource is being read."""
-    return _message(
-        "refresh_start",
-        f"{address}: Refreshing state...{_shown(id)}",
-        at,
-        hook=_hook(address, id=id),
-    )
-
-
-def refresh_complete(address: str, id: str, at: datetime) -> Message:
-    """Return the message that a resource was read."""
-    return _message(
-        "refresh_complete",
-        f"{address}: Refresh complete{_shown(id)}",
-        at,
-        hook=_hook(address, id=id),
-    )
-
-
 def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
     """Return the message that a change begins; `id` is the console's id of what is there already.
 
@@ -221,12 +201,12 @@ def duration(seconds: float) -> str:
 
 
 def _hook(
-    address: str, action: Action | None = None, id: str = "", seconds: float | None = None
+    address: str, action: Action, id: str = "", seconds: float | None = None
 ) -> dict[str, Any]:
     return filled(
         {
             "resource": resource(address),
-            "action": None if action is None else _WORDS[action],
+            "action": _WORDS[action],
             "id_key": id and "id",
             "id_value": id,
             "elapsed_seconds": None if seconds is None else round(seconds),

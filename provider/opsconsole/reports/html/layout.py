@@ -70,21 +70,12 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """The title of a column in its place."""
-
-    text: str
-    x: int
-    y: int
-
-
-@dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything that is drawn, and the size of the canvas."""
+    """Everything that is drawn, and the size of the canvas; a header has its text and place."""
 
     boxes: tuple[Box, ...]
     curves: tuple[Curve, ...]
-    headers: tuple[Header, ...]
+    headers: tuple[tuple[str, int, int], ...]
     width: int
     height: int
 
@@ -179,7 +170,7 @@ def lay_out(graph: Topology) -> Picture | None:
     xs = {index: _SIDE + at * (WIDTH + _BETWEEN) for at, index in enumerate(columns)}
     boxes = _boxes(stacks, tops, xs)
     headers = [
-        Header(TITLES[node.column], xs[index], tops[node.key] - 14)
+        (TITLES[node.column], xs[index], tops[node.key] - 14)
         for index, stack in stacks.items()
         for above, node in zip([None, *stack], stack, strict=False)
         if above is None or above.column is not node.column
