@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from opsconsole.errors import UserError
 
@@ -50,7 +51,7 @@ class Address:
         Raises:
             UserError: It is not an address of a resource or of one of its instances.
         """
-        return _Reader(text).address()
+        return _parsed(text)
 
     @property
     def resource(self) -> Address:
@@ -104,6 +105,12 @@ def _unescaped(match: re.Match[str]) -> str:
     if simple not in _SIMPLE:
         raise ValueError(f"unknown escape \\{simple}")
     return _SIMPLE[simple]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Address:
+    """Read an address; one that is written is asked for several times in a row."""
+    return _Reader(text).address()
 
 
 class _Reader:

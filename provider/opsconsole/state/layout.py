@@ -53,10 +53,14 @@ def decode(text: str) -> Any:
 
 def quote(text: str) -> str:
     """Write a string as Go's JSON encoder does."""
-    quoted: str = encode_basestring(text)
-    if _GO_ESCAPES.search(quoted):
-        return _GO_ESCAPES.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
-    return quoted
+    return _escaped(encode_basestring(text))
+
+
+def _escaped(text: str) -> str:
+    """Escape what only Go's encoder escapes: in JSON it stands within strings alone."""
+    if _GO_ESCAPES.search(text):
+        return _GO_ESCAPES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return text
 
 
 def render(value: Any, indent: int, sort: bool = False) -> str:
@@ -65,36 +69,39 @@ def render(value: Any, indent: int, sort: bool = False) -> str:
     Args:
         sort: Sort the keys of every object, as core does for attributes.
     """
+    return _escaped(_laid_out(value, indent, sort))
+
+
+def _laid_out(value: Any, indent: int, sort: bool) -> str:
     if isinstance(value, str):
-        return quote(value)
+        return encode_basestring(value)  # type: ignore[no-any-return]
+    if value is None:
+        return "null"
     if isinstance(value, dict):
         # Core writes a value of dynamic type in this order, and everything else sorted.
         names = sorted(value) if sort and list(value) != ["value", "type"] else value
-        return join_fields(
-            [(name, render(value[name], indent + 2, sort)) for name in names], indent
-        )
+        fields = [
+            f"{encode_basestring(name)}: {_laid_out(value[name], indent + 2, sort)}"
+            for name in names
+        ]
+        return _enclosed("{", fields, "}", indent)
     if isinstance(value, (list, tuple)):
-        return join_items([render(item, indent + 2, sort) for item in value], indent)
-    if value is None:
-        return "null"
+        return _enclosed("[", [_laid_out(item, indent + 2, sort) for item in value], "]", indent)
     if isinstance(value, int):
         return str(value) if not isinstance(value, bool) else "true" if value else "false"
     return value.text if isinstance(value, Number) else json.dumps(value, allow_nan=False)
 
 
+def _enclosed(opening: str, items: Sequence[str], closing: str, indent: int) -> str:
+    if not items:
+        return opening + closing
+    pad = "\n" + " " * (indent + 2)
+    return f"{opening}{pad}{f',{pad}'.join(items)}{pad[:-2]}{closing}"
+
+
 def join_fields(fields: Iterable[tuple[str, str]], indent: int) -> str:
     """Lay out an object of fields whose values are laid out already."""
-    pad = "\n" + " " * (indent + 2)
-    body = f",{pad}".join([f"{quote(name)}: {raw}" for name, raw in fields])
-    return f"{{{pad}{body}{pad[:-2]}}}" if body else "{}"
-
-
-def join_items(items: Sequence[str], indent: int) -> str:
-    """Lay out an array of items that are laid out already."""
-    if not items:
-        return "[]"
-    pad = "\n" + " " * (indent + 2)
-    return f"[{pad}{f',{pad}'.join(items)}{pad[:-2]}]"
+    return _enclosed("{", [f"{quote(name)}: {raw}" for name, raw in fields], "}", indent)
 
 
 def split_fields(text: str, indent: int) -> dict[str, str]:

@@ -157,7 +157,12 @@ def _with_fields(text: str, changes: dict[str, str | None]) -> str:
     except OtherLayout:
         fields = split_fields(render(decode(text), INSTANCE_INDENT), INSTANCE_INDENT)
     for name, raw in changes.items():
-        fields = place(fields, name, raw, _INSTANCE_ORDER)
+        if raw is None:
+            fields.pop(name, None)
+        elif name in fields:
+            fields[name] = raw
+        else:
+            fields = place(fields, name, raw, _INSTANCE_ORDER)
     return join_fields(fields.items(), INSTANCE_INDENT)
 
 
