@@ -37,7 +37,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
 from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.resources import RESOURCES
-from opsconsole.v1.operations import Operation
+from opsconsole.v1.exchange import Operation
 
 SCHEDULE = ResourceDefinition(
     name="schedule",

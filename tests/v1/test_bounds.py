@@ -13,11 +13,12 @@ import zlib
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, UnexpectedAnswer
-from opsconsole.v1.answers import NotJson, Reply, json_object
-from opsconsole.v1.bodies import TooLong, Turn, WrongCoding, whole_body
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
+from opsconsole.v1.exchange import NotJson, Reply, json_object
+from opsconsole.v1.limiter import Turn
 from opsconsole.v1.settings import Settings
+from opsconsole.v1.transport import TooLong, WrongCoding, whole_body
 
 MEBIBYTE = 2**20
 BOUND = 3 * MEBIBYTE

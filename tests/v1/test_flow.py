@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from opsconsole.v1.capacity import Pace
 from opsconsole.v1.limiter import Limiter, shared_limiter
-from opsconsole.v1.pace import Pace
 
 MOST = 32
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from opsconsole.errors import ConsoleError, Stopped, had_no_effect
-from opsconsole.v1.answers import NotJson, Reply, json_object
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import IMPORT_HOSTS, Operation
+from opsconsole.v1.exchange import NotJson, Operation, Reply, json_object
+from opsconsole.v1.operations import IMPORT_HOSTS
 from opsconsole.v1.settings import Settings
 
 TRIES: Final = 5

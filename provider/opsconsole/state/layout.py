@@ -74,7 +74,7 @@ def render(value: Any, indent: int, sort: bool = False) -> str:
 
 def _laid_out(value: Any, indent: int, sort: bool) -> str:
     if isinstance(value, str):
-        return encode_basestring(value)  # type: ignore[no-any-return]
+        return encode_basestring(value)
     if value is None:
         return "null"
     if isinstance(value, dict):

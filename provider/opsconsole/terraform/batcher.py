@@ -98,7 +98,7 @@ class Batcher:
 
 
 class ReadBatcher:
-    """Reads what arrives together in one call, where the steps gain by it.
+    """Reads what arrives together in one call, for steps that gain by it.
 
     The first to arrive waits for others as a `Batcher` does. Terraform asks for ten at a time
     unless `-parallelism` says otherwise.
@@ -115,9 +115,6 @@ class ReadBatcher:
         Raises:
             Exception: What the call for all of them raised.
         """
-        if self._steps.reads_together == 1:
-            [outcome] = await self._steps.read([request])
-            return outcome
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, result))
         if len(self._waiting) == 1:

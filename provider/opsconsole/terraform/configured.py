@@ -151,8 +151,11 @@ class Configured:
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        self.steps(type_name)
-        return await self._readers[type_name].read(request)
+        steps = self.steps(type_name)
+        if steps.reads_together > 1:
+            return await self._readers[type_name].read(request)
+        [outcome] = await steps.read([request])
+        return outcome
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
         """Return the attributes of a `resource`, a `data source` or the `provider`.

@@ -20,11 +20,16 @@ from urllib.parse import urlencode
 import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.answers import Reply, decoded, unexpected
-from opsconsole.v1.bodies import Turn
-from opsconsole.v1.breaker import REST, CircuitBreaker
-from opsconsole.v1.limiter import HeldBack, Limiter, Place, shared_limiter
-from opsconsole.v1.operations import Operation
+from opsconsole.v1.exchange import Operation, Reply, decoded, unexpected
+from opsconsole.v1.limiter import (
+    REST,
+    CircuitBreaker,
+    HeldBack,
+    Limiter,
+    Place,
+    Turn,
+    shared_limiter,
+)
 from opsconsole.v1.redirects import MOST_HOPS, next_url
 from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
 from opsconsole.v1.settings import Settings

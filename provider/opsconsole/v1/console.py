@@ -11,7 +11,8 @@ from typing import Any, Final
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import DOCUMENTED, Operation, extra_operation
+from opsconsole.v1.exchange import Operation, can_be_id
+from opsconsole.v1.operations import DOCUMENTED, extra_operation
 from opsconsole.v1.settings import Settings
 from opsconsole.v1.shapes import (
     Gap,
@@ -19,9 +20,9 @@ from opsconsole.v1.shapes import (
     Listing,
     ListPage,
     RowResult,
+    WrongShape,
     import_result,
     page,
-    resource,
 )
 
 __all__ = ["Console", "Gap", "ImportResult", "Listing", "RowResult"]
@@ -252,6 +253,20 @@ class Console:
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
         return Listing(list(entries.values()), gap, found.total_count)
+
+
+def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
+    """Return an answer that is one resource, and the one that was asked for where one was.
+
+    Raises:
+        WrongShape: it has no usable `id`, or another one than `asked`.
+    """
+    found = answer.get("id")
+    if not can_be_id(found):
+        raise WrongShape("an object without a usable id")
+    if asked is not None and found != asked:
+        raise WrongShape(f'the id "{found}" for "{asked}"')
+    return answer
 
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.v1.answers import Reply
-from opsconsole.v1.operations import Operation
+from opsconsole.v1.exchange import Operation, Reply
 
 MOST_HOPS = 5
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from opsconsole.v1.operations import can_be_id
+from opsconsole.v1.exchange import can_be_id
 
 
 class Gap(Enum):
@@ -131,20 +131,6 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
     return ListPage(
         data, has_more, total_count, cursor if isinstance(cursor, str) and cursor else None
     )
-
-
-def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
-    """Return an answer that is one resource, and the one that was asked for where one was.
-
-    Raises:
-        WrongShape: it has no usable `id`, or another one than `asked`.
-    """
-    found = answer.get("id")
-    if not can_be_id(found):
-        raise WrongShape("an object without a usable id")
-    if asked is not None and found != asked:
-        raise WrongShape(f'the id "{found}" for "{asked}"')
-    return answer
 
 
 def import_result(answer: Mapping[str, Any]) -> ImportResult:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
-from opsconsole.v1.answers import Reply, decoded
-from opsconsole.v1.shapes import WrongShape, import_result, page, resource
+from opsconsole.v1.console import resource
+from opsconsole.v1.exchange import Reply, decoded
+from opsconsole.v1.shapes import WrongShape, import_result, page
 
 SEEDS = compact(
     [

@@ -1,5 +1,6 @@
-"""From an HTTP answer to a JSON object or to the error that it means (the document: Errors).
+"""One exchange with the console: the address of what is asked, and what its HTTP answer means.
 
+An answer is a JSON object, or the error that it means (the document: Errors).
 The document does not bound what a console may send, and what Python makes of a text may be thirty
 times larger than the text. So depth, numbers and memory have bounds here.
 Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
@@ -9,9 +10,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Never
+from urllib.parse import quote
 
 from opsconsole.errors import (
     ApiError,
@@ -25,8 +29,84 @@ from opsconsole.errors import (
     TooManyRequests,
     Unauthorized,
     UnexpectedAnswer,
+    UserError,
     had_no_effect,
 )
+
+MOST_ID_CHARACTERS = 500
+"""The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
+character takes up to twelve."""
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+        name: Short name; calls are counted by it.
+        method: HTTP method.
+        path: Path template relative to the base address; `{…}` stands for one id.
+        repeatable: Whether a second call after a lost answer does no harm. A create is not.
+        section: The clause of the document that it rests on; empty: not documented.
+    """
+
+    name: str
+    method: str
+    path: str
+    repeatable: bool
+    section: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def path_of(self, ids: Sequence[str]) -> str:
+        """Return the path with `ids` percent-encoded in place of its placeholders.
+
+        Raises:
+            UserError: an id that cannot be part of a path: empty, a dot segment, not text.
+        """
+        if not ids:
+            return self.path
+        parts = _parts(self.path)
+        if len(parts) != len(ids) + 1:
+            raise ValueError(f"{self} takes {len(parts) - 1} ids, not {len(ids)}")
+        pieces = [parts[0]]
+        for value, rest in zip(ids, parts[1:], strict=True):
+            pieces += (encoded_id(value), rest)
+        return "".join(pieces)
+
+
+def encoded_id(value: str) -> str:
+    """Return an id percent-encoded, so that it stays one segment of a path.
+
+    Raises:
+        UserError: it cannot be an id.
+    """
+    if not can_be_id(value):
+        shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
+        raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
+    return quote(value, safe="")
+
+
+def can_be_id(value: object) -> bool:
+    """Return whether a value can be an id, and so one segment of a path.
+
+    It cannot where it is not text, empty, a dot segment (which paths resolve away), too long for an
+    address, or holds half a character.
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
+        return False
+    return value not in (".", "..") and (value.isascii() or _HALVES.search(value) is None)
+
+
+@lru_cache(maxsize=64)
+def _parts(path: str) -> tuple[str, ...]:
+    """Return the text around the placeholders of a path."""
+    first, *rest = path.split("{")
+    return (first, *(part.partition("}")[2] for part in rest))
+
 
 _MOST_DEPTH = 100
 _MOST_DIGITS = 40
