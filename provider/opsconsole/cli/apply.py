@@ -14,8 +14,7 @@ from opsconsole.diagnostics import has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saved import read_plan
-from opsconsole.reconcile.saving import reopen
-from opsconsole.reconcile.staleness import check_state, console_moved
+from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.state import open_state
 
 _FIXED = (

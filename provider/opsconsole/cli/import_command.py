@@ -9,7 +9,7 @@ from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import has_error
-from opsconsole.reconcile.importing import import_instance
+from opsconsole.reconcile.runs import import_instance
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, open_state
 

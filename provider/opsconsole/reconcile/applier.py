@@ -77,7 +77,8 @@ class Applier:
             applied.diagnostics += self._unguarded()
             self._settled(applied)
             if applied.complete:
-                gone = self._plan.mode == "destroy" and not self._values_left()
+                left = any(item.mode == "managed" for item in self._session.state.addresses())
+                gone = self._plan.mode == "destroy" and not left
                 keep_outputs(None if gone else self._evaluator, self._session.state, self._outputs)
             elif self._plan.mode == "normal":
                 keep_known_outputs(self._evaluator, self._session.state, self._outputs)
@@ -145,13 +146,13 @@ class Applier:
         console_of = self._providers.console_of
         for item in read_prior(self._session.state).values():
             console = self._providers.console_holding(item)
-            for key, lifecycle in self._providers.by_key().items():
+            for key, lifecycle in self._providers.opened.items():
                 if console_of(key) == console:
                     lifecycle.resources[item.type_name].introduce(item.before, item.address)
 
     def _unguarded(self) -> list[tuple[str, Diagnostic]]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
-        if not any(item.session.dry_run_ignored for item in self._providers.by_key().values()):
+        if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
             return []
         diagnostic = error(
             "The console imported what was sent as a dry run",
@@ -181,9 +182,6 @@ class Applier:
             # A creation ignores nothing: what a replacement follows is gone.
             return values
         return without_ignored(block, values, step.change.before)
-
-    def _values_left(self) -> bool:
-        return any(address.mode == "managed" for address in self._session.state.addresses())
 
     async def _read_rerouted(self, rerouted: Collection[Place]) -> list[tuple[str, Diagnostic]]:
         """Read again what a deletion rerouted, and keep what changed."""

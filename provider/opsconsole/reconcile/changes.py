@@ -28,18 +28,7 @@ class Action(Enum):
     @property
     def words(self) -> tuple[str, ...]:
         """Terraform's `actions` of a resource change, without the order of a replacement."""
-        return _WORDS[self]
-
-
-_WORDS = {
-    Action.NO_OP: ("no-op",),
-    Action.CREATE: ("create",),
-    Action.READ: ("read",),
-    Action.UPDATE: ("update",),
-    Action.REPLACE: ("delete", "create"),
-    Action.DELETE: ("delete",),
-    Action.FORGET: ("forget",),
-}
+        return ("delete", "create") if self is Action.REPLACE else (self.value,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,6 @@ _MANY: Final = 50
 """A configuration that is not known yet is not compared with more objects than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnclearMoves:
-    """Objects that are to go, and instances to come, of which several are equal to each other."""
-
-    sources: tuple[str, ...]
-    targets: tuple[str, ...]
-
-
 @dataclass
 class _Search:
     """Pairs what goes with what comes, as far as each has exactly one counterpart.
@@ -120,8 +112,8 @@ class _Search:
             del self.coming[address], self.matching[address]
         return bool(waiting)
 
-    def unclear(self) -> Iterator[UnclearMoves]:
-        """Yield what is left, in groups of what equals each other."""
+    def unclear(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield what is left, in groups of what equals each other: sources and targets."""
         open_ = {address: set(names) for address, names in self.matching.items() if names}
         while open_:
             first = next(iter(open_))
@@ -130,13 +122,13 @@ class _Search:
                 targets += more
                 for address in more:
                     sources |= open_.pop(address)
-            yield UnclearMoves(tuple(sorted(sources)), tuple(sorted(targets)))
+            yield sorted(sources), sorted(targets)
 
 
 def likely_moves(
     changes: Iterable[Change], replanned: Replanned
-) -> tuple[list[LikelyMove], list[UnclearMoves]]:
-    """Return what looks like a move, and what may be one of several moves.
+) -> tuple[list[LikelyMove], list[Diagnostic]]:
+    """Return what looks like a move, and warnings of this and of what may be one of several.
 
     Args:
         changes: The changes of a plan that removes only what the program does not declare.
@@ -165,7 +157,7 @@ def likely_moves(
         LikelyMove(source.address, target, coming[target].construct_path)
         for target, source in search.paired.items()
     ]
-    return found, list(search.unclear())
+    return found, [*_told(found), *map(_told_unclear, search.unclear())]
 
 
 def _leaves(change: Change) -> bool:
@@ -216,10 +208,8 @@ def _agrees(attribute: Attribute, held: Value, declared: Value) -> bool:
     return same(held, declared)
 
 
-def told_moves(
-    found: Sequence[LikelyMove], unclear: Sequence[UnclearMoves]
-) -> Iterator[Diagnostic]:
-    """Yield a warning for what looks like moves, and one for each group that is unclear."""
+def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
+    """Yield a warning for what looks like moves, if anything does."""
     if found:
         count = len(found)
         what = (
@@ -235,15 +225,15 @@ def told_moves(
             "the same object, declare the move, and it stays:\n\n"
             f"{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
         )
-    for group in unclear:
-        yield warning(
-            "It is unclear which resource moved where",
-            "These are to be deleted:\n"
-            + "\n".join(f"  {address}" for address in group.sources)
-            + "\nThese are declared, and equal them in more than one way:\n"
-            + "\n".join(f"  {address}" for address in group.targets)
-            + "\nIf one moved, declare it: a moved block, or move_from_id in Python.",
-        )
+
+
+def _told_unclear(group: tuple[list[str], list[str]]) -> Diagnostic:
+    sources, targets = ("\n".join(f"  {address}" for address in side) for side in group)
+    return warning(
+        "It is unclear which resource moved where",
+        f"These are to be deleted:\n{sources}\nThese are declared, and equal them in more than one "
+        f"way:\n{targets}\nIf one moved, declare it: a moved block, or move_from_id in Python.",
+    )
 
 
 def _written(move: LikelyMove) -> str:

@@ -98,20 +98,12 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
 
 
 def _kinds(change: Change) -> tuple[StepKind, ...]:
-    match change.action:
-        case Action.CREATE:
-            return (StepKind.CREATE,)
-        case Action.UPDATE:
-            return (StepKind.UPDATE,)
-        case Action.DELETE:
-            return (StepKind.DELETE,)
-        case Action.READ:
-            return (StepKind.READ,)
-        case Action.REPLACE:
-            kinds = (StepKind.DELETE, StepKind.CREATE)
-            return kinds[::-1] if change.create_first else kinds
-        case _:
-            return (StepKind.KEEP,) if change.acts else ()
+    if change.action is Action.REPLACE:
+        kinds = (StepKind.DELETE, StepKind.CREATE)
+        return kinds[::-1] if change.create_first else kinds
+    if change.action in (Action.NO_OP, Action.FORGET):
+        return (StepKind.KEEP,) if change.acts else ()
+    return (StepKind(change.action.value),)
 
 
 def config_address(address: str) -> str:

@@ -33,7 +33,7 @@ from opsconsole.reconcile.declaration import (
     paths_from_state,
     read_deposed,
 )
-from opsconsole.reconcile.likely_moves import likely_moves, told_moves
+from opsconsole.reconcile.likely_moves import likely_moves
 from opsconsole.reconcile.moves import (
     adopted_places,
     held_twice,
@@ -133,7 +133,7 @@ class Planner:
             for path, text in workspace.program.warnings
         ]
         self._wanted_outputs: frozenset[str] | None = None
-        self._likely_moves: tuple[LikelyMove, ...] = ()
+        self._likely_moves: Sequence[LikelyMove] = ()
         self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
@@ -177,7 +177,8 @@ class Planner:
         changes = self._explained(walk)
         changes += _unsettled(known, walk.changes)
         if options.mode == "normal":
-            self._look_for_moves(changes)
+            self._likely_moves, told = likely_moves(changes, self._replanned)
+            self._report(told)
         adopted = adopted_places(changes, console_of)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
@@ -236,11 +237,6 @@ class Planner:
         self._report(carried)
         return changes
 
-    def _look_for_moves(self, changes: Sequence[Change]) -> None:
-        found, unclear = likely_moves(changes, self._replanned)
-        self._likely_moves = tuple(found)
-        self._report(told_moves(found, unclear))
-
     def _replanned(
         self, values: Mapping[str, Attributes], addresses: Collection[str]
     ) -> dict[str, Attributes]:
@@ -261,7 +257,7 @@ class Planner:
         definition = RESOURCES[item.type_name]
         if "delete" in definition.operations:
             return True
-        opened = self.providers.by_key().get(key_of(item.held.provider))
+        opened = self.providers.opened.get(key_of(item.held.provider))
         extra = definition.lifted_by.get("delete", "")
         return opened is not None and opened.session.console.has(extra)
 
@@ -331,7 +327,7 @@ class Planner:
             dropped=self._dropped(walk) if walk is not None else (),
             moved=tuple((before, now) for before, now in moves if before),
             planned_at=self._planned_at.isoformat(),
-            likely_moves=self._likely_moves,
+            likely_moves=tuple(self._likely_moves),
             unread=self._unread,
             partly_shown=self._partly_shown,
         )

@@ -113,14 +113,25 @@ async def take_imports(
             )
             continue
         provider = target.provider or config.provider
-        steps = providers.of(provider).resources[config.type_name]
-        outcome = await steps.import_state(target.id)
-        prior.diagnostics += outcome.diagnostics
-        if outcome.state is None:
-            continue
-        held = InstanceObject(in_state(program, provider), outcome.state, 0, outcome.private)
-        prior.known[address] = PriorInstance(address, config.type_name, held, outcome.state)
-        prior.imports[address] = target.id
+        found, diagnostics = await named_by_import(
+            providers, provider, address, config.type_name, target.id
+        )
+        prior.diagnostics += diagnostics
+        if found is not None:
+            prior.known[address] = found
+            prior.imports[address] = target.id
+
+
+async def named_by_import(
+    providers: Providers, provider: str, address: str, type_name: str, import_id: str
+) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
+    """Return what an import id names, before it is read."""
+    outcome = await providers.of(provider).resources[type_name].import_state(import_id)
+    if outcome.state is None:
+        return None, outcome.diagnostics
+    written = in_state(providers.program, provider)
+    held = InstanceObject(written, outcome.state, private=outcome.private)
+    return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
 
 
 def undeclared_imports(

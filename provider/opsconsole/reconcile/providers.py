@@ -46,6 +46,7 @@ class Providers:
         evaluator: Evaluates these blocks.
         environ: The environment that fills what they leave out.
         stopped: Whether the run was told to stop.
+        opened: The lifecycles made so far, by key.
     """
 
     program: Program
@@ -53,7 +54,7 @@ class Providers:
     environ: Mapping[str, str]
     make: MakeLifecycle = Lifecycle
     stopped: bool = False
-    _opened: dict[str, Lifecycle] = field(default_factory=dict)
+    opened: dict[str, Lifecycle] = field(default_factory=dict)
     _closed: Counter[str] = field(default_factory=Counter)
     _consoles: dict[str, str] = field(default_factory=dict)
 
@@ -63,18 +64,18 @@ class Providers:
         Raises:
             UserError, ConfigurationError: its settings are wrong, or not known yet.
         """
-        if key not in self._opened:
+        if key not in self.opened:
             made = self.make(self.settings(key))
             session = made.session
             session.command, session.reads_first = "opsconsole", True
-            for other in self._opened.values():
+            for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
                     session.held = other.session.held
                     break
-            self._opened[key] = made
+            self.opened[key] = made
             if self.stopped:
-                self._opened[key].stop()
-        return self._opened[key]
+                self.opened[key].stop()
+        return self.opened[key]
 
     def settings(self, key: str) -> Settings:
         """Return the settings of a provider configuration; raises as `of`."""
@@ -114,28 +115,24 @@ class Providers:
         """Return the lifecycles of instances in state, by the provider's address there."""
         return {address: self.of(key_of(address)) for address in {i.held.provider for i in known}}
 
-    def by_key(self) -> Mapping[str, Lifecycle]:
-        """Return the lifecycles opened so far, by key."""
-        return self._opened
-
     @property
     def waiting(self) -> HeldBack:
         """What the consoles' limits on requests have the run wait for: the longest wait."""
-        found = [lifecycle.waiting for lifecycle in self._opened.values()]
+        found = [lifecycle.waiting for lifecycle in self.opened.values()]
         return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     @property
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
         total = Counter(self._closed)
-        for lifecycle in self._opened.values():
+        for lifecycle in self.opened.values():
             total.update(lifecycle.calls)
         return dict(total)
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
         self.stopped = True
-        for lifecycle in self._opened.values():
+        for lifecycle in self.opened.values():
             lifecycle.stop()
 
     def check_stopped(self) -> None:
@@ -149,7 +146,7 @@ class Providers:
 
     async def close(self) -> None:
         """Let go of every connection."""
-        for lifecycle in self._opened.values():
+        for lifecycle in self.opened.values():
             await lifecycle.close()
             self._closed.update(lifecycle.calls)
-        self._opened.clear()
+        self.opened.clear()

@@ -1,5 +1,7 @@
 """What goes into a saved plan beside the plan, and how a program is opened again from one.
 
+It is applied only where nothing has changed since: the state it was made from, or the console.
+
 A saved plan holds no provider credentials: literal ones are taken out of the program's text, and
 variables that carry one, like ephemeral variables, must be given again.
 """
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole import resources
+from opsconsole.compare import changed_fields
+from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Program,
@@ -21,13 +25,19 @@ from opsconsole.language import (
     resolve_variables,
     says_twice,
 )
-from opsconsole.reconcile.changes import Plan
+from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.reconcile.changes import Change, Plan
+from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.prior import refresh
+from opsconsole.reconcile.providers import OnStop, Providers, in_state
 from opsconsole.reconcile.saved import SavedPlan, write_plan
-from opsconsole.state import decode, render
+from opsconsole.resources import RESOURCES
+from opsconsole.state import InstanceObject, State, decode, render
 
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
+_SHOWN = 20
 
 
 def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | None) -> None:
@@ -71,14 +81,10 @@ def program_of(saved: SavedPlan) -> Program:
         UserError: It cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
-        return _read(saved, Path(folder))
-
-
-def _read(saved: SavedPlan, place: Path) -> Program:
-    for name, text in saved.files.items():
-        (place / name).write_text(text, "utf-8")
-    files = [place / name for name in saved.files]
-    return read_program(files, Path(saved.root), resources, saved.stack)
+        for name, text in saved.files.items():
+            Path(folder, name).write_text(text, "utf-8")
+        files = [Path(folder, name) for name in saved.files]
+        return read_program(files, Path(saved.root), resources, saved.stack)
 
 
 def reopen(
@@ -101,10 +107,9 @@ def reopen(
                 f"-var {name}: the plan holds the value of this variable already.",
                 "It cannot be another one when the plan is applied; plan again to change it.",
             )
+    program = program_of(saved)
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
-        place = Path(folder)
-        program = _read(saved, place)
-        values = place / _VALUES
+        values = Path(folder, _VALUES)
         values.write_text(json.dumps(dict(saved.variables)), "utf-8")
         variables = resolve_variables(
             program,
@@ -166,3 +171,100 @@ def _without_credentials(text: str) -> str:
 def _bodies(value: Any) -> list[dict[str, Any]]:
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, dict)]
+
+
+def check_state(saved: SavedPlan, state: State) -> None:
+    """Refuse a plan that was made from another state.
+
+    Raises:
+        UserError: Lineage, serial or content differ.
+    """
+    plan = saved.plan
+    if plan.serial and state.lineage != plan.lineage:
+        raise UserError(
+            "The plan was made from another state: the lineage differs.",
+            "Check that this is the directory, the stack and the workspace it was made in.",
+        )
+    if state.serial != plan.serial or state.digest() != saved.digest:
+        raise UserError(
+            f"The plan is stale: it was made from serial {plan.serial} of the state, which has "
+            f"changed since (serial {state.serial}).",
+            "Plan again.",
+        )
+
+
+async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
+    """Read again what a plan touches; return what differs from what the plan saw.
+
+    Values that the console may change on any write count for nothing. What goes with its host is
+    not read: the host is.
+
+    Args:
+        on_stop: Takes what stops the reading.
+
+    Raises:
+        Stopped: The run was told to stop.
+    """
+    touched = [
+        change
+        for change in plan.acting()
+        if change.before is not None
+        and change.type_name in RESOURCES
+        and not change.cascade
+        and not is_sentinel(change.before.get("id"))
+    ]
+    if not touched:
+        return []
+    providers = workspace.providers()
+    on_stop(providers.stop)
+    try:
+        diagnostics = await _compared(workspace, plan, touched, providers)
+        providers.check_stopped()
+        return diagnostics
+    finally:
+        await providers.close()
+
+
+async def _compared(
+    workspace: Workspace, plan: Plan, touched: list[Change], providers: Providers
+) -> list[Diagnostic]:
+    private = {item.address: item.private for item in plan.refreshed}
+    known = []
+    for change in touched:
+        assert change.before is not None
+        held = workspace.state.get(*instance_and_key(change.previous_address or change.address))
+        remembered = private.get(change.address, held.private if held else b"")
+        item = InstanceObject(
+            in_state(workspace.program, change.provider), change.before, 0, remembered
+        )
+        known.append(PriorInstance(change.address, change.type_name, item, change.before))
+    found = await refresh(known, providers.by_state_address(known))
+    failed = [
+        diagnostic
+        for item in found.values()
+        if item.read is not None
+        for diagnostic in item.read.diagnostics
+        if diagnostic.severity is Severity.ERROR
+    ]
+    moved = [text for item in found.values() if (text := _difference(item))]
+    if moved:
+        failed.append(_moved(moved))
+    return failed
+
+
+def _difference(item: PriorInstance) -> str:
+    if item.value is None:
+        return f"{item.address} is gone"
+    definition = RESOURCES[item.type_name]
+    names = [a.name for a in definition if not a.volatile and not a.local]
+    changed = changed_fields(item.before, item.value, names)
+    return f"{item.address}: {', '.join(changed)}" if changed else ""
+
+
+def _moved(moved: list[str]) -> Diagnostic:
+    shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
+    more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+    return error(
+        "The console has changed since the plan was made",
+        f"These differ from what the plan saw:\n{shown}{more}\nNothing was done. Plan again.",
+    )

@@ -338,35 +338,22 @@ def _named(addresses: Iterable[str]) -> str:
 
 def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
     """Say of each instance whose creation is not settled how the user settles it."""
-    return [
-        (
-            item.address,
-            warning(
-                f"Nobody knows whether {item.address} was created",
-                "An earlier run ended before it knew; no apply is complete until this is settled. "
-                + _way_out(item.address),
-            ),
-        )
-        for item in known
-        if is_sentinel(item.before.get("id"))
-    ]
+    after = "no apply is complete until this is settled."
+    lost = [item.address for item in known if is_sentinel(item.before.get("id"))]
+    return [(address, warning(*_unsettled(address, after))) for address in lost]
 
 
 def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
     """Say of each creation whose outcome stays unknown that an apply is not complete beside it."""
-    return [
-        (
-            address,
-            error(
-                f"Nobody knows whether {address} was created",
-                "An earlier run ended before it knew; nothing was done with it. "
-                + _way_out(address),
-            ),
-        )
-        for address in addresses
-    ]
+    after = "nothing was done with it."
+    return [(address, error(*_unsettled(address, after))) for address in addresses]
 
 
-def _way_out(address: str) -> str:
+def _unsettled(address: str, after: str) -> tuple[str, str]:
+    """Return summary and detail of what is said of a creation that is not settled."""
     definition = RESOURCES[instance_of(address).type]
-    return remedy(definition.import_id.split(" or ")[0], address, "opsconsole")
+    return (
+        f"Nobody knows whether {address} was created",
+        f"An earlier run ended before it knew; {after} "
+        + remedy(definition.import_id.split(" or ")[0], address, "opsconsole"),
+    )
