@@ -74,7 +74,7 @@ class World:
         try:
             plan = await planner.plan()
         finally:
-            await planner.close()
+            await planner.providers.close()
         if apply and not plan.empty:
             applier = Applier(workspace, plan, session, Silent())
             applied = await asyncio.wait_for(applier.run(), 300)

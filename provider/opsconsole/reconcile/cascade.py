@@ -14,7 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.deletion import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Place, PriorInstance
+from opsconsole.reconcile.declaration import Place, PriorInstance, instance_of
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 
 ConsoleOf = Callable[[PriorInstance], str]
@@ -111,7 +111,11 @@ def taken_along(
     staying: dict[str, list[str]] = {}
     for item in known if cascade.going else ():
         owner = cascade.owner_of(item)
-        if owner and not _leaves_or_moves(by_address.get(item.address)):
+        change = by_address.get(item.address)
+        leaves = change is not None and (
+            change.action in (*_REMOVING, Action.FORGET) or moves_away(change)
+        )
+        if owner and not leaves:
             staying.setdefault(owner, []).append(item.address)
     return [
         (
@@ -119,23 +123,12 @@ def taken_along(
             error(
                 f"{owner} cannot be deleted: what the plan keeps would go with it",
                 f"The console archives with it: {', '.join(sorted(names))}. Remove these too, give "
-                f"them another {_title(owner)}, or name them in -target too. Where it is replaced, "
-                f"refer to it as {owner}.id, so that they follow it.",
+                f"them another {RESOURCES[instance_of(owner).type].title}, or name them in -target "
+                f"too. Where it is replaced, refer to it as {owner}.id, so that they follow it.",
             ),
         )
         for owner, names in staying.items()
     ]
-
-
-def _title(address: str) -> str:
-    return RESOURCES[address.partition(".")[0]].title
-
-
-def _leaves_or_moves(change: Change | None) -> bool:
-    """Return whether a change removes its instance, or gives it another owner."""
-    if change is None:
-        return False
-    return change.action in (*_REMOVING, Action.FORGET) or moves_away(change)
 
 
 def moves_away(change: Change) -> bool:

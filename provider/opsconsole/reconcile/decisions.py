@@ -248,12 +248,13 @@ def prevented(address: str, *, replaced: bool = False) -> Diagnostic:
     )
 
 
-ChangesOf = Callable[[str], list[Change]]
-"""Returns the changes planned for all instances of a configuration address."""
-
-
-def is_triggered(instance: Instance, evaluator: Evaluator, changes_of: ChangesOf) -> bool:
+def is_triggered(
+    instance: Instance, evaluator: Evaluator, changes_of: Mapping[str, Sequence[Change]]
+) -> bool:
     """Return whether anything that `replace_triggered_by` names changes.
+
+    Args:
+        changes_of: The changes planned for all instances of a configuration address.
 
     Raises:
         UserError: a reference cannot be evaluated, or names no resource.
@@ -261,7 +262,7 @@ def is_triggered(instance: Instance, evaluator: Evaluator, changes_of: ChangesOf
     return any(
         _changes(change, named.path)
         for named in evaluator.triggers(instance)
-        for change in changes_of(named.block)
+        for change in changes_of.get(named.block, ())
         if named.address in (None, change.address)
     )
 

@@ -32,9 +32,6 @@ from opsconsole.values import Attributes, holds_unknown
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
 
-BatchKey = tuple[str, str, StepKind]
-"""What steps of one request have in common: provider, type and kind."""
-
 
 class ApplyListener(Protocol):
     """Observes how an apply goes: a progress bar, an event stream."""
@@ -147,7 +144,8 @@ class Execution:
         self._worker = worker
         self._listener = listener
         self._limit = limit
-        self._waiting: dict[BatchKey, deque[int]] = {}
+        # By what the steps of one request have in common: provider, type and kind.
+        self._waiting: dict[tuple[str, str, StepKind], deque[int]] = {}
         self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._imports = 0

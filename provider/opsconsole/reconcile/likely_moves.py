@@ -135,7 +135,11 @@ def likely_moves(
         replanned: Evaluates configurations again.
     """
     items = list(changes)
-    leaving = {item.address: item for item in items if _leaves(item)}
+    leaving = {
+        item.address: item
+        for item in items
+        if item.action is Action.DELETE and item.before and not instance_and_key(item.address)[1]
+    }
     types = {item.type_name for item in leaving.values()}
     coming = {
         item.address: item
@@ -158,14 +162,6 @@ def likely_moves(
         for target, source in search.paired.items()
     ]
     return found, [*_told(found), *map(_told_unclear, search.unclear())]
-
-
-def _leaves(change: Change) -> bool:
-    return (
-        change.action is Action.DELETE
-        and change.before is not None
-        and not instance_and_key(change.address)[1]
-    )
 
 
 def _keys(change: Change, values: Attributes) -> list[tuple[object, ...]]:

@@ -118,7 +118,7 @@ class Workspace:
 
 
 class Planner:
-    """Makes one plan. Its providers stay open until `close`, for what follows the plan."""
+    """Makes one plan. Its providers stay open until they are closed, for what follows the plan."""
 
     def __init__(self, workspace: Workspace, options: PlanOptions) -> None:
         self._workspace = workspace
@@ -138,10 +138,6 @@ class Planner:
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
         return self._workspace.evaluator(values.get, planned_at=self._planned_at)
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self.providers.close()
 
     async def plan(self) -> Plan:
         """Make the plan.
@@ -222,8 +218,7 @@ class Planner:
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal":
-            await take_imports(prior, workspace.program, self.evaluator, self.providers)
-            self._report(prior.diagnostics)
+            self._report(await take_imports(prior, self.providers))
         return prior
 
     def _explained(self, walk: Walk) -> list[Change]:

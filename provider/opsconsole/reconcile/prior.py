@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import UserError
-from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.declaration import PriorInstance, from_state
@@ -30,12 +29,10 @@ class Prior:
     Attributes:
         known: Address to instance.
         imports: Address to the id that an `import` block gives it, where it is not in state yet.
-        diagnostics: What could not be imported.
     """
 
     known: dict[str, PriorInstance] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def moved(self) -> list[PriorInstance]:
         """Return the instances that have another address than before."""
@@ -89,12 +86,15 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     return found
 
 
-async def take_imports(
-    prior: Prior, program: Program, evaluator: Evaluator, providers: Providers
-) -> None:
-    """Take what `import` blocks name among what is known; each is read with the rest."""
+async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
+    """Take what `import` blocks name among what is known; each is read with the rest.
+
+    Returns:
+        Why some could not be imported.
+    """
+    diagnostics: list[Diagnostic] = []
     named: set[str] = set()
-    for target in evaluator.imports():
+    for target in providers.evaluator.imports():
         address = str(target.address)
         if address in named:
             raise UserError(
@@ -103,9 +103,9 @@ async def take_imports(
         named.add(address)
         if address in prior.known:
             continue
-        config = program.blocks.get(target.address.config)
+        config = providers.program.blocks.get(target.address.config)
         if config is None:
-            prior.diagnostics.append(
+            diagnostics.append(
                 error(
                     f"An import block names {address}, which the program does not declare",
                     "Declare the resource, or let `terraform plan -generate-config-out` write it.",
@@ -113,13 +113,14 @@ async def take_imports(
             )
             continue
         provider = target.provider or config.provider
-        found, diagnostics = await named_by_import(
+        found, told = await named_by_import(
             providers, provider, address, config.type_name, target.id
         )
-        prior.diagnostics += diagnostics
+        diagnostics += told
         if found is not None:
             prior.known[address] = found
             prior.imports[address] = target.id
+    return diagnostics
 
 
 async def named_by_import(

@@ -91,7 +91,7 @@ async def make_plan(
             plan = await _with_preflight(plan, planner.providers)
         planner.providers.check_stopped()
     finally:
-        await planner.close()
+        await planner.providers.close()
     return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
 
 

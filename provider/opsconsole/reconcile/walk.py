@@ -140,7 +140,7 @@ class Walk:
         block, reason = instance.block, ""
         evaluated = self.evaluator.config(instance)
         if block.lifecycle.replace_triggered_by and is_triggered(
-            instance, self.evaluator, lambda address: self._of_block.get(address, [])
+            instance, self.evaluator, self._of_block
         ):
             reason = "replace_by_triggers"
         return PlanInput(
