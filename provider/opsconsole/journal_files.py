@@ -47,9 +47,7 @@ def unresolved_calls(directory: Path) -> list[Path]:
 
 def _found(directory: Path, suffix: str) -> list[Path]:
     directory = directory.absolute()
-    names: set[Path] = set()
-    for folder in (directory, *_folders(directory / _WORKSPACES)):
-        names.update(_with_suffix(folder, suffix))
+    names = {*directory.glob(f"*{suffix}"), *(directory / _WORKSPACES).glob(f"*/*{suffix}")}
     for state in _states_elsewhere(directory):
         beside = state.with_name(state.name + suffix)
         if beside.is_file():
@@ -72,20 +70,5 @@ def _states_elsewhere(directory: Path) -> Iterator[Path]:
     if isinstance(path, str):
         yield directory / path
     if isinstance(workspaces, str):
-        for folder in _folders(directory / workspaces):
+        for folder in (directory / workspaces).glob("*/"):
             yield folder / "terraform.tfstate"
-
-
-def _folders(parent: Path) -> list[Path]:
-    try:
-        return [entry for entry in parent.iterdir() if entry.is_dir()]
-    except OSError:
-        return []
-
-
-def _with_suffix(folder: Path, suffix: str) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            return [folder / entry.name for entry in entries if entry.name.endswith(suffix)]
-    except OSError:
-        return []

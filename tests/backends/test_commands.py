@@ -18,8 +18,8 @@ import pytest
 
 from backend_places import Place, on
 from opsconsole.standin.main import main as stand_in
-from opsconsole.state.backends.storage import LockHeld, Storage
-from opsconsole.state.lock import LockInfo
+from opsconsole.state.backends.storage import Storage
+from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
 
 Make = Callable[[str], Place]

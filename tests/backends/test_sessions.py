@@ -10,7 +10,8 @@ import pytest
 
 from backend_places import ONE_OBJECT, SEVERAL_OBJECTS, Place, on
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage import Companion, LockHeld, LockLost
+from opsconsole.state.backends.storage import Companion, LockLost
+from opsconsole.state.lock import LockHeld
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state, read_state

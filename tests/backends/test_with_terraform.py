@@ -13,7 +13,7 @@ import pytest
 from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage import LockHeld
+from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state
 from opsconsole.state.writer import StateSession

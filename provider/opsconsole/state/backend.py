@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import journal_of, unresolved_of
 
 
 class SnapshotMeta(NamedTuple):
@@ -17,8 +17,12 @@ class SnapshotMeta(NamedTuple):
     serial: int
 
 
-class Backend(Protocol):
-    """A place for one state: a `LocalBackend` or a `RemoteBackend`, from `open` to `close`.
+class Backend:
+    """A place for one state, from `open` to `close`.
+
+    Unless a kind says otherwise, nobody takes its lock away, a write replaces the state whole or
+    not at all, and its journal lies on this machine only. Every method raises a `UserError` where
+    the place cannot be reached, or refuses.
 
     Attributes:
         journal: Where the journal of a run on it lies.
@@ -30,30 +34,37 @@ class Backend(Protocol):
             can be stored beside it.
     """
 
-    journal: Path
-    unresolved: Path
-    backup: Path | None
-    name: str
-    keeps_companions: bool
-    shows_creates: bool
+    backup: Path | None = None
+    keeps_companions = False
+    shows_creates = False
+
+    def __init__(self, name: str, marker: Path) -> None:
+        """Begin a backend whose journal and unresolved calls lie beside `marker`."""
+        self.name = name
+        self.journal = journal_of(marker)
+        self.unresolved = unresolved_of(marker)
 
     def open(self) -> None:
         """Exclude others."""
+        raise NotImplementedError
 
     def read(self) -> bytes:
         """Return the state's bytes; none when there is no state yet."""
+        raise NotImplementedError
 
     def back_up(self) -> None:
-        """Copy the state to `backup`, durably."""
+        """Copy the state to `backup`, durably, where there is one."""
 
     def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
         """Replace the state, durably; return what it is stored under, which may differ."""
+        raise NotImplementedError
 
     def check(self) -> None:
         """Do nothing while others are excluded; raise LockLost."""
 
     def fetch_journal(self) -> bytes:
         """Return the journal that is stored beside the state; none when there is none."""
+        return b""
 
     def store_journal(self, data: bytes) -> None:
         """Replace the journal that is stored beside the state; without bytes, remove it."""
@@ -66,54 +77,16 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Let others in."""
+        raise NotImplementedError
 
 
-class NoCompanions:
-    """For a backend whose journal lies on this machine only."""
-
-    keeps_companions = False
-    shows_creates = False
-
-    def check(self) -> None:
-        """Do nothing: nobody takes this lock away."""
-
-    def fetch_journal(self) -> bytes:
-        """Return nothing: the journal lies beside the state already."""
-        return b""
-
-    def store_journal(self, data: bytes) -> None:
-        """Do nothing: the journal lies beside the state already."""
-
-    def fetch_unresolved(self) -> None:
-        """Do nothing: the list lies beside the state already."""
-
-    def store_unresolved(self) -> None:
-        """Do nothing: the list lies beside the state already."""
-
-
-class Unreadable(NoCompanions):
+class Unreadable(Backend):
     """Replaces a backend that cannot be set up; reading its state raises the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
-        self.journal = self.unresolved = Path(os.curdir) / ".no-journal"
-        self.backup: Path | None = None
-        self.name = name
+        super().__init__(name, Path(".unreadable"))
         self._problem = problem
-
-    def open(self) -> None:
-        """Raise the problem."""
-        raise self._problem
 
     def read(self) -> bytes:
         """Raise the problem."""
         raise self._problem
-
-    def back_up(self) -> None:
-        """Do nothing."""
-
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
-        """Raise the problem."""
-        raise self._problem
-
-    def close(self) -> None:
-        """Do nothing."""

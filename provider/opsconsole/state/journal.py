@@ -17,7 +17,7 @@ from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.state.failures import refused
-from opsconsole.state.local import replace_durably, sync_directory
+from opsconsole.state.local import replace_durably, sync_directory, write_at
 from opsconsole.state.mirror import Mirror
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
@@ -93,7 +93,7 @@ class Journal:
                 data = file.read().rstrip(b"\0")
             records, size = decode_lines(data, str(path))
             # Blanked and not cut off: on a full disk the room behind it is all there is.
-            _write(descriptor, bytes(len(data) - size), size)
+            write_at(descriptor, bytes(len(data) - size), size)
         except OSError as error:
             os.close(descriptor)
             raise refused("read", path, error, "Nothing was changed.") from error
@@ -160,7 +160,7 @@ class Journal:
         lines = b"".join([encode_line(encode_record(item), self._size) for item in batch])
         try:
             self._make_room(batch, len(lines))
-            _write(self._descriptor, lines, self._size)
+            write_at(self._descriptor, lines, self._size)
             os.fdatasync(self._descriptor)
         except OSError as error:
             raise refused("write", self.path, error, "No further call is made.") from error
@@ -218,13 +218,6 @@ def in_use(path: Path) -> UserError:
         f"Another run of opsconsole is in progress and writes the journal {path}.",
         "Wait for it to end.",
     )
-
-
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        count = os.pwrite(descriptor, view, at)
-        at, view = at + count, view[count:]
 
 
 def read_unresolved(path: Path) -> list[Intent]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.named_files import check_no_device
-from opsconsole.state.backend import NoCompanions, SnapshotMeta
+from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.failures import refused
-from opsconsole.state.lock import DEFAULT_LOCKING, Locking, StateLock, is_file
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking, is_file, lock_file, release_file
 from opsconsole.state.model import encoded
 
 DEFAULT_WORKSPACE = "default"
@@ -49,7 +48,7 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
     return folder / workspace / "terraform.tfstate"
 
 
-class LocalBackend(NoCompanions):
+class LocalBackend(Backend):
     """A state file on this machine, from `open` to `close`."""
 
     def __init__(
@@ -59,12 +58,10 @@ class LocalBackend(NoCompanions):
         locking: Locking = DEFAULT_LOCKING,
     ) -> None:
         self.path = path.absolute()
-        self.journal = journal_of(self.path)
-        self.unresolved = unresolved_of(self.path)
+        super().__init__(str(path), self.path)
         self._backup = self.path.with_name(f"{self.path.name}.backup")
-        self.backup: Path | None = self._backup
-        self.name = str(path)
-        self._lock = StateLock(self.path, operation) if locking.lock else None
+        self.backup = self._backup
+        self._operation = operation
         self._locking = locking
         self._descriptor = -1
         self._seen: Stamp | None = None
@@ -76,9 +73,9 @@ class LocalBackend(NoCompanions):
         Raises:
             UserError: Another holds it, or the file cannot be opened.
         """
-        if self._lock is not None:
-            self._descriptor = self._lock.acquire(
-                self._open_for_writing, self._locking.timeout, self._locking.on_wait
+        if self._locking.lock:
+            self._descriptor = lock_file(
+                self.path, self._operation, self._open_for_writing, self._locking
             )
 
     def read(self) -> bytes:
@@ -134,8 +131,8 @@ class LocalBackend(NoCompanions):
         """Release the lock and the file. A file that stayed empty is left for those who wait."""
         if self._descriptor < 0:
             return
-        if self._lock is not None:
-            self._lock.release(self._descriptor)
+        if self._locking.lock:
+            release_file(self.path, self._descriptor)
         else:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -205,12 +202,18 @@ def _read_all(descriptor: int) -> bytes:
 def _rewrite(descriptor: int, batches: Sequence[bytes]) -> None:
     at = 0
     for batch in batches:
-        view = memoryview(batch)
-        while view:
-            count = os.pwrite(descriptor, view, at)
-            at, view = at + count, view[count:]
+        at = write_at(descriptor, batch, at)
     os.ftruncate(descriptor, at)
     os.fsync(descriptor)
+
+
+def write_at(descriptor: int, data: bytes, at: int) -> int:
+    """Write all of `data` at a place of an open file; return the place behind it."""
+    view = memoryview(data)
+    while view:
+        count = os.pwrite(descriptor, view, at)
+        at, view = at + count, view[count:]
+    return at
 
 
 def replace_durably(path: Path, content: bytes) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import getpass
+import itertools
 import json
 import os
 import re
@@ -15,17 +16,17 @@ import socket
 import struct
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from opsconsole import __version__
 from opsconsole.errors import UserError
 from opsconsole.state.failures import refused
 
-_POLL = (0.1, 0.2, 0.4, 0.8)
+_POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 _HELD = (errno.EACCES, errno.EAGAIN)
 
 
@@ -111,77 +112,98 @@ class Locking:
 DEFAULT_LOCKING: Final = Locking()
 
 
-class StateLock:
-    """The lock of one state file, held through a descriptor that its user opened for writing."""
+class LockHeld(UserError):
+    """Somebody else holds the lock; `holder` is None where the backend does not say who."""
 
-    def __init__(self, path: Path, operation: str) -> None:
-        self._path = path
-        self._operation = operation
+    def __init__(self, name: str, holder: LockInfo | None, remedy: str = "") -> None:
+        who = str(holder) if holder else "someone whom the backend does not name"
+        super().__init__(
+            f"The state {name} is locked by {who}.",
+            f"Wait for it to end, or give -lock-timeout=DURATION to wait for it here.{remedy}",
+        )
+        self.holder = holder
 
-    def acquire(
-        self,
-        reopen: Callable[[], int],
-        timeout: float,
-        on_wait: Callable[[LockInfo], None] | None,
-    ) -> int:
-        """Lock the file, waiting up to `timeout` seconds, and return the locked descriptor.
 
-        A holder that had created the file may remove it on release (Terraform does, when nothing
-        was written), so the descriptor must still be the file of that name once it is locked.
+_Taken = TypeVar("_Taken")
 
-        Args:
-            reopen: Opens the file for reading and writing, creating it.
-            on_wait: Is called once with the holder that is waited for.
 
-        Raises:
-            UserError: Another holds it, with the holder's name; or the file cannot be opened.
-        """
-        deadline = time.monotonic() + timeout
-        waits = iter(_POLL)
-        reported = False
-        descriptor = reopen()
-        while True:
-            if _try_lock(descriptor):
-                if is_file(descriptor, self._path):
-                    self._note(descriptor)
-                    return descriptor
-                os.close(descriptor)
-                descriptor = reopen()
-                continue
-            holder = LockInfo.read(info_file(self._path)) or LockInfo(who="an unknown holder")
+def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[float]) -> _Taken:
+    """Call `take` until it does not raise LockHeld, waiting as long as the user allows.
+
+    Args:
+        pauses: Seconds between the first calls; the last one is repeated.
+
+    Raises:
+        LockHeld: Another holds it still.
+    """
+    deadline = time.monotonic() + locking.timeout
+    waits = itertools.chain(pauses, itertools.repeat(pauses[-1]))
+    reported = False
+    while True:
+        try:
+            return take()
+        except LockHeld as held:
             left = deadline - time.monotonic()
             if left <= 0:
-                os.close(descriptor)
-                raise _held(self._path, holder)
-            if on_wait is not None and not reported:
-                on_wait(holder)
+                raise
+            if locking.on_wait is not None and not reported:
+                locking.on_wait(held.holder or _UNKNOWN)
                 reported = True
-            time.sleep(min(next(waits, 1.0), left))
+        time.sleep(min(next(waits), left))
 
-    def release(self, descriptor: int) -> None:
-        """Give the lock up and close the descriptor. The file stays, even an empty one.
 
-        Whoever waits for the lock holds this file open: removed, it would be written to and lost.
-        """
-        info_file(self._path).unlink(missing_ok=True)
+_UNKNOWN = LockInfo(who="an unknown holder")
+
+
+def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Locking) -> int:
+    """Lock a state file, waiting as long as the user allows, and return the locked descriptor.
+
+    Args:
+        reopen: Opens the file for reading and writing, creating it.
+
+    Raises:
+        UserError: Another holds it, with the holder's name; or the file cannot be opened.
+    """
+    return take_lock(lambda: _lock_now(path, operation, reopen), locking, _POLL)
+
+
+def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
+    """Lock the file without waiting.
+
+    A holder that had created the file may remove it on release (Terraform does, when nothing was
+    written), so the descriptor must still be the file of that name once it is locked.
+    """
+    while True:
+        descriptor = reopen()
+        try:
+            if not _try_lock(descriptor):
+                raise LockHeld(str(path), LockInfo.read(info_file(path)) or _UNKNOWN)
+            if is_file(descriptor, path):
+                _note(path, operation)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
         os.close(descriptor)
 
-    def _note(self, descriptor: int) -> None:
-        note = info_file(self._path)
-        try:
-            target = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(target, "wb") as file:
-                file.write(LockInfo.own(self._operation, self._path).to_json())
-        except OSError as error:
-            os.close(descriptor)
-            raise refused("write", note, error, "The state is as it was.") from error
+
+def release_file(path: Path, descriptor: int) -> None:
+    """Give the lock of a file up and close the descriptor. The file stays, even an empty one.
+
+    Whoever waits for the lock may hold this file open: removed, it would be written to and lost.
+    """
+    info_file(path).unlink(missing_ok=True)
+    os.close(descriptor)
 
 
-def _held(path: Path, holder: LockInfo) -> UserError:
-    return UserError(
-        f"The state {path} is locked by {holder}.",
-        "Wait for it to end, or give -lock-timeout=DURATION to wait for it here.",
-    )
+def _note(path: Path, operation: str) -> None:
+    note = info_file(path)
+    try:
+        target = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(target, "wb") as file:
+            file.write(LockInfo.own(operation, path).to_json())
+    except OSError as error:
+        raise refused("write", note, error, "The state is as it was.") from error
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -199,7 +221,6 @@ def _try_lock(descriptor: int) -> bool:
     except OSError as error:
         if error.errno in _HELD:
             return False
-        os.close(descriptor)
         raise
     return True
 

@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol
 
-from opsconsole.state.records import Changed, Intent, Record, Settled, Started, encode_records
-
-
-class Companions(Protocol):
-    """What a mirror asks of a backend."""
-
-    def check(self) -> None:
-        """Do nothing while the lock is held; raise LockLost."""
-
-    def store_journal(self, data: bytes) -> None:
-        """Replace the journal beside the state; without bytes, remove it."""
+from opsconsole.state.backend import Backend
+from opsconsole.state.records import Record, Started, encode_records, open_intents
 
 
 class Mirror:
     """The records that the stored state lacks."""
 
-    def __init__(self, backend: Companions) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._records: list[Record] = []
         self._dropped = 0
@@ -70,7 +60,7 @@ class Mirror:
         with self._guard:
             cut = position - self._dropped
             before, after = self._records[:cut], self._records[cut:]
-            kept = [*_open(before), *after]
+            kept = [*open_intents(before), *after]
             self._dropped = position - 1 - (len(kept) - len(after))
             self._records = [base, *kept]
 
@@ -83,15 +73,3 @@ class Mirror:
         if self._stored:
             self._backend.store_journal(b"")
             self._stored = False
-
-
-def _open(before: Sequence[Record]) -> list[Record]:
-    """Return the intents of `before` that it does not settle itself."""
-    found = {record.id: record for record in before if isinstance(record, Intent)}
-    for record in before:
-        if isinstance(record, Settled):
-            found.pop(record.id, None)
-        elif isinstance(record, Changed):
-            for intent in record.settles:
-                found.pop(intent, None)
-    return list(found.values())

@@ -168,7 +168,7 @@ def _found(backend: Backend) -> tuple[bytes, bytes, bytes]:
 
 
 def _folded(backend: Backend, here: bytes, stored: bytes, data: bytes) -> State:
-    records = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
+    records = _journalled(backend, here)
     if stored and not _same_run(records, stored):
         records = decode_lines(stored, backend.name)[0]
     if not records:
@@ -176,18 +176,18 @@ def _folded(backend: Backend, here: bytes, stored: bytes, data: bytes) -> State:
     return fold(records, data, _backup(backend), backend.name).state
 
 
-def _journalled(journal: Path) -> list[Record]:
-    """Return the whole records of a journal, without claiming it."""
-    return decode_lines(_bytes_of(journal).rstrip(b"\0"), str(journal))[0]
-
-
-def _bytes_of(journal: Path) -> bytes:
+def _bytes_of(file: Path) -> bytes:
     try:
-        return journal.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise refused("read", journal, error, "Nothing was changed.") from error
+        raise refused("read", file, error, "Nothing was changed.") from error
+
+
+def _journalled(backend: Backend, data: bytes) -> list[Record]:
+    """Return the whole records of a journal that lies here, without claiming it."""
+    return decode_lines(data.rstrip(b"\0"), str(backend.journal))[0]
 
 
 def _same_run(records: Sequence[Record], stored: bytes) -> bool:
@@ -203,8 +203,10 @@ def _load(backend: Backend) -> tuple[State, int]:
         # What lies here alone was taken in elsewhere, or ended before it was to send anything.
         return _load_here(backend, listing=not backend.keeps_companions)
     folded = 0
-    if backend.journal.exists() and not _same_run(_journalled(backend.journal), stored):
-        folded = _load_here(backend, listing=False)[1]
+    if backend.journal.exists():
+        here = _journalled(backend, _bytes_of(backend.journal))
+        if not _same_run(here, stored):
+            folded = _load_here(backend, listing=False)[1]
     if not backend.journal.exists():
         replace_durably(backend.journal, stored)
     state, count = _load_here(backend, listing=True)
@@ -277,12 +279,7 @@ def _strike_settled(backend: Backend, records: Sequence[Record]) -> None:
 
 
 def _backup(backend: Backend) -> bytes | None:
-    if backend.backup is None:
-        return None
-    try:
-        return backend.backup.read_bytes()
-    except FileNotFoundError:
-        return b""
+    return None if backend.backup is None else _bytes_of(backend.backup)
 
 
 def _list_unresolved(backend: Backend, records: Sequence[Record]) -> None:

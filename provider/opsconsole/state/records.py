@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from opsconsole.errors import UserError
 from opsconsole.state.objects import StateChange
@@ -85,10 +85,7 @@ class Ended:
 
 Record = Started | Intent | Changed | Settled | Writing | Written | Ended
 
-_KINDS = {
-    kind.__name__.lower(): kind
-    for kind in (Started, Intent, Changed, Settled, Writing, Written, Ended)
-}
+_KINDS = {kind.__name__.lower(): kind for kind in get_args(Record)}
 
 
 def encode_record(record: Record) -> str:

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state.addresses import Address
-from opsconsole.state.backend import NoCompanions, SnapshotMeta
+from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.failures import refused
 from opsconsole.state.local import data_directory, workspace_of
-from opsconsole.state.lock import DEFAULT_LOCKING, Locking, StateLock
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import real_terraform
 
@@ -50,7 +49,7 @@ def find_binary() -> str:
     )
 
 
-class RemoteBackend(NoCompanions):
+class RemoteBackend(Backend):
     """A state in a backend that `terraform init` has set up in `directory`.
 
     Args:
@@ -68,12 +67,9 @@ class RemoteBackend(NoCompanions):
         self._directory = directory.absolute()
         self._notes = data_directory(self._directory)
         marker = self._directory / f"{kind}.{workspace_of(self._directory)}"
-        self.journal = journal_of(marker)
-        self.unresolved = unresolved_of(marker)
-        self.backup: Path | None = None
-        self.name = f"the {kind} backend of {directory}"
+        super().__init__(f"the {kind} backend of {directory}", marker)
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
-        self._lock = StateLock(self._marker, operation) if locking.lock else None
+        self._operation = operation
         self._locking = locking
         self._descriptor = -1
         self._binary = find_binary()
@@ -91,9 +87,9 @@ class RemoteBackend(NoCompanions):
                 f" {self.name}.",
                 self._init(),
             )
-        if self._lock is not None:
-            self._descriptor = self._lock.acquire(
-                self._open_marker, self._locking.timeout, self._locking.on_wait
+        if self._locking.lock:
+            self._descriptor = lock_file(
+                self._marker, self._operation, self._open_marker, self._locking
             )
 
     def read(self) -> bytes:
@@ -106,9 +102,6 @@ class RemoteBackend(NoCompanions):
         state = State.parse(found, self.name)
         self._stored = SnapshotMeta(state.lineage if found else "", state.serial)
         return found
-
-    def back_up(self) -> None:
-        """Do nothing: a push replaces the state whole, and backends keep their own versions."""
 
     def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
         """Push the state, and return what Terraform stored it under.
@@ -123,7 +116,7 @@ class RemoteBackend(NoCompanions):
         self.read()
         if before is not None and self._stored != before:
             raise self._moved(before)
-        arguments = ["-lock=true" if self._lock else "-lock=false"]
+        arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
         pushed = "".join(pieces).encode()
@@ -136,8 +129,8 @@ class RemoteBackend(NoCompanions):
 
     def close(self) -> None:
         """Let other native runs in this directory go on."""
-        if self._lock is not None and self._descriptor >= 0:
-            self._lock.release(self._descriptor)
+        if self._descriptor >= 0:
+            release_file(self._marker, self._descriptor)
             self._descriptor = -1
 
     def _open_marker(self) -> int:

@@ -16,7 +16,6 @@ from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
-    LockHeld,
     LockLost,
     ObjectStorage,
     one_line,
@@ -121,7 +120,7 @@ class AzurermStorage(ObjectStorage):
                 self._lease(info.id).acquire(lease_duration=-1)
         except HttpResponseError as error:
             if _code(error) in _LEASED or error.status_code == 412:
-                raise LockHeld(self.name, self._holder()) from error
+                raise self._held_by(self._holder()) from error
             raise
         self._info = info
         blob.set_blob_metadata(_noted(info), lease=info.id)

@@ -89,7 +89,7 @@ def _identity(settings: BackendSettings, authority: str) -> Any:
         )
     if settings.flag("use_msi", "ARM_USE_MSI"):
         return ManagedIdentityCredential(client_id=client or None, **trusting)
-    if settings.flag("use_cli", "ARM_USE_CLI", default=False):
+    if settings.flag("use_cli", "ARM_USE_CLI"):
         return AzureCliCredential(tenant_id=tenant)
     return DefaultAzureCredential(exclude_interactive_browser_credential=True, **where)
 

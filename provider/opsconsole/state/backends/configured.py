@@ -25,7 +25,10 @@ _PLACE: Final = {
     "pg": ("schema_name",),
     "s3": ("bucket", "key", "workspace_key_prefix"),
 }
-"""Kind: the settings that say where a state lies. Others may change without moving it."""
+"""Kind: the settings that say where a state lies. Others may change without moving it.
+
+Each kind has a module of its name here, with a class such as `GcsStorage`.
+"""
 
 
 def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
@@ -114,18 +117,9 @@ def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
     )
 
 
-_PLACES = {
-    "azurerm": ("opsconsole.state.backends.azurerm", "AzurermStorage"),
-    "gcs": ("opsconsole.state.backends.gcs", "GcsStorage"),
-    "http": ("opsconsole.state.backends.http", "HttpStorage"),
-    "pg": ("opsconsole.state.backends.pg", "PgStorage"),
-    "s3": ("opsconsole.state.backends.s3", "S3Storage"),
-}
-
-
 def is_native(kind: str) -> bool:
     """Return whether a kind of backend is spoken to without Terraform."""
-    return kind in _PLACES
+    return kind in _PLACE
 
 
 def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT) -> Storage:
@@ -137,6 +131,6 @@ def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT) -
     Raises:
         UserError: A setting or a library is missing.
     """
-    module, name = _PLACES[kind]
-    made: Storage = getattr(import_module(module), name)(block, workspace)
+    module = import_module(f"opsconsole.state.backends.{kind}")
+    made: Storage = getattr(module, f"{kind.capitalize()}Storage")(block, workspace)
     return made

@@ -21,7 +21,6 @@ from opsconsole.state.backends.settings import BackendSettings, need_extra, trus
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
-    LockHeld,
     ObjectStorage,
     one_line,
 )
@@ -84,7 +83,7 @@ class GcsStorage(ObjectStorage):
         except exceptions.PreconditionFailed as error:
             data, generation = self._get(self._lock_name)
             if data != info.to_json():
-                raise LockHeld(self.name, _holder(data, generation)) from error
+                raise self._held_by(_holder(data, generation)) from error
         self._info = replace(info, id=str(generation))
 
     def _release(self, info: LockInfo) -> None:

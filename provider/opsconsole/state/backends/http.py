@@ -14,8 +14,8 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.backends.storage import DEFAULT, LockHeld, LockLost, Storage
-from opsconsole.state.lock import LockInfo
+from opsconsole.state.backends.storage import DEFAULT, LockLost, Storage
+from opsconsole.state.lock import LockHeld, LockInfo
 
 _HELD = (409, 423)
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
@@ -93,7 +93,7 @@ class HttpStorage(Storage):
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
             if holder is None or holder.id != info.id:
-                raise LockHeld(self.name, holder)
+                raise self._held_by(holder)
         elif not answer.is_success:
             raise self._refused("lock", answer)
         self._info, self._lost = info, None

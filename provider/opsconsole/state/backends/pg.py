@@ -20,7 +20,6 @@ from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
-    LockHeld,
     LockLost,
     Storage,
     one_line,
@@ -135,7 +134,7 @@ class PgStorage(Storage):
             if self._try_lock(CREATION):
                 break
             if attempt + 1 == _CREATION_TRIES:
-                raise LockHeld(self.name, self._session(CREATION))
+                raise self._held_by(self._session(CREATION))
             time.sleep(0.1)
         row = self._one(_KEY_OF_ROW, self._workspace)
         key = CREATION if row is None else int(row[0])
@@ -143,7 +142,7 @@ class PgStorage(Storage):
             held = self._try_lock(key)
             self._unlock(CREATION)
             if not held:
-                raise LockHeld(self.name, self._session(key))
+                raise self._held_by(self._session(key))
         self._key = key
         self._info = replace(info, path=str(self._key))
         self._store(_LOCK_NOTE, self._info.to_json())

@@ -20,7 +20,6 @@ from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
     DEFAULT,
     Companion,
-    LockHeld,
     ObjectStorage,
     no_such_lock,
     one_line,
@@ -182,7 +181,7 @@ class S3Storage(ObjectStorage):
                 raise
             holder = self._info_of(lock)
             if not _has_id(holder, info.id):
-                raise LockHeld(self.name, holder) from error
+                raise self._held_by(holder) from error
 
     def _info_of(self, lock: str) -> LockInfo | None:
         if lock == self._lockfile:

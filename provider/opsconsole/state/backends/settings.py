@@ -45,13 +45,12 @@ class BackendSettings:
             )
         return found
 
-    def flag(self, name: str, *variables: str, default: bool = False) -> bool:
+    def flag(self, name: str, *variables: str) -> bool:
         """Return a setting that is on or off."""
         found = self._block.get(name)
         if isinstance(found, bool):
             return found
-        text = self.text(name, *variables)
-        return text.lower() in _TRUE if text else default
+        return self.text(name, *variables).lower() in _TRUE
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
         """Return a whole number.

@@ -14,7 +14,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.lock import LockInfo
+from opsconsole.state.lock import LockHeld, LockInfo
 
 DEFAULT = "default"
 
@@ -24,20 +24,6 @@ class Companion(StrEnum):
 
     JOURNAL = "opsconsole-journal"
     UNRESOLVED = "opsconsole-unresolved"
-
-
-class LockHeld(UserError):
-    """Somebody else holds the lock; `holder` is None where the backend does not say who."""
-
-    def __init__(self, name: str, holder: LockInfo | None) -> None:
-        who = str(holder) if holder else "someone whom the backend does not name"
-        unlock = f"`opsconsole force-unlock {holder.id}`" if holder else "`opsconsole force-unlock`"
-        super().__init__(
-            f"The state {name} is locked by {who}.",
-            "Wait for it to end, or give -lock-timeout=DURATION to wait for it here."
-            f" If that run is gone, release its lock with {unlock}.",
-        )
-        self.holder = holder
 
 
 class LockLost(UserError):
@@ -221,6 +207,11 @@ class Storage(ABC):
     def _explained(self, error: Any) -> tuple[str, str]:
         """Return what one of `_errors` says, without the full stop, and the remedy."""
         raise NotImplementedError
+
+    def _held_by(self, holder: LockInfo | None) -> LockHeld:
+        unlock = f"`opsconsole force-unlock {holder.id}`" if holder else "`opsconsole force-unlock`"
+        remedy = f" If that run is gone, release its lock with {unlock}."
+        return LockHeld(self.name, holder, remedy)
 
     def _lost_to(self, holder: LockInfo | None, otherwise: str = "someone released it") -> LockLost:
         return LockLost(self.name, f"it is locked by {holder}" if holder else otherwise)

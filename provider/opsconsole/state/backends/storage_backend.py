@@ -6,23 +6,21 @@ holds is also stored beside the state, so that the next run on any machine finds
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of, unresolved_of
-from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.backends.last_place import LastPlace
-from opsconsole.state.backends.storage import Companion, LockHeld, LockLost, Storage
+from opsconsole.state.backends.storage import Companion, LockLost, Storage
 from opsconsole.state.local import replace_durably
-from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking
+from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking, take_lock
 
-_PAUSES = (0.25, 0.5, 1.0)
+_PAUSES = (0.25, 0.5, 1.0, 2.0)
 
 
-class StorageBackend:
+class StorageBackend(Backend):
     """A state in a storage, from `open` to `close`.
 
     Args:
@@ -38,12 +36,9 @@ class StorageBackend:
         locking: Locking = DEFAULT_LOCKING,
         place: LastPlace | None = None,
     ) -> None:
+        super().__init__(storage.name, marker)
         self.storage = storage
         self._place = place
-        self.journal = journal_of(marker)
-        self.unresolved = unresolved_of(marker)
-        self.backup: Path | None = None
-        self.name = storage.name
         self.keeps_companions = storage.keeps_companions
         self.shows_creates = not storage.keeps_companions
         self._operation = operation
@@ -56,12 +51,12 @@ class StorageBackend:
 
         Raises:
             LockHeld: Another holds it.
-            UserError: The backend cannot be reached, or refuses.
         """
         self.journal.parent.mkdir(parents=True, exist_ok=True)
         try:
             if self._locks:
-                self._take_lock()
+                info = LockInfo.own(self._operation, self.name)
+                take_lock(lambda: self.storage.lock(info), self._locking, _PAUSES)
             self._open = True
         finally:
             if not self._open:
@@ -81,9 +76,6 @@ class StorageBackend:
             self._place.check_nothing_here()
         return data
 
-    def back_up(self) -> None:
-        """Do nothing: a write replaces the state whole, and backends keep their own versions."""
-
     def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
         """Replace the state.
 
@@ -102,35 +94,22 @@ class StorageBackend:
 
         Raises:
             LockLost: It is no longer held.
-            UserError: The backend cannot be reached.
         """
         if self._locks:
             with self._naming_the_journal():
                 self.storage.check_lock()
 
     def fetch_journal(self) -> bytes:
-        """Return the journal that is stored beside the state; none when there is none.
-
-        Raises:
-            UserError: The backend cannot be reached, or refuses.
-        """
+        """Return the journal that is stored beside the state; none when there is none."""
         return self._fetch(Companion.JOURNAL)
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state; without bytes, remove it.
-
-        Raises:
-            UserError: The backend cannot be reached, or refuses.
-        """
+        """Replace the journal that is stored beside the state; without bytes, remove it."""
         if self.keeps_companions:
             self.storage.write_companion(Companion.JOURNAL, data)
 
     def fetch_unresolved(self) -> None:
-        """Bring the list of unresolved calls here, where it is stored beside the state.
-
-        Raises:
-            UserError: The backend cannot be reached, or refuses.
-        """
+        """Bring the list of unresolved calls here, where it is stored beside the state."""
         if not self.keeps_companions:
             return
         if found := self._fetch(Companion.UNRESOLVED):
@@ -139,11 +118,7 @@ class StorageBackend:
             self.unresolved.unlink(missing_ok=True)
 
     def store_unresolved(self) -> None:
-        """Store the list of unresolved calls beside the state.
-
-        Raises:
-            UserError: The backend cannot be reached, or refuses.
-        """
+        """Store the list of unresolved calls beside the state."""
         if self.keeps_companions:
             found = self.unresolved.read_bytes() if self.unresolved.exists() else b""
             self.storage.write_companion(Companion.UNRESOLVED, found)
@@ -191,23 +166,6 @@ class StorageBackend:
             return self.storage.read_companion(which)
         finally:
             self._close_unless_open()
-
-    def _take_lock(self) -> None:
-        info = LockInfo.own(self._operation, self.name)
-        deadline = time.monotonic() + self._locking.timeout
-        pauses = iter(_PAUSES)
-        reported = False
-        while True:
-            try:
-                return self.storage.lock(info)
-            except LockHeld as held:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise
-                if self._locking.on_wait is not None and not reported:
-                    self._locking.on_wait(held.holder or LockInfo(who="an unknown holder"))
-                    reported = True
-            time.sleep(min(next(pauses, 2.0), left))
 
     def _close_unless_open(self) -> None:
         if not self._open:
