@@ -55,11 +55,7 @@ def end_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this command as Ctrl-C does: files are closed, locks released."""
     for number in SIGNALS:
         if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+            signal.signal(number, signal.default_int_handler)
 
 
 def ignore_further() -> None:

@@ -1,6 +1,7 @@
 """Where a journal of the native engine lies, and which of them were left behind by a crash.
 
-Only names and a finder: both engines look here, and neither needs to know what a journal holds.
+Only names, what `terraform init` noted of a state's place, and a finder: both engines look here,
+and neither needs to know what a journal holds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 JOURNAL_SUFFIX = ".opsconsole-journal"
 """Behind the state file's name: changes that were made and may not be in state yet."""
@@ -17,6 +19,22 @@ UNRESOLVED_SUFFIX = ".opsconsole-unresolved"
 """Behind the state file's name: calls whose outcome nobody knows."""
 
 _WORKSPACES = "terraform.tfstate.d"
+
+
+def data_directory(directory: Path) -> Path:
+    """Return where Terraform keeps its notes on a working directory."""
+    return directory / (os.environ.get("TF_DATA_DIR") or ".terraform")
+
+
+def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
+    """Return the kind and the settings that `init` noted; None where it noted none."""
+    try:
+        noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
+        backend = noted["backend"]
+        return str(backend["type"]), dict(backend.get("config") or {})
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        # Not initialised, or not by a Terraform that we know: then nothing is noted.
+        return None
 
 
 def journal_of(state: Path) -> Path:
@@ -59,14 +77,10 @@ def _states_elsewhere(directory: Path) -> Iterator[Path]:
     stacks, stack = directory.parent, directory.name
     if stacks.name == "stacks":
         yield stacks.parent.parent / f"terraform.{stack}.tfstate"
-    noted = directory / os.environ.get("TF_DATA_DIR", ".terraform") / "terraform.tfstate"
-    try:
-        backend = json.loads(noted.read_bytes())["backend"]
-        settings = backend["config"] if backend["type"] == "local" else {}
-        path, workspaces = settings.get("path"), settings.get("workspace_dir")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # Not initialised, or not by a Terraform that we know: then nothing is noted.
+    kind, settings = noted_backend(directory) or ("", {})
+    if kind != "local":
         return
+    path, workspaces = settings.get("path"), settings.get("workspace_dir")
     if isinstance(path, str):
         yield directory / path
     if isinstance(workspaces, str):

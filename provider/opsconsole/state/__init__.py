@@ -11,15 +11,15 @@ these names and no module below.
 
 from __future__ import annotations
 
+from opsconsole.journal_files import data_directory, noted_backend
 from opsconsole.state.addresses import Address, InstanceKey, print_key
 from opsconsole.state.backend import Backend, SnapshotMeta, Unreadable
-from opsconsole.state.backends.configured import is_native, noted_backend, read_backend_config
+from opsconsole.state.backends.configured import is_native, read_backend_config
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.layout import Number, decode, render
 from opsconsole.state.local import (
     DEFAULT_WORKSPACE,
     LocalBackend,
-    data_directory,
     replace_durably,
     workspace_of,
 )

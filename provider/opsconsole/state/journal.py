@@ -38,6 +38,9 @@ class Journal:
 
     Room is reserved ahead, so that on a full disk it is an intent that fails, before its call, and
     not the record of what a call in flight has done.
+
+    Attributes:
+        appended: How many records were appended.
     """
 
     def __init__(
@@ -49,7 +52,7 @@ class Journal:
         self._size = size
         self._reserved = os.fstat(descriptor).st_size
         self._waiting: list[Record] = []
-        self._appended = 0
+        self.appended = 0
         self._written = 0
         self._durable = 0
         self._list_lock = threading.Lock()
@@ -102,16 +105,11 @@ class Journal:
             raise
         return cls(path, descriptor, size), records
 
-    @property
-    def appended(self) -> int:
-        """How many records were appended."""
-        return self._appended
-
     def append(self, record: Record) -> None:
         """Add a record to what the next flush writes."""
         with self._list_lock:
             self._waiting.append(record)
-            self._appended += 1
+            self.appended += 1
 
     def waiting_changes(self) -> list[StateChange]:
         """Return the changes that were appended and are not durable."""
@@ -123,7 +121,7 @@ class Journal:
         Raises:
             UserError: It cannot be written.
         """
-        wanted = self._appended
+        wanted = self.appended
         while self._durable < wanted:
             # A flush that is done may not have run its callback, and awaiting it does not run it.
             if self._flushing is None or self._flushing.done():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import data_directory
 from opsconsole.named_files import check_no_device
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.failures import refused
@@ -29,11 +30,6 @@ def workspace_of(directory: Path) -> str:
         return chosen or noted or DEFAULT_WORKSPACE
     except FileNotFoundError:
         return chosen or DEFAULT_WORKSPACE
-
-
-def data_directory(directory: Path) -> Path:
-    """Return where Terraform keeps its notes on a working directory."""
-    return directory / (os.environ.get("TF_DATA_DIR") or ".terraform")
 
 
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import noted_backend
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.backends.configured import configured, is_native, noted_backend, storage_for
+from opsconsole.state.backends.configured import configured, is_native, storage_for
 from opsconsole.state.backends.last_place import LastPlace
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.failures import refused

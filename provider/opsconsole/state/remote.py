@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import data_directory
 from opsconsole.state.addresses import Address
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.failures import refused
-from opsconsole.state.local import data_directory, workspace_of
+from opsconsole.state.local import workspace_of
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import real_terraform

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import noted_backend
 from opsconsole.state.backends.storage import DEFAULT, Storage
-from opsconsole.state.local import data_directory
 
 _PLACE: Final = {
     "azurerm": ("storage_account_name", "container_name", "key"),
@@ -29,17 +29,6 @@ _PLACE: Final = {
 
 Each kind has a module of its name here, with a class such as `GcsStorage`.
 """
-
-
-def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
-    """Return the kind and the settings that `init` noted; None where it noted none."""
-    try:
-        noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
-        backend = noted["backend"]
-        return str(backend["type"]), dict(backend.get("config") or {})
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # Not initialised, or not by a Terraform that we know: then nothing is noted.
-        return None
 
 
 def configured(

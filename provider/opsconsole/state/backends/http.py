@@ -19,6 +19,14 @@ from opsconsole.state.lock import LockHeld, LockInfo
 
 _HELD = (409, 423)
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+_LOG_IN = "Check username and password (TF_HTTP_USERNAME, TF_HTTP_PASSWORD)."
+_REMEDIES = {
+    401: _LOG_IN,
+    403: _LOG_IN,
+    404: "Check the addresses of the backend's block.",
+    413: "The server refuses a state of this size: raise its limit, or split the stack.",
+}
+"""By the status of an answer."""
 
 
 class HttpStorage(Storage):
@@ -224,18 +232,10 @@ class HttpStorage(Storage):
 
     def _refused(self, action: str, answer: httpx.Response) -> UserError:
         status = answer.status_code
-        if status in (401, 403):
-            remedy = "Check username and password (TF_HTTP_USERNAME, TF_HTTP_PASSWORD)."
-        elif status == 404:
-            remedy = "Check the addresses of the backend's block."
-        elif status == 413:
-            remedy = "The server refuses a state of this size: raise its limit, or split the stack."
-        else:
-            remedy = "Look at the server, then run again."
         return UserError(
             f"Cannot {action} the state {self.name}: the server answered {status}"
             f" {answer.reason_phrase}.",
-            remedy,
+            _REMEDIES.get(status, "Look at the server, then run again."),
         )
 
 

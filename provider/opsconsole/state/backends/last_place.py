@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import data_directory
 from opsconsole.phrases import plural
-from opsconsole.state.local import data_directory, local_path, replace_durably
+from opsconsole.state.local import local_path, replace_durably
 from opsconsole.state.model import State
 
 _FILE: Final = "opsconsole-backend.json"
@@ -47,9 +48,7 @@ class LastPlace:
             UserError: It lay elsewhere.
         """
         before = self._places().get(self._workspace)
-        if not before or before == self._now:
-            return
-        if (before.get("type"), before.get("digest")) == (self._now["type"], self._now["digest"]):
+        if not before or all(before.get(key) == self._now[key] for key in ("type", "digest")):
             return
         now = self._now["name"] or f"the {self._now['type']} backend"
         raise UserError(

@@ -105,7 +105,8 @@ class PgStorage(Storage):
         """Replace the row over the connection that holds the lock, in one transaction."""
         self._prepare()
         with self._connection().transaction():
-            self._check_held()
+            if self._info is not None:
+                self._check_lock(self._info)
             arguments: tuple[str, ...] = (data.decode(), self._workspace)
             if self._seen:
                 text: LiteralString = (
@@ -154,9 +155,6 @@ class PgStorage(Storage):
             self._store(_LOCK_NOTE, b"")
             self._unlock(key)
 
-    def _check_lock(self, info: LockInfo) -> None:
-        self._check_held()
-
     def _force_unlock(self, holder: LockInfo) -> None:
         """End the session that holds the lock: there is no other way to release it from outside."""
         for pid in _pid_of(holder):
@@ -199,14 +197,13 @@ class PgStorage(Storage):
     def _unlock(self, key: int) -> None:
         self._run("SELECT pg_advisory_unlock(%s)", key)
 
-    def _check_held(self) -> None:
-        if self._key is None:
-            return
+    def _check_lock(self, info: LockInfo) -> None:
+        """Look whether this session still holds the lock."""
         # A lock's key is in two halves of 32 bits, which only look signed where they are cast.
         found = self._one(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
             " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",
-            *_halves(self._key),
+            *_halves(int(info.path)),
         )
         if found is None:
             raise LockLost(self.name, "its session no longer holds the advisory lock")

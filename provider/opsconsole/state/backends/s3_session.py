@@ -106,33 +106,34 @@ def _session(settings: BackendSettings) -> boto3.Session:
 
 def _assume(core: Any, settings: BackendSettings) -> None:
     """Let the session assume the roles that the block names, again whenever they expire."""
+
+    def use(kind: Any, method: str, role: dict[str, Any], **source: Any) -> None:
+        fetcher = kind(
+            client_creator=_creator(core, settings),
+            role_arn=role["role_arn"],
+            extra_args=_role_arguments(role),
+            **source,
+        )
+        core._credentials = DeferredRefreshableCredentials(
+            method=method, refresh_using=fetcher.fetch_credentials
+        )
+
     web = settings.block("assume_role_with_web_identity")
     if web.get("role_arn"):
         path = web.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
-        fetcher: Any = AssumeRoleWithWebIdentityCredentialFetcher(
-            client_creator=_creator(core, settings),
-            web_identity_token_loader=lambda: web.get("web_identity_token") or _text_of(str(path)),
-            role_arn=web["role_arn"],
-            extra_args=_role_arguments(web),
+        given = web.get("web_identity_token")
+        use(
+            AssumeRoleWithWebIdentityCredentialFetcher,
+            "assume-role-with-web-identity",
+            web,
+            web_identity_token_loader=lambda: given or Path(str(path)).read_text(encoding="utf-8"),
         )
-        _use(core, fetcher, "assume-role-with-web-identity")
     role = settings.block("assume_role")
-    if not role.get("role_arn") and settings.text("role_arn"):
-        role = {name: settings.text(name) for name in ("role_arn", *_ROLE) if settings.text(name)}
+    if not role.get("role_arn"):
+        role = {name: settings.text(name) for name in ("role_arn", *_ROLE)}
     if role.get("role_arn"):
-        fetcher = AssumeRoleCredentialFetcher(
-            client_creator=_creator(core, settings),
-            source_credentials=core.get_credentials(),
-            role_arn=role["role_arn"],
-            extra_args=_role_arguments(role),
-        )
-        _use(core, fetcher, "assume-role")
-
-
-def _use(core: Any, fetcher: Any, method: str) -> None:
-    core._credentials = DeferredRefreshableCredentials(
-        method=method, refresh_using=fetcher.fetch_credentials
-    )
+        chain = core.get_credentials()
+        use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=chain)
 
 
 def _creator(core: Any, settings: BackendSettings) -> Any:
@@ -159,7 +160,3 @@ def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
         parts = _DURATION.findall(str(duration))
         arguments["DurationSeconds"] = sum(int(count) * _SECONDS[unit] for count, unit in parts)
     return arguments
-
-
-def _text_of(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8")

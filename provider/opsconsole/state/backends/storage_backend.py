@@ -147,15 +147,13 @@ class StorageBackend(Backend):
     def _naming_the_journal(self) -> Iterator[None]:
         try:
             yield
-        except LockLost as error:
-            if str(self.journal) not in error.remedy:
-                error.remedy += f" Its journal is {self.journal}."
-            raise
         except UserError as error:
             if str(self.journal) not in error.remedy:
                 error.remedy += (
-                    f" What this run did is in its journal, {self.journal}: keep that file, and "
-                    "run again in this directory."
+                    f" Its journal is {self.journal}."
+                    if isinstance(error, LockLost)
+                    else f" What this run did is in its journal, {self.journal}: keep that file,"
+                    " and run again in this directory."
                 )
             raise
 
