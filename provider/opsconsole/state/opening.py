@@ -74,27 +74,23 @@ def backend_for(
     if isinstance(settings, list):
         settings = settings[0] if settings else {}
     workspace = workspace or workspace_of(directory)
-    if state_path is None and given is not None:
+    if state_path is not None:
+        return LocalBackend(state_path, operation, locking)
+    own = given is not None and noted_backend(directory) is None
+    if given is not None:
         settings = configured(directory, kind, settings or {}, given)
-    own = state_path is None and given is not None and noted_backend(directory) is None
-    if state_path is None and is_native(kind):
+    if is_native(kind):
         storage = storage_for(kind, settings or {}, workspace)
         place = LastPlace(directory, workspace, kind, storage.name, storage.identity)
         if own:
             place.check()
-        return StorageBackend(
-            storage,
-            _marker(directory, kind, workspace, storage.name, journals),
-            operation,
-            locking,
-            place if own else None,
-        )
+        marker = _marker(directory, kind, workspace, storage.name, journals)
+        return StorageBackend(storage, marker, operation, locking, place if own else None)
     if own:
         LastPlace(directory, workspace, kind).check()
-    if state_path is None and kind != "local":
+    if kind != "local":
         return RemoteBackend(directory, kind, operation, locking)
-    path = state_path or local_path(directory, settings or {}, workspace)
-    return LocalBackend(path, operation, locking)
+    return LocalBackend(local_path(directory, settings or {}, workspace), operation, locking)
 
 
 def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:
@@ -242,10 +238,8 @@ def _take_in(
     folded = fold(records, data, _backup(backend), backend.name)
     state = folded.state
     ended = isinstance(records[-1], Ended)
-    if not ended and listing:
-        _list_unresolved(backend, records)
-    elif not ended:
-        _strike_settled(backend, records)
+    if not ended:
+        _update_unresolved(backend, records, listing=listing)
     backed_up = any(isinstance(record, Writing) for record in records)
     if folded.rebased is not None:
         replace_durably(backend.journal, encode_records(folded.rebased))
@@ -268,24 +262,20 @@ def _take_in(
     return state, 0 if ended else len(changes_of(records))
 
 
-def _strike_settled(backend: Backend, records: Sequence[Record]) -> None:
-    """Strike calls whose outcome only this journal knows off the list that others made."""
-    left_open = {call.id for call in open_intents(records)}
-    settled = {item.id for item in records if isinstance(item, Intent)} - left_open
-    listed = read_unresolved(backend.unresolved)
-    if any(call.id in settled for call in listed):
-        kept = [call for call in listed if call.id not in settled]
-        write_unresolved(backend.unresolved, kept)
-        backend.store_unresolved()
+def _update_unresolved(backend: Backend, records: Sequence[Record], *, listing: bool) -> None:
+    """List the open intents as unresolved, or only strike off what this journal alone knows."""
+    before = {call.id: call for call in read_unresolved(backend.unresolved)}
+    left_open = {call.id: call for call in open_intents(records)}
+    if listing:
+        after = {**before, **left_open}
+    else:
+        settled = {item.id for item in records if isinstance(item, Intent)} - left_open.keys()
+        after = {key: call for key, call in before.items() if key not in settled}
+    if after.keys() != before.keys():
+        write_unresolved(backend.unresolved, after.values())
+        if not listing:
+            backend.store_unresolved()
 
 
 def _backup(backend: Backend) -> bytes | None:
     return None if backend.backup is None else _bytes_of(backend.backup)
-
-
-def _list_unresolved(backend: Backend, records: Sequence[Record]) -> None:
-    listed = {call.id: call for call in read_unresolved(backend.unresolved)}
-    calls = open_intents(records)
-    if any(call.id not in listed for call in calls):
-        listed.update((call.id, call) for call in calls)
-        write_unresolved(backend.unresolved, listed.values())

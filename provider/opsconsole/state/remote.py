@@ -160,13 +160,8 @@ class RemoteBackend(Backend):
         said = _plain(done.stderr or done.stdout)
         raise UserError(
             f"`{Path(self._binary).name} state {verb}` failed for {self.name}: {said}",
-            self._remedy(verb, said),
+            self._init() if "init" in said else _KEPT if verb == "push" else "",
         )
-
-    def _remedy(self, verb: str, said: str) -> str:
-        if "init" in said:
-            return self._init()
-        return _KEPT if verb == "push" else ""
 
     def _init(self) -> str:
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."

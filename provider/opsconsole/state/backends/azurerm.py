@@ -166,7 +166,6 @@ class AzurermStorage(ObjectStorage):
         return noted or LockInfo(who="someone who has not yet written a name")
 
     def _workspaces(self) -> set[str]:
-        """Return the workspaces that hold a blob of this key."""
         start = f"{self._base}env:"
         container = self._connected().get_container_client(self._container)
         listed = container.list_blob_names(name_starts_with=start)

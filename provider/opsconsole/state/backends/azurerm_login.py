@@ -83,9 +83,7 @@ def _identity(settings: BackendSettings, authority: str) -> Any:
         return ClientAssertionCredential(tenant, client, lambda: _oidc_token(settings), **where)
     if settings.flag("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY"):
         return WorkloadIdentityCredential(
-            **({"client_id": client} if client else {}),
-            **({"tenant_id": tenant} if tenant else {}),
-            **trusting,
+            client_id=client or None, tenant_id=tenant or None, **trusting
         )
     if settings.flag("use_msi", "ARM_USE_MSI"):
         return ManagedIdentityCredential(client_id=client or None, **trusting)

@@ -101,7 +101,6 @@ class GcsStorage(ObjectStorage):
         return _holder(*self._get(self._lock_name))
 
     def _workspaces(self) -> set[str]:
-        """Return the workspaces that hold a state in this prefix."""
         listed = self._connected().list_blobs(
             self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
         )
@@ -164,7 +163,17 @@ class GcsStorage(ObjectStorage):
         return _client(self._settings)
 
     def _explained(self, error: Exception) -> tuple[str, str]:
-        return one_line(error) or type(error).__name__, _remedy(error)
+        if isinstance(error, (GoogleAuthError, exceptions.Unauthorized, exceptions.Forbidden)):
+            remedy = _LOG_IN
+        elif not isinstance(error, exceptions.GoogleAPICallError):
+            remedy = "Check the network, the proxy and `storage_custom_endpoint`, then run again."
+        elif isinstance(error, exceptions.NotFound):
+            remedy = "Make the bucket, or correct `bucket`."
+        elif isinstance(error, exceptions.RequestRangeNotSatisfiable):
+            remedy = "Run again."
+        else:
+            remedy = "Check the backend's settings, then run again."
+        return one_line(error) or type(error).__name__, remedy
 
 
 _LOG_IN = (
@@ -243,15 +252,3 @@ def _holder(data: bytes, generation: int) -> LockInfo | None:
         return None
     info = LockInfo.parse(data) or LockInfo(who="someone whom the lock does not name")
     return replace(info, id=str(generation))
-
-
-def _remedy(error: Exception) -> str:
-    if isinstance(error, (GoogleAuthError, exceptions.Unauthorized, exceptions.Forbidden)):
-        return _LOG_IN
-    if not isinstance(error, exceptions.GoogleAPICallError):
-        return "Check the network, the proxy and `storage_custom_endpoint`, then run again."
-    if isinstance(error, exceptions.NotFound):
-        return "Make the bucket, or correct `bucket`."
-    if isinstance(error, exceptions.RequestRangeNotSatisfiable):
-        return "Run again."
-    return "Check the backend's settings, then run again."

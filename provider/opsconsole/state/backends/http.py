@@ -222,7 +222,11 @@ class HttpStorage(Storage):
         try:
             context = ssl.create_default_context(cadata=authority or None)
             if certificate:
-                _load_pair(context, certificate, key)
+                # The ssl module takes a client's certificate and key from a file only.
+                with tempfile.NamedTemporaryFile("w", prefix="opsconsole-", suffix=".pem") as file:
+                    file.write(f"{certificate}\n{key}\n")
+                    file.flush()
+                    context.load_cert_chain(file.name)
         except (ssl.SSLError, OSError, ValueError) as error:
             raise UserError(
                 f"The http backend's certificates cannot be used: {error}.",
@@ -237,14 +241,6 @@ class HttpStorage(Storage):
             f" {answer.reason_phrase}.",
             _REMEDIES.get(status, "Look at the server, then run again."),
         )
-
-
-def _load_pair(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """Load a client's certificate and key, which the ssl module takes from a file only."""
-    with tempfile.NamedTemporaryFile("w", prefix="opsconsole-", suffix=".pem") as file:
-        file.write(f"{certificate}\n{key}\n")
-        file.flush()
-        context.load_cert_chain(file.name)
 
 
 def _digest(data: bytes) -> str:

@@ -195,7 +195,6 @@ class S3Storage(ObjectStorage):
             self._db.delete_item(TableName=self._table, Key=_id(lock))
 
     def _workspaces(self) -> set[str]:
-        """Return the workspaces that hold an object of this key."""
         start = f"{self._prefix}/" if self._prefix else ""
         names = set()
         pages = self._s3.get_paginator("list_objects_v2")

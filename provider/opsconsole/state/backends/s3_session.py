@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +107,12 @@ def _session(settings: BackendSettings) -> boto3.Session:
 
 def _assume(core: Any, settings: BackendSettings) -> None:
     """Let the session assume the roles that the block names, again whenever they expire."""
+    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
+    create = partial(core.create_client, verify=_verify(settings), endpoint_url=address)
 
     def use(kind: Any, method: str, role: dict[str, Any], **source: Any) -> None:
         fetcher = kind(
-            client_creator=_creator(core, settings),
+            client_creator=create,
             role_arn=role["role_arn"],
             extra_args=_role_arguments(role),
             **source,
@@ -134,17 +137,6 @@ def _assume(core: Any, settings: BackendSettings) -> None:
     if role.get("role_arn"):
         chain = core.get_credentials()
         use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=chain)
-
-
-def _creator(core: Any, settings: BackendSettings) -> Any:
-    address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
-
-    def create(service: str, **arguments: Any) -> Any:
-        if address:
-            arguments["endpoint_url"] = address
-        return core.create_client(service, verify=_verify(settings), **arguments)
-
-    return create
 
 
 def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:

@@ -194,7 +194,6 @@ class Storage(ABC):
 
     @contextmanager
     def _translating(self, action: str) -> Iterator[None]:
-        """Translate the library's exceptions."""
         try:
             yield
         except self._errors as error:
