@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
@@ -22,15 +22,23 @@ from opsconsole.errors import (
     UnexpectedAnswer,
 )
 from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
-from opsconsole.lifecycle.agent_rules import AgentRules, archived
+from opsconsole.lifecycle.agent_rules import (
+    archived,
+    judge_creation,
+    judge_move,
+    judge_removal,
+    judge_replacement,
+    undeclared,
+)
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once, settle_by_list
-from opsconsole.lifecycle.deletion import delete_once, is_abandoned
 from opsconsole.lifecycle.doubts import doubts_of_agent
 from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
+    delete_once,
     explained,
+    is_abandoned,
     missing,
     not_permitted,
     refusal,
@@ -66,14 +74,14 @@ class AgentLifecycle(SingleCreation):
     definition: ClassVar[ResourceDefinition] = AGENT
 
     @property
-    def _rules(self) -> AgentRules:
-        return AgentRules(deletable=self.session.console.has("agent_delete"))
+    def _deletable(self) -> bool:
+        return self.session.console.has("agent_delete")
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         config = request.config
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
-        found = self._rules.creation(self.name(config, request.address), config, replacing)
+        found = judge_creation(self.name(config, request.address), config, replacing)
         found += doubts_of_agent(self.session, config)
         planned = propose_creation(self.definition, config)
         return PlanOutcome(planned, diagnostics=tuple(found))
@@ -83,9 +91,9 @@ class AgentLifecycle(SingleCreation):
         name = self.name(request.prior, request.address)
         found = doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
-            found += self._rules.replacement(name, request, proposal)
+            found += judge_replacement(name, request, proposal, deletable=self._deletable)
         elif "host_id" in proposal.sent:
-            found += self._rules.move(name, request, proposal)
+            found += judge_move(name, request, proposal)
         return found
 
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
@@ -95,7 +103,8 @@ class AgentLifecycle(SingleCreation):
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
-        return self._rules.removal(self.name(prior, request.address), prior, request.removal)
+        name = self.name(prior, request.address)
+        return judge_removal(name, prior, request.removal, deletable=self._deletable)
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
@@ -223,10 +232,9 @@ class AgentLifecycle(SingleCreation):
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        undeclared = self._rules.undeclared(request.config)
-        if undeclared:
-            return Outcome(None, diagnostics=tuple(undeclared))
-        body = _create_body(request.config)
+        if lacking := undeclared(request.config):
+            return Outcome(None, diagnostics=tuple(lacking))
+        body = _without_unset(creation_fields(AGENT, request.config))
         if self.session.settings.org_id is not None:
             body.setdefault("org_id", self.session.settings.org_id)
         outcome = await create_once(
@@ -309,7 +317,12 @@ class AgentLifecycle(SingleCreation):
             self._note_plugin_set(prior["id"], planned)
             attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
             if stopped and (sent or done):
-                found = (*found, _in_part(self.name(prior)))
+                in_part = error(
+                    f"The {self.name(prior)} was updated in part",
+                    "The run was interrupted between two of its changes. State holds what was "
+                    "done: apply again for the rest.",
+                )
+                found = (*found, in_part)
             elif stopped and not has_error(found):
                 return Outcome(prior, request.private, found, begun=False)
             if has_error(found):
@@ -322,15 +335,25 @@ class AgentLifecycle(SingleCreation):
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
-    ) -> _PluginSet:
-        """Attach what is missing, detach what is too many; one failure stops none of the others."""
+    ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...], int, bool]:
+        """Attach what is missing, detach what is too many; one failure stops none of the others.
+
+        Returns the ids that are attached now, the agent as the console answered last, what was met,
+        how many were attached or detached, and whether the run was told to stop before all were.
+        """
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         found: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
             listing = await self.session.plugins(agent_id)
             attached = set(attached_ids(listing))
             if not listing.complete:
-                found.append(_truncated(self.name(prior), listing))
+                not_whole = warning(
+                    f"Not every plugin of the {self.name(prior)} could be seen",
+                    "One that is attached and not declared may stay attached. "
+                    + explained("the agent's plugins", listing)[1],
+                    ("plugin_ids",),
+                )
+                found.append(not_whole)
         else:
             attached = set(prior["plugin_ids"])
         done = 0
@@ -341,20 +364,21 @@ class AgentLifecycle(SingleCreation):
             except OpsconsoleError as problem:
                 doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
                 if isinstance(problem, Stopped):
-                    return _PluginSet(attached, answer, tuple(found), done, stopped=True)
+                    return attached, answer, tuple(found), done, True
                 found += diagnose(problem, doing, self.definition)
             else:
                 attached ^= {plugin_id}
                 done += 1
-        return _PluginSet(attached, answer, tuple(found), done)
+        return attached, answer, tuple(found), done, False
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)
         why = Removal.ALONE if private_state.kept else Removal.UNEXPLAINED
-        diagnostics = self._rules.removal(self.name(prior, request.address), prior, why)
+        name = self.name(prior, request.address)
+        diagnostics = judge_removal(name, prior, why, deletable=self._deletable)
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
-        if self._rules.deletable and not is_abandoned(prior):
+        if self._deletable and not is_abandoned(prior):
             await self.session.before_write("delete", [request])
             ended = await delete_once(
                 self,
@@ -384,23 +408,6 @@ class AgentLifecycle(SingleCreation):
         return True
 
 
-class _PluginSet(NamedTuple):
-    """What attaching and detaching came to.
-
-    Attributes:
-        attached: Ids of the plugins that are attached now.
-        answer: The agent as the console answered last.
-        done: How many were attached or detached.
-        stopped: Whether the run was told to stop before all was done.
-    """
-
-    attached: set[str]
-    answer: Mapping[str, Any] | None
-    diagnostics: tuple[Diagnostic, ...]
-    done: int
-    stopped: bool = False
-
-
 def _known(state: Attributes, address: str) -> KnownAgent:
     return KnownAgent(
         state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
@@ -412,11 +419,6 @@ def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "plugin_ids"}
 
 
-def _create_body(config: Attributes) -> dict[str, Any]:
-    """Return the body of POST /api/v1/agents: the declared fields and no others."""
-    return _without_unset(creation_fields(AGENT, config))
-
-
 def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return `body` without what the entries of its credential_config leave unset."""
     entries = body.get("credential_config")
@@ -426,20 +428,3 @@ def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
         {name: value for name, value in entry.items() if value is not None} for entry in entries
     ]
     return {**body, "credential_config": declared}
-
-
-def _in_part(name: str) -> Diagnostic:
-    return error(
-        f"The {name} was updated in part",
-        "The run was interrupted between two of its changes. State holds what was done: apply "
-        "again for the rest.",
-    )
-
-
-def _truncated(name: str, listing: Listing) -> Diagnostic:
-    _, why = explained("the agent's plugins", listing)
-    return warning(
-        f"Not every plugin of the {name} could be seen",
-        f"One that is attached and not declared may stay attached. {why}",
-        ("plugin_ids",),
-    )

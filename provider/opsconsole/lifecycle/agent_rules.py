@@ -5,10 +5,8 @@ Terraform cannot know why an agent is destroyed; the reconciler can, and says so
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.deletion import abandoned, is_abandoned
+from opsconsole.lifecycle.gone import abandoned, is_abandoned
 from opsconsole.lifecycle.interface import PlanChange, Removal
 from opsconsole.lifecycle.planning import Proposal
 from opsconsole.values import UNKNOWN, Attributes
@@ -17,103 +15,105 @@ _LIFT = "Where the console can delete agents, name that operation in extra_endpo
 _GOES_ON = "it goes on running"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRules:
-    """The rules under the current settings; `deletable`: the console can delete an agent."""
+def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
+    """Judge a creation; `replacing`: it is the second half of a replacement.
 
-    deletable: bool
+    An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
+    """
+    if replacing and config.get("deletion_policy") == "prevent":
+        return [_prevented(name, Removal.UNEXPLAINED)]
+    return undeclared(config)
 
-    def creation(self, name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
-        """Judge a creation; `replacing`: it is the second half of a replacement.
 
-        An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
-        """
-        if replacing and config.get("deletion_policy") == "prevent":
-            return [_prevented(name, Removal.UNEXPLAINED)]
-        return self.undeclared(config)
+def undeclared(config: Attributes) -> list[Diagnostic]:
+    """Demand what a create cannot do without.
 
-    def undeclared(self, config: Attributes) -> list[Diagnostic]:
-        """Demand what a create cannot do without.
-
-        Not demanded by the schema: configuration generated for an import writes null.
-        """
-        return [
-            error(
-                f"{name} is needed to create an agent",
-                f"An agent is bound to a host and a specialty: declare {name}.",
-                (name,),
-            )
-            for name in ("host_id", "specialty_id")
-            if config.get(name) is None
-        ]
-
-    def removal(self, name: str, prior: Attributes, why: Removal) -> tuple[Diagnostic, ...]:
-        """Say what becomes of a removed agent, or refuse the removal (`deletion_policy`)."""
-        policy = prior.get("deletion_policy")
-        if policy == "prevent" and why is not Removal.WITH_OWNER:
-            return (_prevented(name, why),)
-        if is_abandoned(prior):
-            return (abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
-        if self.deletable or why is Removal.WITH_OWNER:
-            return ()
-        host = f"the host {prior.get('host_id') or '(not known)'}"
-        if why is Removal.ALONE:
-            text = (
-                f"The API has no operation that deletes an agent, and {host} stays: the agent goes "
-                f"on running there. {_LIFT}"
-            )
-            return (warning(f"The {name} leaves management; it is not archived", text),)
-        text = (
-            f"It is archived only if {host} is deleted in this run. The API has no operation that "
-            f"deletes an agent. {_LIFT}"
+    Not demanded by the schema: configuration generated for an import writes null.
+    """
+    return [
+        error(
+            f"{name} is needed to create an agent",
+            f"An agent is bound to a host and a specialty: declare {name}.",
+            (name,),
         )
-        return (warning(f"The {name} leaves management", text),)
+        for name in ("host_id", "specialty_id")
+        if config.get(name) is None
+    ]
 
-    def replacement(self, name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-        """Judge a replacement: while its host stays, a second agent would run beside the first."""
-        prior, config = request.prior, request.config
-        policies = (config.get("deletion_policy"), prior.get("deletion_policy"))
-        changed = ", ".join(proposal.replaced)
-        path = (proposal.replaced[0],)
-        with_owner = request.removal is Removal.WITH_OWNER
-        if "prevent" in policies and not with_owner:
-            return [_prevented(name, request.removal, path)]
-        if with_owner or self.deletable:
-            return []
-        if proposal.planned["host_id"] is UNKNOWN:
-            return [_perhaps_moved(name, prior, path)]
-        if is_abandoned(config):
-            return [abandoned(name, _GOES_ON)]
-        moves = "host_id" in proposal.replaced
-        happens = "It would move to another host" if moves else f"{changed} would change"
-        return [
-            error(
-                f"The {name} cannot be replaced while its host stays",
-                f"{happens}, which no operation does in place, and the API cannot delete the old "
-                "agent: a second one would run beside the first. Delete its host in the same run, "
-                'or set deletion_policy = "abandon" to leave the old one running. '
-                "Where the console can change or delete agents, name the operation in "
-                "extra_endpoints as agent_update or agent_delete.",
-                path,
-            )
-        ]
 
-    def move(self, name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-        """Warn of a move to a host that is not known yet, where nobody knows about the old one."""
-        unknown = proposal.planned["host_id"] is UNKNOWN
-        if request.removal is not Removal.UNEXPLAINED or not unknown:
-            return []
-        host = request.prior.get("host_id") or "(not known)"
-        return [
-            warning(
-                f"The {name} moves to a host whose id is not known yet",
-                f"If its host {host} is replaced in this run, the agent is archived with that host "
-                "before it can move, and the apply ends with an error. The next plan then creates "
-                "the agent again. With create_before_destroy in the lifecycle of the host, the "
-                "agent moves first.",
-                ("host_id",),
-            )
-        ]
+def judge_removal(
+    name: str, prior: Attributes, why: Removal, *, deletable: bool
+) -> tuple[Diagnostic, ...]:
+    """Say what becomes of a removed agent, or refuse the removal (`deletion_policy`)."""
+    policy = prior.get("deletion_policy")
+    if policy == "prevent" and why is not Removal.WITH_OWNER:
+        return (_prevented(name, why),)
+    if is_abandoned(prior):
+        return (abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
+    if deletable or why is Removal.WITH_OWNER:
+        return ()
+    host = f"the host {prior.get('host_id') or '(not known)'}"
+    if why is Removal.ALONE:
+        text = (
+            f"The API has no operation that deletes an agent, and {host} stays: the agent goes "
+            f"on running there. {_LIFT}"
+        )
+        return (warning(f"The {name} leaves management; it is not archived", text),)
+    text = (
+        f"It is archived only if {host} is deleted in this run. The API has no operation that "
+        f"deletes an agent. {_LIFT}"
+    )
+    return (warning(f"The {name} leaves management", text),)
+
+
+def judge_replacement(
+    name: str, request: PlanChange, proposal: Proposal, *, deletable: bool
+) -> list[Diagnostic]:
+    """Judge a replacement: while its host stays, a second agent would run beside the first."""
+    prior, config = request.prior, request.config
+    policies = (config.get("deletion_policy"), prior.get("deletion_policy"))
+    changed = ", ".join(proposal.replaced)
+    path = (proposal.replaced[0],)
+    with_owner = request.removal is Removal.WITH_OWNER
+    if "prevent" in policies and not with_owner:
+        return [_prevented(name, request.removal, path)]
+    if with_owner or deletable:
+        return []
+    if proposal.planned["host_id"] is UNKNOWN:
+        return [_perhaps_moved(name, prior, path)]
+    if is_abandoned(config):
+        return [abandoned(name, _GOES_ON)]
+    moves = "host_id" in proposal.replaced
+    happens = "It would move to another host" if moves else f"{changed} would change"
+    return [
+        error(
+            f"The {name} cannot be replaced while its host stays",
+            f"{happens}, which no operation does in place, and the API cannot delete the old "
+            "agent: a second one would run beside the first. Delete its host in the same run, "
+            'or set deletion_policy = "abandon" to leave the old one running. '
+            "Where the console can change or delete agents, name the operation in "
+            "extra_endpoints as agent_update or agent_delete.",
+            path,
+        )
+    ]
+
+
+def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
+    """Warn of a move to a host that is not known yet, where nobody knows about the old one."""
+    unknown = proposal.planned["host_id"] is UNKNOWN
+    if request.removal is not Removal.UNEXPLAINED or not unknown:
+        return []
+    host = request.prior.get("host_id") or "(not known)"
+    return [
+        warning(
+            f"The {name} moves to a host whose id is not known yet",
+            f"If its host {host} is replaced in this run, the agent is archived with that host "
+            "before it can move, and the apply ends with an error. The next plan then creates "
+            "the agent again. With create_before_destroy in the lifecycle of the host, the "
+            "agent moves first.",
+            ("host_id",),
+        )
+    ]
 
 
 def archived(name: str) -> Diagnostic:

@@ -15,8 +15,7 @@ from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
-from opsconsole.lifecycle.deletion import delete_once
-from opsconsole.lifecycle.gone import missing, plan_gone
+from opsconsole.lifecycle.gone import delete_once, missing, plan_gone
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -79,7 +78,10 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if row_id is None:
             if self.session.console.has("blacklist_create"):
                 _apply_no_description(planned, config)
-                _plan_scope_of_new(planned)
+                if planned["tenant_wide"] is True:
+                    planned["org_id"] = None
+                elif isinstance(planned["org_id"], str):
+                    planned["tenant_wide"] = False
                 return PlanOutcome(planned)
             return PlanOutcome(planned, diagnostics=(_ID_NEEDED,))
         if row_id is UNKNOWN:
@@ -87,7 +89,13 @@ class BlacklistedCommandLifecycle(SingleCreation):
         try:
             row = await self._row(row_id)
         except NotFound as problem:
-            return plan_gone(self.session, row_id, planned, _not_visible(row_id, problem))
+            not_visible = error(
+                f"There is no blacklisted command {row_id} that this key can see",
+                "A row is adopted by its id. Check the id, and the key's org.",
+                ("id",),
+                problem.cause,
+            )
+            return plan_gone(self.session, row_id, planned, not_visible)
         planned = {
             attribute.name: row.get(attribute.name)
             if config.get(attribute.name) is None and not attribute.local
@@ -205,13 +213,6 @@ _ID_NEEDED = error(
 )
 
 
-def _plan_scope_of_new(planned: Attributes) -> None:
-    if planned["tenant_wide"] is True:
-        planned["org_id"] = None
-    elif isinstance(planned["org_id"], str):
-        planned["tenant_wide"] = False
-
-
 def _apply_no_description(planned: Attributes, config: Attributes) -> None:
     """Plan no description where `no_description = true` says so."""
     if config.get("no_description") is UNKNOWN and config.get("description") is None:
@@ -270,15 +271,6 @@ def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> D
     return warning(
         f"Adopting the blacklisted command {row['id']} {does}",
         "\n".join(lines),
-    )
-
-
-def _not_visible(row_id: str, problem: ApiError) -> Diagnostic:
-    return error(
-        f"There is no blacklisted command {row_id} that this key can see",
-        "A row is adopted by its id. Check the id, and the key's org.",
-        ("id",),
-        problem.cause,
     )
 
 

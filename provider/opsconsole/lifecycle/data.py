@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from opsconsole.definition import DataSourceDefinition
+from opsconsole.definition import Attribute, DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import demand, shown
@@ -76,9 +76,7 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
 
 
 async def _specialties(session: Session, _: Attributes) -> Outcome:
-    listing = await session.specialties()
-    attribute = SPECIALTIES_DATA["specialties"]
-    return _list("specialties", listing, shown((attribute,), {"specialties": _ordered(listing)}))
+    return _list(SPECIALTIES_DATA["specialties"], "specialties", await session.specialties())
 
 
 async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
@@ -90,8 +88,7 @@ async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
         )
     attribute = AGENT_PLUGINS_DATA["plugins"]
-    values = shown((attribute,), {"plugins": _ordered(listing)})
-    return _list("the agent's plugins", listing, values | {"agent_id": agent_id})
+    return _list(attribute, "the agent's plugins", listing, agent_id=agent_id)
 
 
 async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
@@ -143,13 +140,7 @@ def _listing_of(definition: DataSourceDefinition, endpoint: str) -> _Reader:
 
     async def read(session: Session, _: Attributes) -> Outcome:
         listing = await session.console.listed(endpoint)
-        found = [
-            {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
-            for entry in _ordered(listing)
-        ]
-        return _list(
-            entries.name.replace("_", " "), listing, shown((entries,), {entries.name: found})
-        )
+        return _list(entries, entries.name.replace("_", " "), listing)
 
     return read
 
@@ -167,11 +158,12 @@ _READERS: Mapping[str, _Reader] = {
 }
 
 
-def _ordered(listing: Listing) -> list[Mapping[str, Any]]:
-    return sorted(listing.entries, key=lambda entry: str(entry.get("id")))
-
-
-def _list(listed: str, listing: Listing, values: dict[str, Any]) -> Outcome:
+def _list(attribute: Attribute, listed: str, listing: Listing, **more: Any) -> Outcome:
+    entries = [
+        {**entry, "tenant_wide": entry["org_id"] is None} if "org_id" in entry else entry
+        for entry in sorted(listing.entries, key=lambda entry: str(entry.get("id")))
+    ]
+    values = shown((attribute,), {attribute.name: entries}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
         diagnostics = (warning("The list may not be complete", explained(listed, listing)[1]),)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.bulk_import import (
@@ -26,22 +26,66 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.v1.console import Console, ImportResult
 
 
-class Rows(Protocol):
-    """The rows of a file, or some of them that follow each other."""
+@dataclass(frozen=True)
+class JsonRows:
+    """Rows of a JSON file: each says by itself which field has which value."""
+
+    rows: Sequence[Mapping[str, Any]]
+    on_error: str
+    divisible: ClassVar[bool] = True
 
     @property
     def names(self) -> Sequence[str]:
         """What each row is called; empty where that is not known."""
+        return [str(row.get("name", "")) for row in self.rows]
 
-    @property
-    def divisible(self) -> bool:
-        """Whether some of the rows can be sent without the others."""
-
-    def part(self, start: int, end: int) -> Rows:
+    def part(self, start: int, end: int) -> JsonRows:
         """Return the rows from `start` up to `end`."""
+        return replace(self, rows=self.rows[start:end])
 
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
+        return await console.import_hosts(self.rows, on_error=self.on_error, dry_run=dry_run)
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """Rows of a CSV file, whose column layout the document does not show.
+
+    Attributes:
+        header: Its first line, where that is one whose columns are fields of a host.
+        lines: The other lines; all of them where there is no such header.
+        names: What the column `name` holds, or nothing for each.
+        on_error, on_error_parameter: As of `Console.import_hosts_csv`.
+    """
+
+    header: str
+    lines: Sequence[str]
+    names: Sequence[str]
+    on_error: str | None
+    on_error_parameter: str | None
+
+    @property
+    def divisible(self) -> bool:
+        """Whether some rows can be sent without the others: where the header is known."""
+        return bool(self.header)
+
+    def part(self, start: int, end: int) -> CsvRows:
+        """Return the rows from `start` up to `end`."""
+        return replace(self, lines=self.lines[start:end], names=self.names[start:end])
+
+    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
+        """Send the rows in one request."""
+        return await console.import_hosts_csv(
+            self.header + "".join(self.lines),
+            dry_run=dry_run,
+            on_error=self.on_error,
+            on_error_parameter=self.on_error_parameter,
+        )
+
+
+Rows = JsonRows | CsvRows
+"""The rows of a file, or some of them that follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,65 +297,3 @@ class FileImport:
             self.failed = self.failed or failed
         self.judged += len(reported)
         self.report(reported)
-
-
-@dataclass(frozen=True)
-class JsonRows:
-    """Rows of a JSON file."""
-
-    rows: Sequence[Mapping[str, Any]]
-    on_error: str
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The rows' own names."""
-        return [str(row.get("name", "")) for row in self.rows]
-
-    @property
-    def divisible(self) -> bool:
-        """Always: each row says by itself which field has which value."""
-        return True
-
-    def part(self, start: int, end: int) -> JsonRows:
-        """Return the rows from `start` up to `end`."""
-        return replace(self, rows=self.rows[start:end])
-
-    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
-        """Send the rows in one request."""
-        return await console.import_hosts(self.rows, on_error=self.on_error, dry_run=dry_run)
-
-
-@dataclass(frozen=True)
-class CsvRows:
-    """Rows of a CSV file, whose column layout the document does not show.
-
-    Attributes:
-        header: Its first line, where that is one whose columns are fields of a host.
-        lines: The other lines; all of them where there is no such header.
-        names: What the column `name` holds, or nothing for each.
-        on_error, on_error_parameter: As of `Console.import_hosts_csv`.
-    """
-
-    header: str
-    lines: Sequence[str]
-    names: Sequence[str]
-    on_error: str | None
-    on_error_parameter: str | None
-
-    @property
-    def divisible(self) -> bool:
-        """Only where it is known which line is the header."""
-        return bool(self.header)
-
-    def part(self, start: int, end: int) -> CsvRows:
-        """Return the rows from `start` up to `end`."""
-        return replace(self, lines=self.lines[start:end], names=self.names[start:end])
-
-    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
-        """Send the rows in one request."""
-        return await console.import_hosts_csv(
-            self.header + "".join(self.lines),
-            dry_run=dry_run,
-            on_error=self.on_error,
-            on_error_parameter=self.on_error_parameter,
-        )

@@ -15,8 +15,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.deletion import abandoned, delete_once, is_abandoned
-from opsconsole.lifecycle.gone import missing, refused_read
+from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
@@ -57,8 +56,14 @@ class HostLifecycle(BaseLifecycle):
         name = self.name(request.prior)
         found = [_drifted(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
-            stays = is_abandoned(request.prior)
-            found.append(abandoned(name) if stays else _replacing(name, proposal.replaced))
+            archives = warning(
+                f"Replacing the {name} archives every agent of it, unmanaged ones too",
+                f"No operation changes {', '.join(proposal.replaced)} in place, so the host is "
+                "deleted and imported again; the console archives its agents and their tasks with "
+                "it.",
+                (proposal.replaced[0],),
+            )
+            found.append(abandoned(name) if is_abandoned(request.prior) else archives)
         return found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
@@ -247,15 +252,6 @@ def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
     before = PrivateState.decode(outcome.private)
     private_state = before.overtaking(prior, outcome.state, REPLACING)
     return outcome if private_state is before else replace(outcome, private=private_state.encode())
-
-
-def _replacing(name: str, names: Sequence[str]) -> Diagnostic:
-    return warning(
-        f"Replacing the {name} archives every agent of it, unmanaged ones too",
-        f"No operation changes {', '.join(names)} in place, so the host is deleted and imported "
-        "again; the console archives its agents and their tasks with it.",
-        (names[0],),
-    )
 
 
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:

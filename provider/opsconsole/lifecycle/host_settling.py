@@ -48,34 +48,38 @@ async def settle_host_creates(
         steps.log(problem, "settle what an earlier run may have created")
         return [_UNKNOWN] * len(rows)
     judged = verdicts(result, len(sent))
-    ids = Counter(verdict.id for verdict in judged)
-    held = {item.get("id") for item in existing}
-
-    def came(item: LostCreate, verdict: RowVerdict) -> bool:
-        if not result.dry_run:  # a console that ignored the dry run has imported it just now
-            return verdict.created and verdict.id is not None
-        is_new = ids[verdict.id] == 1 and verdict.id not in held
-        return (
-            verdict.id is not None
-            and is_new
-            and verdict.matched
-            and was_created(verdict, item.dry_run_status)
-        )
-
-    found = [
-        (item, row, verdict, came(item, verdict))
-        for item, row, verdict in zip(lost, rows, judged, strict=False)
-    ]
-    recognised = {frozenset(row.fields) for _, row, _, yes in found if yes}
-    vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
-    recognised |= {fields for (fields, (host_id, _)), verdict in vouched if verdict.id == host_id}
-    if not result.dry_run:
-        recognised.clear()
+    came = _came(lost, judged, existing, imported=not result.dry_run)
+    recognised: set[_Fields] = set()
+    if result.dry_run:
+        recognised.update(frozenset(row.fields) for row, yes in zip(rows, came, strict=True) if yes)
+        vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
+        recognised.update(fields for (fields, (host_id, _)), it in vouched if it.id == host_id)
     return [
         await _settled(
             steps, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
         )
-        for item, row, verdict, yes in found
+        for item, row, verdict, yes in zip(lost, rows, judged, came, strict=False)
+    ]
+
+
+def _came(
+    lost: Sequence[LostCreate],
+    judged: Sequence[RowVerdict],
+    existing: Sequence[Attributes],
+    *,
+    imported: bool,
+) -> list[bool]:
+    """Return which hosts exist; `imported`: the console ignored the dry run and made them."""
+    ids = Counter(verdict.id for verdict in judged)
+    others = {None, *(item.get("id") for item in existing)}
+    return [
+        verdict.created and verdict.id is not None
+        if imported
+        else verdict.matched
+        and ids[verdict.id] == 1
+        and verdict.id not in others
+        and was_created(verdict, item.dry_run_status)
+        for item, verdict in zip(lost, judged, strict=False)
     ]
 
 

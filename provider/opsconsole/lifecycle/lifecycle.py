@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opsconsole.definition import DataSourceDefinition
 from opsconsole.lifecycle.agent import AgentLifecycle
 from opsconsole.lifecycle.agent_plugin import AgentPluginLifecycle
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -50,11 +49,6 @@ class Lifecycle:
         self.resources: Mapping[str, BaseLifecycle] = {
             type_name: make(self.session) for type_name, make in LIFECYCLES.items()
         }
-
-    @property
-    def data_sources(self) -> Mapping[str, DataSourceDefinition]:
-        """The definition of each data source by Terraform type name."""
-        return DATA_SOURCES
 
     @property
     def calls(self) -> Mapping[str, int]:

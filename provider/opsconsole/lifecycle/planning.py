@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opsconsole.compare import same, satisfies
-from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
+from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.lifecycle.answers import normalise
 from opsconsole.lifecycle.private_state import PrivateState
-from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
 @dataclass(slots=True)
@@ -25,7 +25,6 @@ class Proposal:
     Attributes:
         planned: The value after apply.
         sent: Attributes that the update operation must carry.
-        local: Attributes that change in state without a call.
         replaced: Attributes whose change replaces.
         refused: Attributes that nothing can change.
         unverified: Changed attributes that the console never showed.
@@ -34,7 +33,6 @@ class Proposal:
 
     planned: Attributes
     sent: list[str] = field(default_factory=list)
-    local: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -79,37 +77,35 @@ def propose_change(
         if satisfies(normalise(attribute, prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
-        _sort(proposal, attribute, prior, private_state, attribute.change_under(extra_endpoints))
+        change = attribute.change_under(extra_endpoints)
+        if change is not ChangeRule.LOCAL:
+            _sort(proposal, name, change, prior.get(name), private_state)
     if proposal.sent:
         unsettle(definition, proposal.planned, proposal.sent)
     return proposal
 
 
 def _sort(
-    proposal: Proposal,
-    attribute: Attribute,
-    prior: Attributes,
-    private_state: PrivateState,
-    change: ChangeRule,
+    proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
     """File one changed attribute under what its change asks for."""
-    name = attribute.name
     declared = proposal.planned[name]
-    unseen = prior.get(name) is None and name not in private_state.observed
-    if change is ChangeRule.LOCAL:
-        proposal.local.append(name)
-        return
+    unseen = prior is None and name not in private_state.observed
     if unseen:
         proposal.unverified.append(name)
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
     elif unseen:
-        proposal.local.append(name)
+        return
     elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.
-        (proposal.local if declared is UNKNOWN else proposal.refused).append(name)
+        if declared is not UNKNOWN:
+            proposal.refused.append(name)
     elif _changed_by_console(name, declared, private_state):
-        _follow(proposal, name, prior)
+        proposal.drifted.append(name)
+        # Core lets a plan keep the prior value of a configured attribute, but not a null one.
+        if prior is not None:
+            proposal.planned[name] = prior
     else:
         proposal.replaced.append(name)
 
@@ -118,18 +114,6 @@ def _changed_by_console(name: str, declared: object, private_state: PrivateState
     """Return whether a declaration is that of an earlier run, which the console has left."""
     earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
     return any(value is not None and same(value, declared) for value in earlier)
-
-
-def _follow(proposal: Proposal, name: str, prior: Attributes) -> None:
-    """Let the plan follow the console, as the declaration itself did not change.
-
-    Core lets a plan keep the prior value of a configured attribute, but not a null one.
-    """
-    proposal.drifted.append(name)
-    if prior.get(name) is None:
-        proposal.local.append(name)
-    else:
-        proposal.planned[name] = prior[name]
 
 
 def unsettle(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:

@@ -14,8 +14,17 @@ from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKi
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
-from opsconsole.lifecycle.deletion import abandoned, is_abandoned, settle_deletion
-from opsconsole.lifecycle.gone import BY_404, explained, missing, plan_gone, unchecked, unsettled
+from opsconsole.lifecycle.gone import (
+    BY_404,
+    abandoned,
+    explained,
+    is_abandoned,
+    missing,
+    plan_gone,
+    settle_deletion,
+    unchecked,
+    unsettled,
+)
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.lifecycle.deletion import is_abandoned
+from opsconsole.lifecycle.gone import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import Place, PriorInstance, instance_of
