@@ -234,9 +234,8 @@ class AgentLifecycle(SingleCreation):
     async def _create(self, request: CreateRequest) -> Outcome:
         if lacking := undeclared(request.config):
             return Outcome(None, diagnostics=tuple(lacking))
-        body = _without_unset(creation_fields(AGENT, request.config))
-        if self.session.settings.org_id is not None:
-            body.setdefault("org_id", self.session.settings.org_id)
+        org_id = self.session.settings.org_id
+        body = _without_unset(creation_fields(AGENT, request.config, org_id))
         outcome = await create_once(
             self,
             request,
@@ -261,12 +260,7 @@ class AgentLifecycle(SingleCreation):
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.listed("agent_list")
-        return [
-            SettledCreate(result, None if agent is None else self._taken(item, agent))
-            for item, (result, agent) in zip(
-                lost, settle_by_list(listing, lost, existing), strict=True
-            )
-        ]
+        return settle_by_list(listing, lost, existing, self._taken)
 
     def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
         """Return the outcome of a create whose agent was found in a list."""

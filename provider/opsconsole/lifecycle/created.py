@@ -15,7 +15,13 @@ from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
 from opsconsole.lifecycle.answers import brief
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateOutcome, CreateRequest, LostCreate, Outcome
+from opsconsole.lifecycle.interface import (
+    CreateOutcome,
+    CreateRequest,
+    LostCreate,
+    Outcome,
+    SettledCreate,
+)
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
@@ -117,13 +123,13 @@ def _kept(
         return Outcome(state, private, (diagnostic,))
 
 
-Found = tuple[CreateOutcome, Mapping[str, Any] | None]
-
-
 def settle_by_list(
-    listing: Listing, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[Found]:
-    """Return what became of each creation of an agent, in order, with the agent where it is known.
+    listing: Listing,
+    lost: Sequence[LostCreate],
+    existing: Sequence[Attributes],
+    taken: Callable[[LostCreate, Answer], Outcome],
+) -> list[SettledCreate]:
+    """Return what became of each creation of an agent, in order.
 
     The document shows no list of all agents: only where `agent_list` is named, there is one.
 
@@ -133,6 +139,7 @@ def settle_by_list(
 
     Args:
         existing: The agents that are in state.
+        taken: Makes the outcome of a creation of the agent that was found.
     """
     held = {item.get("id") for item in existing}
     free = [
@@ -144,27 +151,20 @@ def settle_by_list(
         [entry for entry in free if mismatch(AGENT, item.planned, entry) is None] for item in lost
     ]
     claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
-    return [
-        _judged(item, entries, claims, complete=listing.complete)
-        for item, entries in zip(lost, possible, strict=True)
-    ]
+    found: list[SettledCreate] = []
+    for item, entries in zip(lost, possible, strict=True):
+        if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
+            outcome = taken(item, entries[0])
+            found.append(SettledCreate(CreateOutcome.CREATED, outcome))
+            continue
+        can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
+        never = can_tell and not entries and not item.may_arrive
+        found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
+    return found
 
 
-def _judged(
-    item: LostCreate,
-    entries: Sequence[Mapping[str, Any]],
-    claims: Mapping[str, int],
-    *,
-    complete: bool,
-) -> Found:
-    unknown: Found = (CreateOutcome.UNKNOWN, None)
-    if not isinstance(item.planned.get("host_id"), str):
-        return unknown
-    if not entries:
-        is_proof = complete and not item.may_arrive
-        return (CreateOutcome.NEVER, None) if is_proof else unknown
-    [first, *others] = entries
-    certain = all(first.get(name) == item.planned.get(name) for name in ("host_id", "specialty_id"))
-    if others or not certain or claims[str(first.get("id"))] > 1:
-        return unknown
-    return CreateOutcome.CREATED, first
+def _is_certain(item: LostCreate, entries: Sequence[Answer]) -> bool:
+    """Return whether there is one agent, and it shows the host and specialty that were sent."""
+    if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
+        return False
+    return all(entries[0].get(n) == item.planned.get(n) for n in ("host_id", "specialty_id"))

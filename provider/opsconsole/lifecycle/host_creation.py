@@ -31,7 +31,6 @@ from opsconsole.lifecycle.host_row import (
     adopt,
     created_all_the_same,
     created_as,
-    import_row,
     match_by_name,
     not_created,
     read_back,
@@ -39,6 +38,7 @@ from opsconsole.lifecycle.host_row import (
     tie_by_name,
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
+from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.lifecycle.session import each
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
@@ -64,7 +64,7 @@ class HostCreation:
     async def run(self, requests: Sequence[CreateRequest]) -> None:
         """Create a host for each request; one bad row never fails its neighbours."""
         org_id = self._session.settings.org_id
-        rows = [HostRow(request, import_row(request, org_id)) for request in requests]
+        rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._session.import_chunk_size

@@ -18,7 +18,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.planning import creation_fields, settle
+from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
@@ -52,14 +52,6 @@ class HostRow:
     def holder(self) -> str:
         """How messages call the declaration that holds the host."""
         return self.request.address or f"{self.fields['name']} (row {self.number})"
-
-
-def import_row(request: CreateRequest, org_id: str | None) -> dict[str, Any]:
-    """Return the import row of a declaration, in `org_id` unless it names an org."""
-    row = creation_fields(HOST, request.config)
-    if org_id is not None:
-        row.setdefault("org_id", org_id)
-    return row
 
 
 def created_as(row: HostRow, host_id: str) -> Outcome:

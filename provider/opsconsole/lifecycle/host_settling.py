@@ -19,8 +19,9 @@ from opsconsole.lifecycle.bulk_import import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.host_row import HostRow, OtherHost, import_row, read_back
+from opsconsole.lifecycle.host_row import HostRow, OtherHost, read_back
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate
+from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
@@ -39,7 +40,9 @@ async def settle_host_creates(
     Raises:
         ConsoleError: The console could not be asked.
     """
-    rows = [_row(steps, item) for item in lost]
+    org_id = steps.session.settings.org_id
+    requests = [item.request(HOST) for item in lost]
+    rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
     witnesses = _witnesses(rows, existing)
     sent = [row.fields for row in rows] + [witness for _, witness in witnesses.values()]
     try:
@@ -81,11 +84,6 @@ def _came(
         and was_created(verdict, item.dry_run_status)
         for item, verdict in zip(lost, judged, strict=False)
     ]
-
-
-def _row(steps: BaseLifecycle, item: LostCreate) -> HostRow:
-    request = item.request(HOST)
-    return HostRow(request, import_row(request, steps.session.settings.org_id))
 
 
 def _witnesses(

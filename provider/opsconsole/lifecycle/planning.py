@@ -39,13 +39,22 @@ class Proposal:
     drifted: list[str] = field(default_factory=list)
 
 
-def creation_fields(definition: ResourceDefinition, values: Attributes) -> dict[str, Any]:
-    """Return the fields that the request for a creation holds: those that are set, no others."""
-    return {
+def creation_fields(
+    definition: ResourceDefinition, values: Attributes, org_id: str | None = None
+) -> dict[str, Any]:
+    """Return the fields that the request for a creation holds: those that are set, no others.
+
+    Args:
+        org_id: The org of what names none.
+    """
+    fields = {
         attribute.name: values[attribute.name]
         for attribute in definition.settable
         if attribute.creatable and values.get(attribute.name) not in (None, UNKNOWN)
     }
+    if org_id is not None:
+        fields.setdefault("org_id", org_id)
+    return fields
 
 
 def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attributes:
