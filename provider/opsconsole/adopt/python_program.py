@@ -51,10 +51,11 @@ def python_program(
     body += ["", *remarks] if remarks else []
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
+    address = line(origin).replace("\\", "\\\\").replace('"', '\\"')
     used = [name for name in _CLASSES if re.search(rf"\b{name}[.(]", text)]
     return "\n".join(
         [
-            f'"""Adopted from {_docstring(origin)}: each construct imports one object."""',
+            f'"""Adopted from {address}: each construct imports one object."""',
             "",
             "from __future__ import annotations",
             "",
@@ -195,7 +196,3 @@ def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
         return short
     inside = (f"{_INDENT}{argument}," for argument in arguments)
     return "\n".join([f"{head}(", *inside, f"){tail}"])
-
-
-def _docstring(text: str) -> str:
-    return line(text).replace("\\", "\\\\").replace('"', '\\"')

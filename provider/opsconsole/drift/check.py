@@ -307,18 +307,14 @@ class _Check:
         self._cut = self._cut or bool(cut)
         sharded = self._options.shard is not None
         where = self._digest_of(key) if sharded else ""
-        return [
-            replace(finding, undecided=sharded, console=where)
-            for finding in unmanaged(items, managed, session, counted, listed)
-            if self._first_sight(finding, session.settings.base_url)
-        ]
-
-    def _first_sight(self, finding: Finding, base_url: str) -> bool:
-        """Return whether an object was not shown before, under other settings of its console."""
-        what = (base_url, finding.type_name, finding.id)
-        seen = what in self._shown
-        self._shown.add(what)
-        return not seen
+        found: list[Finding] = []
+        for finding in unmanaged(items, managed, session, counted, listed):
+            what = (session.settings.base_url, finding.type_name, finding.id)
+            # It may have been shown before, under other settings of its console.
+            if what not in self._shown:
+                self._shown.add(what)
+                found.append(replace(finding, undecided=sharded, console=where))
+        return found
 
     def _with_declarations(
         self, findings: Sequence[Finding], read: Sequence[StackState]

@@ -67,7 +67,7 @@ class ConsoleServer(Server):
         await super().startup(sockets)
         if len(self.servers) > 1:
             api = self.servers.pop(0)
-            self._door.hang(api, self._protocol, lambda: self.server_state.connections)
+            self._door.hang(api, self._protocol, self.server_state.connections)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening and end what is open."""

@@ -32,11 +32,7 @@ def distorted(console: EmulatedConsole, operation: str, fault: Fault, body: Any)
         return None
     if fault.answer == "other":
         body = _other(console, operation, body)
-    if fault.ids == "crossed":
-        return _crossed(body)
-    if fault.ids is not None:
-        return _with_ids(body, _IDS[fault.ids])
-    return body
+    return body if fault.ids is None else _with_ids(body, fault.ids)
 
 
 def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
@@ -63,31 +59,19 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
     return {**body, "id": f"{body.get('id')}-other"}
 
 
-def _entries(body: Any) -> tuple[str, list[Any]] | None:
-    for name in ("data", "results"):
-        if isinstance(body, dict) and isinstance(body.get(name), list):
-            return name, body[name]
-    return None
-
-
-def _with_ids(body: Any, wanted: Any) -> Any:
-    listed = _entries(body)
-    if listed is None:
-        return {**body, "id": wanted}
-    name, entries = listed
-    return {**body, name: [{**entry, "id": wanted} for entry in entries]}
-
-
-def _crossed(body: Any) -> Any:
-    listed = _entries(body)
-    if listed is None:
+def _with_ids(body: Any, ids: str) -> Any:
+    """Return a body with other ids in it; `crossed` hands those of a list round by one."""
+    name = next((name for name in ("data", "results") if isinstance(body.get(name), list)), None)
+    if ids != "crossed":
+        other = {"id": _IDS[ids]}
+        entries = [{**entry, **other} for entry in body[name]] if name else []
+        return {**body, name: entries} if name else {**body, **other}
+    if name is None:
         return body
-    name, entries = listed
-    ids = [entry.get("id") for entry in entries]
-    ids = ids[1:] + ids[:1]
+    given = [entry.get("id") for entry in body[name]]
     crossed = [
         {**entry, "id": other} if other is not None else entry
-        for entry, other in zip(entries, ids, strict=True)
+        for entry, other in zip(body[name], given[1:] + given[:1], strict=True)
     ]
     return {**body, name: crossed}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 _BACKLOG = 2048
@@ -18,15 +18,15 @@ class Door:
         self._factory: Callable[[], asyncio.Protocol] | None = None
         self._server: asyncio.base_events.Server | None = None
         self._held: socket.socket | None = None
-        self._connections: Callable[[], Iterable[Any]] = tuple
+        self._connections: Collection[Any] = ()
 
     def hang(
         self,
         server: asyncio.base_events.Server,
         factory: Callable[[], asyncio.Protocol],
-        connections: Callable[[], Iterable[Any]],
+        connections: Collection[Any],
     ) -> None:
-        """Take charge of a listening server, whose connections `connections` returns."""
+        """Take charge of a listening server, whose open connections are in `connections`."""
         self._server, self._factory, self._connections = server, factory, connections
 
     @property
@@ -45,7 +45,7 @@ class Door:
         self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         await _bind(self._held, address)
-        for connection in list(self._connections()):
+        for connection in list(self._connections):
             connection.shutdown()
 
     async def open(self) -> None:

@@ -94,12 +94,11 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     profile = console.profile
     row = console.writable("host", request)
     fields = json_object(request.body, required=False)
-    if not fields:
-        if profile.empty_update == "refused":
-            raise invalid([("body", "must hold at least one field")])
-    else:
+    if fields:
         row = _changed(console, request, row, fields)
-    if not fields and profile.idle_update_bumps:
+    elif profile.empty_update == "refused":
+        raise invalid([("body", "must hold at least one field")])
+    elif profile.idle_update_bumps:
         row = {**row, "updated_at": console.store.now()}
         console.store.hosts.put(row)
     return Answer(console.rendering.render("host", row))
