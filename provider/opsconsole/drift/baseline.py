@@ -180,11 +180,11 @@ class Baseline:
             listed: Whether every list was read to its end: else what accepts unmanaged objects is
                 not called unused.
         """
-        judge = _Judge([entry for entry in self.entries if not _expired(entry, today)])
+        judge = _Judge([entry for entry in self.entries if entry.expires >= today])
         marked = [judge.marked(finding) for finding in findings]
         problems = []
         for entry in self.entries:
-            if _expired(entry, today):
+            if entry.expires < today:
                 problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
             elif entry not in judge.used and certain and not _untold(entry, findings, listed):
                 problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
@@ -214,10 +214,6 @@ class _Judge:
         found = [entry for entry in self.entries if entry.accepts(finding, difference)]
         self.used.update(found)
         return found[0] if found else None
-
-
-def _expired(entry: Entry, today: date) -> bool:
-    return entry.expires < today
 
 
 def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:

@@ -13,7 +13,6 @@ from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.lists import page
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
-from opsconsole.emulator.store import TENANT
 from opsconsole.emulator.table import Row, Table
 
 _TEXTS = ("org_id", "main_engine", "secondary_engine", "specialty_id", "host_id", "name")
@@ -48,12 +47,8 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     request.principal.authorize(org_id)
     plugin_ids = fields.pop("plugin_ids", [])
     fields = _kept(console.profile, fields)
-    now = console.store.now()
-    row: Row = {"id": console.store.new_id("agt"), "status": "idle", "tenant_id": TENANT}
-    if console.profile.fills_defaults:
-        row["remote_execution"] = False
-    row.update(fields, org_id=org_id, created_at=now, updated_at=now)
-    console.store.agents.put(row)
+    defaults = {"remote_execution": False} if console.profile.fills_defaults else {}
+    row = console.store.add("agents", {"status": "idle", **defaults, **fields, "org_id": org_id})
     for plugin_id in plugin_ids:
         _attach(console, row["id"], plugin_id)
     return Answer(console.rendering.render("agent", row))

@@ -7,8 +7,6 @@ from hashlib import sha256
 from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Checks, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.store import TENANT
-from opsconsole.emulator.table import Row
 
 CHECKS: Checks = {
     "pattern": checks.text(1, 200),
@@ -42,18 +40,13 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 
 def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_create. `org_id` null is tenant-wide; absent, the caller's org."""
-    store = console.store
     fields = json_object(request.body, required=True)
     console.check(fields, CHECKS, nulls=False, required=("pattern",))
     org_id = fields.get("org_id", request.principal.org_id)
     request.principal.authorize(org_id)
-    row: Row = {"id": store.new_id("blk"), "pattern": fields["pattern"], "tenant_id": TENANT}
-    for name, value in (("description", fields.get("description")), ("org_id", org_id)):
-        if value is not None:
-            row[name] = value
-    row["text_hash"] = text_hash(row["pattern"])
-    row["created_at"] = row["updated_at"] = store.now()
-    store.blacklists.put(row)
+    given = {name: fields.get(name) for name in ("pattern", "description")}
+    hashed = text_hash(fields["pattern"])
+    row = console.store.add("blacklists", {**given, "org_id": org_id, "text_hash": hashed})
     return Answer(console.rendering.render("blacklist", row))
 
 

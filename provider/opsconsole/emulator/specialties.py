@@ -6,8 +6,6 @@ from opsconsole.emulator import checks
 from opsconsole.emulator.checks import Checks, json_object
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.refusal import conflict, invalid
-from opsconsole.emulator.store import TENANT
-from opsconsole.emulator.table import Row
 
 CHECKS: Checks = {
     "key": checks.text(1),
@@ -44,14 +42,8 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     request.principal.authorize(org_id)
     if store.specialties.find("key", fields["key"]):
         raise conflict(f"a specialty with the key {fields['key']} exists")
-    now = store.now()
-    row: Row = {"id": store.new_id("spc"), "tenant_id": TENANT}
-    row.update({k: v for k, v in fields.items() if k in CHECKS and v is not None})
-    if org_id is not None:
-        row["org_id"] = org_id
-    row["created_at"] = row["updated_at"] = now
-    row.setdefault("name", row["key"])
-    store.specialties.put(row)
+    given = {k: v for k, v in fields.items() if k in CHECKS and v is not None}
+    row = store.add("specialties", {"name": given["key"], **given, "org_id": org_id})
     return Answer(console.rendering.render("specialty", row))
 
 
