@@ -61,7 +61,8 @@ def page(
     if _counts(profile, query):
         body["total_count"] = len(rows)
     if asked:
-        console.rendering.optional(body, profile.cursor_field, _cursor(end) if has_more else None)
+        cursor = urlsafe_b64encode(f"after:{end}".encode()).decode() if has_more else None
+        console.rendering.optional(body, profile.cursor_field, cursor)
     return body
 
 
@@ -83,10 +84,6 @@ def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
     if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
         raise malformed(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
     return int(asked)
-
-
-def _cursor(position: int) -> str:
-    return urlsafe_b64encode(f"after:{position}".encode()).decode()
 
 
 def _start(cursor: str | None) -> int:

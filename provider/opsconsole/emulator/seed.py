@@ -8,7 +8,7 @@ from typing import Any
 
 from opsconsole.emulator.blacklists import text_hash
 from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, TENANT, Store
-from opsconsole.emulator.table import Row, fault_of_row
+from opsconsole.emulator.table import fault_of_row
 
 API_KEY = "svc_ak_emulator"
 LAB_ORG = "org_lab"
@@ -59,7 +59,18 @@ def sow(store: Store, seed: str = "starter", api_key: str = API_KEY) -> None:
     Raises:
         BadSeed: The seed is not one of these.
     """
-    store.keys.put(_key_row(api_key))
+    # A key that may do everything in the tenant.
+    store.keys.put(
+        {
+            "id": "key_main",
+            "secret": api_key,
+            "cookie": "session-key_main",
+            "status": "active",
+            "org_id": MAIN_ORG,
+            "tenant_id": TENANT,
+            "tenant_write": True,
+        }
+    )
     if seed == "empty":
         return
     if seed == "starter":
@@ -72,19 +83,6 @@ def sow(store: Store, seed: str = "starter", api_key: str = API_KEY) -> None:
         _fleet(store, int(count))
     else:
         _file(store, Path(seed))
-
-
-def _key_row(secret: str) -> Row:
-    """Make the row of a key that may do everything in the tenant."""
-    return {
-        "id": "key_main",
-        "secret": secret,
-        "cookie": "session-key_main",
-        "status": "active",
-        "org_id": MAIN_ORG,
-        "tenant_id": TENANT,
-        "tenant_write": True,
-    }
 
 
 def _starter(store: Store) -> None:
