@@ -9,9 +9,10 @@ from typing import Any, Final
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT
 
-_RESERVED_VARIABLES: Final = frozenset(
+RESERVED_VARIABLES: Final = frozenset(
     ("count", "depends_on", "for_each", "lifecycle", "locals", "providers", "source", "version")
 )
+"""Names that no variable can have."""
 _PROVIDER_NAME: Final = re.compile(r"[^\W_](?:(?:[^\W_]|-)*[^\W_])?")
 _SOURCE: Final = re.compile(r"(?:[\w.-]+(?::\d+)?/)?(?:[\w-]+/)?[\w-]+")
 _VERSION: Final = re.compile(
@@ -36,15 +37,6 @@ def check_name(name: str, where: str) -> None:
     """
     if not is_name(name):
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
-
-
-def check_variable_name(name: str, where: str) -> None:
-    """Refuse what is not a name of a variable; raises as `check_name`."""
-    check_name(name, where)
-    if name in _RESERVED_VARIABLES:
-        raise UserError(
-            f"{where}: {name!r} is reserved, so no variable can have this name.", "Rename it."
-        )
 
 
 def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: str) -> None:

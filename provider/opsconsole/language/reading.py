@@ -24,10 +24,10 @@ from opsconsole.language.documents import (
 from opsconsole.language.explaining import refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.forms import (
+    RESERVED_VARIABLES,
     check_arguments,
     check_name,
     check_required_provider,
-    check_variable_name,
     check_versions,
 )
 from opsconsole.language.model import (
@@ -220,7 +220,12 @@ class _Reader:
 
     def _variable(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: variable", required=True):
-            check_variable_name(name, f"{file}: variable")
+            check_name(name, f"{file}: variable")
+            if name in RESERVED_VARIABLES:
+                raise UserError(
+                    f"{file}: variable: {name!r} is reserved, so no variable can have this name.",
+                    "Rename it.",
+                )
             if name in self.variables:
                 raise UserError(f"{file}: the variable {name} is declared twice.")
             self.variables[name] = _read_variable(name, value, file)

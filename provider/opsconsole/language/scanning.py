@@ -76,7 +76,8 @@ def assignments(text: str) -> Iterator[tuple[str, Source]]:
     while reader.skip_blank():
         match = _ASSIGNED.match(text, reader.position)
         if match is None:
-            raise EvaluationError(f"line {reader.line()}: `name = value` is required")
+            line = text.count("\n", 0, reader.position) + 1
+            raise EvaluationError(f"line {line}: `name = value` is required")
         reader.position = match.end()
         yield match[1] or match[2], reader.expression(until="\n")
 
@@ -93,10 +94,6 @@ class _Reader:
         match = blank.match(self.text, self.position)
         self.position = match.end() if match else self.position
         return self.position < len(self.text)
-
-    def line(self) -> int:
-        """Return the number of the line that is read."""
-        return self.text.count("\n", 0, self.position) + 1
 
     def template(self, *, quoted: bool) -> list[Part]:
         """Read up to the end, or past the closing quote if `quoted`."""

@@ -76,7 +76,9 @@ def resolve_variables(
         for name in program.variables
         if PREFIX + name in environment
     }
-    for path in _automatic_files(directory):
+    plain = [directory / "terraform.tfvars", directory / "terraform.tfvars.json"]
+    automatic = [*directory.glob("*.auto.tfvars"), *directory.glob("*.auto.tfvars.json")]
+    for path in [*(path for path in plain if path.exists()), *sorted(automatic)]:
         given.update(_from_file(path))
     for kind, text in arguments:
         if kind == "var-file":
@@ -99,12 +101,6 @@ def resolve_variables(
     }
     check_variables(program, values)
     return values
-
-
-def _automatic_files(directory: Path) -> list[Path]:
-    plain = [directory / "terraform.tfvars", directory / "terraform.tfvars.json"]
-    automatic = [*directory.glob("*.auto.tfvars"), *directory.glob("*.auto.tfvars.json")]
-    return [path for path in plain if path.exists()] + sorted(automatic)
 
 
 def example_values(program: Program) -> dict[str, Any]:

@@ -127,9 +127,9 @@ def _distinct(items: ListValue) -> ListValue:
     return ListValue(found.values(), items.element)
 
 
-@Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)
-def _compact(items: ListValue) -> ListValue:
-    return ListValue([item for item in items if item], STRING)
+Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)(
+    lambda items: ListValue(filter(None, items), STRING)
+)
 
 
 @Signature("chunklist", (LIST_OF_ANY, NUMBER), opaque=True)
@@ -169,9 +169,9 @@ def _flattened(items: Any) -> tuple[list[Any], Marks, bool]:
     return flat, marks, settled
 
 
-@Signature("reverse", (DYNAMIC,), opaque=True)
-def _reverse(items: Any) -> Any:
-    return same_kind(require_sequence(items)[::-1], items)
+Signature("reverse", (DYNAMIC,), opaque=True)(
+    lambda items: same_kind(require_sequence(items)[::-1], items)
+)
 
 
 @Signature("slice", (DYNAMIC, NUMBER, NUMBER), opaque=True)
