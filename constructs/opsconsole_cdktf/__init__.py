@@ -1,6 +1,5 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktf import _checks as _checks
 from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.blacklist_policy import BlacklistPolicy, BlacklistRule

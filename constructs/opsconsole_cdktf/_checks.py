@@ -27,8 +27,8 @@ def problems(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
     return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
 
 
-def remarks(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
-    """Add a warning to each construct of `stack` that is probably declared wrong; return nothing.
+def add_remarks(tree: Tree, stack: cdktf.TerraformStack) -> None:
+    """Add a warning to each construct of `stack` that is probably declared wrong.
 
     The framework tells warnings that are there once a stack is checked.
     """
@@ -38,7 +38,6 @@ def remarks(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
             tree.remarked.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
-    return []
 
 
 def _declared_in(tree: Tree, stack: cdktf.TerraformStack) -> list[Resource]:
@@ -142,6 +141,3 @@ def _is_there(item: Resource) -> bool:
     """Return whether it was not taken out of its scope again."""
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item
-
-
-Tree.CHECKS += (problems, remarks)

@@ -5,8 +5,7 @@ Constructs hold their App's tree; the index from an App to its tree holds it wea
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import cdktf
@@ -27,7 +26,11 @@ class _Validation:
 
     def validate(self) -> list[str]:
         """Return what is wrong; called by the framework."""
-        return [text for check in Tree.CHECKS for text in check(self._tree, self._stack)]
+        from opsconsole_cdktf import _checks  # it imports this module
+
+        found = _checks.problems(self._tree, self._stack)
+        _checks.add_remarks(self._tree, self._stack)
+        return found
 
 
 class Tree:
@@ -43,9 +46,6 @@ class Tree:
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """
-
-    CHECKS: ClassVar[list[Callable[[Tree, cdktf.TerraformStack], list[str]]]] = []
-    """What is checked of each stack; a module of checks adds itself."""
 
     def __init__(self) -> None:
         self.declared: list[Any] = []

@@ -1,6 +1,5 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
-from opsconsole_cdktn import _checks as _checks
 from opsconsole_cdktn.agent import Agent, AgentArguments, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktn.agent_plugin import AgentPlugin
 from opsconsole_cdktn.blacklist_policy import BlacklistPolicy, BlacklistRule

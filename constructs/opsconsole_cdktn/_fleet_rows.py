@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from opsconsole.phrases import did_you_mean
 from opsconsole_cdktn._placed import BadRows, Columns, Placed
+from opsconsole_cdktn._references import Graph, reaches
 from opsconsole_cdktn._rules import is_token
 from opsconsole_cdktn.row_values import AgentValues, HostValues
 from opsconsole_cdktn.rows import AgentRow, HostRow
@@ -102,10 +103,11 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict
             problems[row.place] = [wrong]
             continue
         found[key], places[key] = read, row.place
+    jumps = {key: named_jumps(read) for key, read in found.items()}
     for key, read in found.items():
         wrong_names = [
             *_unknown_groups(read, groups),
-            *_wrong_jumps(key, read, found),
+            *_wrong_jumps(key, read, found, jumps),
             *_wrong_agents(read),
         ]
         if wrong_names:
@@ -202,7 +204,7 @@ def _wrong_agents(row: HostRow) -> list[str]:
     )
 
 
-def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow]) -> list[str]:
+def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow], jumps: Graph) -> list[str]:
     problems = []
     for name in named_jumps(row):
         if name == key:
@@ -212,19 +214,6 @@ def _wrong_jumps(key: str, row: HostRow, rows: Mapping[str, HostRow]) -> list[st
                 problems.append(f"jump_hosts: there is no row {name!r}")
         elif rows[name].is_jump_host is False:
             problems.append(f"jump_hosts: {name!r} declares is_jump_host false")
-        elif _leads_to(name, key, rows):
+        elif reaches(jumps, name, key):
             problems.append(f"jump_hosts: {name!r} is itself reached through this host")
     return problems
-
-
-def _leads_to(start: str, target: str, rows: Mapping[str, HostRow]) -> bool:
-    seen: set[str] = set()
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name == target:
-            return True
-        if name in rows and name not in seen:
-            seen.add(name)
-            waiting.extend(named_jumps(rows[name]))
-    return False

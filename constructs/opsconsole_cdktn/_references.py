@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 HOST = "opsconsole_host"
@@ -15,7 +15,7 @@ BLACKLISTED_COMMAND = "opsconsole_blacklisted_command"
 
 _REFERENCE = re.compile(r"(?:data\.)?[A-Za-z_][\w-]*\.[A-Za-z_][\w-]*")
 
-Graph = Mapping[str, set[str]]
+Graph = Mapping[str, Collection[str]]
 """Address to the addresses that it refers to: resources, data sources, modules and locals."""
 
 

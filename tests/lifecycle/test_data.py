@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.resources import SPECIALTY_DATA
+from opsconsole.resources.data_sources import SPECIALTY_DATA
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)

@@ -13,7 +13,8 @@ from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.resources import AGENT, SPECIALTY, SPECIALTY_DATA
+from opsconsole.resources import AGENT, SPECIALTY
+from opsconsole.resources.data_sources import SPECIALTY_DATA
 from opsconsole.values import UNKNOWN
 from outcomes import errors
 

@@ -41,31 +41,26 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def struct_name(owner: str, attribute: Attribute) -> str:
-    """Return the class that declares one object of a nested attribute of class `owner`."""
+def type_name(owner: str, attribute: Attribute) -> str:
+    """Return the type of one object, or one of several strings, of an attribute of `owner`."""
     return owner + camel(attribute.name)
 
 
 def reference_name(owner: str, attribute: Attribute) -> str:
     """Return the class that holds the tokens of one object of a nested attribute."""
-    return f"{struct_name(owner, attribute)}OutputReference"
+    return f"{type_name(owner, attribute)}OutputReference"
 
 
 def declaration_name(owner: str, attribute: Attribute) -> str:
     """Return the name of the type of what is declared for a nested attribute of `owner`."""
-    return f"{struct_name(owner, attribute)}Declaration"
-
-
-def choice_name(owner: str, attribute: Attribute) -> str:
-    """Return the name of the type of an attribute that holds one of several strings."""
-    return owner + camel(attribute.name)
+    return f"{type_name(owner, attribute)}Declaration"
 
 
 def choices(owner: str, attribute: Attribute) -> list[str]:
     """Return the definition of that type."""
     allowed = ", ".join(map(quoted, attribute.allowed))
     return [
-        f"{choice_name(owner, attribute)}: TypeAlias = Literal[{allowed}]",
+        f"{type_name(owner, attribute)}: TypeAlias = Literal[{allowed}]",
         f'"""What `{attribute.name}` of `{owner}` may be."""',
         "",
     ]
@@ -96,7 +91,7 @@ def declared_type(owner: str, attribute: Attribute) -> str:
     if attribute.kind.is_nested:
         return declaration_name(owner, attribute)
     if attribute.allowed:
-        return f"{choice_name(owner, attribute)} | cdktf.IResolvable"
+        return f"{type_name(owner, attribute)} | cdktf.IResolvable"
     return _TYPES[attribute.kind]
 
 
@@ -125,7 +120,7 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
         head = "ObjectArgument" if attribute.kind is Kind.OBJECT else "ObjectsArgument"
         arguments = [
             doc,
-            [struct_name(owner, attribute)],
+            [type_name(owner, attribute)],
             [reference_name(owner, attribute)],
         ]
         lines = call(f"{attribute.name} = objects.{head}", arguments, 1)
@@ -133,12 +128,12 @@ def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
         head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}{suffix}"
         if attribute.allowed:
             kind = "ChosenSetting" if suffix else "Choice"
-            head = f"{attribute.name} = attributes.{kind}[{choice_name(owner, attribute)}]"
+            head = f"{attribute.name} = attributes.{kind}[{type_name(owner, attribute)}]"
         limits = bounds(attribute)
         lines = call(head, [doc, [limits]] if limits else [doc], 1)
     declared = f"attributes.Declaration[{declared_type(owner, attribute)}]"
     if attribute.allowed:
-        declared = f"attributes.DeclaredChoice[{choice_name(owner, attribute)}]"
+        declared = f"attributes.DeclaredChoice[{type_name(owner, attribute)}]"
     lines.append(f"{attribute.name}_input = {declared}()")
     if not attribute.required:
         lines.append(f"reset_{attribute.name} = attributes.Reset()")

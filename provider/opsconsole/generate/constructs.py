@@ -15,7 +15,7 @@ from opsconsole.generate import attributes as members
 from opsconsole.generate.attributes import (
     declaration_name,
     reference_name,
-    struct_name,
+    type_name,
 )
 from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
@@ -40,7 +40,7 @@ _META_DOC = "as in every construct of cdktf."
 
 
 def _struct(module: Module, attribute: Attribute) -> list[str]:
-    name = struct_name(module.class_name, attribute)
+    name = type_name(module.class_name, attribute)
     one = f"{name} | Mapping[str, Any]"
     declared = [one]
     if attribute.kind is Kind.OBJECT_LIST:
@@ -73,7 +73,7 @@ def _struct(module: Module, attribute: Attribute) -> list[str]:
 
 def _reference(owner: str, attribute: Attribute) -> list[str]:
     """Return the class of one object of a nested attribute, after those nested in it."""
-    name = struct_name(owner, attribute)
+    name = type_name(owner, attribute)
     inner = [part for part in attribute.attributes if part.kind.is_nested]
     doc = f'"""The tokens of one object of `{attribute.name}` of `{owner}`."""'
     outputs = (line for part in attribute.attributes for line in members.output(name, part))
@@ -150,7 +150,7 @@ def _init(module: Module) -> list[str]:
 
 def _put(module: Module, attribute: Attribute) -> list[str]:
     # Not `self.NAME = value`: pyright would take it for the declaration of another attribute.
-    name = struct_name(module.class_name, attribute)
+    name = type_name(module.class_name, attribute)
     doc = f'"""Declare `{attribute.name}`."""'
     if attribute.kind is Kind.OBJECT:
         fields = [members.field(part) for part in attribute.attributes]
@@ -241,11 +241,10 @@ def _package(every: Mapping[str, Module]) -> str:
         for name in (
             module.class_name,
             *(
-                struct_name(module.class_name, attribute)
-                for attribute in module.nested
-                if attribute.settable
+                type_name(module.class_name, attribute)
+                for attribute in module.arguments
+                if attribute.kind.is_nested or attribute.allowed
             ),
-            *(members.choice_name(module.class_name, attribute) for attribute in module.chosen),
         )
     }
     exported |= {name: source for source, names in COMPOSITIONS.items() for name in names}
@@ -253,7 +252,6 @@ def _package(every: Mapping[str, Module]) -> str:
     lines = [
         '"""CDKTF constructs for the operations console. Generated from the definitions."""',
         "",
-        "from opsconsole_cdktf import _checks as _checks",
     ]
     for source in sorted(set(exported.values())):
         names = sorted(name for name, other in exported.items() if other == source)

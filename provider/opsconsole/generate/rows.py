@@ -33,7 +33,7 @@ def row_values(modules: tuple[Module, ...]) -> str:
         "from opsconsole_cdktf._row import Row",
     ]
     for module in sorted(modules, key=lambda module: module.class_name):
-        names = sorted(members.choice_name(module.class_name, item) for item in module.chosen)
+        names = sorted(members.type_name(module.class_name, item) for item in module.chosen)
         lines.append(f"from opsconsole_cdktf.{module.class_name.lower()} import {', '.join(names)}")
     for module in modules:
         lines += ["", "", *_model(module)]
@@ -65,5 +65,5 @@ def _model(module: Module) -> list[str]:
 def _field(module: Module, attribute: Attribute) -> str:
     kind = _TYPES[attribute.kind]
     if attribute.allowed:
-        kind = members.choice_name(module.class_name, attribute)
+        kind = members.type_name(module.class_name, attribute)
     return f"{attribute.name}: {kind} | None = None"

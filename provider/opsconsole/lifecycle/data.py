@@ -14,7 +14,7 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty import candidates, near_specialties
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.resources import (
+from opsconsole.resources.data_sources import (
     AGENT_DATA,
     AGENT_PLUGINS_DATA,
     AGENTS_DATA,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, Kind
 from opsconsole.resources.agent import AGENT
@@ -174,3 +175,19 @@ BLACKLISTED_COMMANDS_DATA = _listed(
     "blacklist_list",
     _ROW_FIELDS,
 )
+
+DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
+    definition.type_name: definition
+    for definition in (
+        SPECIALTY_DATA,
+        SPECIALTIES_DATA,
+        HOST_DATA,
+        HOSTS_DATA,
+        AGENT_DATA,
+        AGENTS_DATA,
+        AGENT_PLUGINS_DATA,
+        BLACKLISTED_COMMAND_DATA,
+        BLACKLISTED_COMMANDS_DATA,
+    )
+}
+"""The data sources by Terraform type name."""
