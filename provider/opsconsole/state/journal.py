@@ -1,6 +1,7 @@
 """The journal's file: appended to, made durable in groups, removed once state holds everything.
 
-Beside it: the list of calls of unknown outcome, kept until someone says what became of them.
+Beside it: what of a journal is stored with a remote state, and the list of calls of unknown
+outcome, kept until someone says what became of them.
 What its records mean is the business of the modules `records` and `fold`.
 """
 
@@ -16,21 +17,90 @@ from dataclasses import asdict
 from pathlib import Path
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import Backend
 from opsconsole.state.failures import refused
 from opsconsole.state.local import replace_durably, sync_directory, write_at
-from opsconsole.state.mirror import Mirror
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Intent,
     Record,
+    Started,
     changes_of,
     decode_lines,
     encode_line,
     encode_record,
+    encode_records,
+    open_intents,
 )
 
 _AHEAD = 1 << 20
 _LEAST = 1 << 19
+
+
+class Mirror:
+    """The journal beside a remote state: what the next run needs if this machine is gone.
+
+    The local journal grows for a whole run. The stored one holds only what the stored state lacks:
+    it begins again with each write of state, and keeps the intents that are still open.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._records: list[Record] = []
+        self._dropped = 0
+        self._waiting = False
+        self._stored = False
+        self._guard = threading.Lock()
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take records that are durable here; `store` makes them durable there."""
+        with self._guard:
+            self._records += records
+            self._waiting = self._waiting or bool(records)
+
+    def store(self) -> None:
+        """Store what was added, if this run still holds the lock.
+
+        Raises:
+            LockLost: It does not; what is stored is as others left it.
+            UserError: It cannot be stored.
+        """
+        with self._guard:
+            if not self._waiting:
+                return
+            records = list(self._records)
+            self._waiting = False
+        try:
+            self._backend.check()
+            self._backend.store_journal(encode_records(records))
+            self._stored = True
+        except BaseException:
+            self._waiting = True
+            raise
+
+    def restart(self, base: Started, position: int) -> None:
+        """Drop what the stored state holds.
+
+        Args:
+            base: The state that was stored.
+            position: How many records of the run are in it.
+        """
+        with self._guard:
+            cut = position - self._dropped
+            before, after = self._records[:cut], self._records[cut:]
+            kept = [*open_intents(before), *after]
+            self._dropped = position - 1 - (len(kept) - len(after))
+            self._records = [base, *kept]
+
+    def remove(self) -> None:
+        """Remove the stored journal: the stored state holds everything.
+
+        Raises:
+            UserError: It cannot be removed.
+        """
+        if self._stored:
+            self._backend.store_journal(b"")
+            self._stored = False
 
 
 class Journal:

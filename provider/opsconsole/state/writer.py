@@ -19,8 +19,7 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
-from opsconsole.state.mirror import Mirror
+from opsconsole.state.journal import Journal, Mirror, read_unresolved, write_unresolved
 from opsconsole.state.model import Snapshot, State, new_deposed_key
 from opsconsole.state.objects import InstanceObject, StateChange, object_id
 from opsconsole.state.pacer import Cadence, Pacer
