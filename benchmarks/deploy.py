@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.figures import Figure, Section, faster
 from benchmarks.processes import Cost, run
 from benchmarks.terraform import environment
-from opsconsole.cli.mirror import CONFIGURATION, install
+from opsconsole.cli.provider_install import CONFIGURATION, install
 from opsconsole.emulator.running import spawn
 from opsconsole.language import jsii_environment
 

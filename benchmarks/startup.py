@@ -26,7 +26,7 @@ from grpclib.client import Channel, UnaryUnaryMethod
 from grpclib.config import Configuration
 
 from benchmarks.figures import Figure, Section, bounded, seconds
-from opsconsole.cli.mirror import install
+from opsconsole.cli.provider_install import install
 from opsconsole.terraform.handshake import CLIENT_CERTIFICATE, COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 

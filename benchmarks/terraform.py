@@ -21,7 +21,7 @@ from benchmarks.figures import Figure, Section, memory, seconds, slower
 from benchmarks.idle_provider import in_place_of
 from benchmarks.processes import Cost, run
 from opsconsole.address import SOURCE
-from opsconsole.cli.mirror import CONFIGURATION, install
+from opsconsole.cli.provider_install import CONFIGURATION, install
 from opsconsole.emulator.running import Emulator, spawn
 
 RESOURCES = 1000

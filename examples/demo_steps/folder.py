@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from opsconsole.cli.mirror import CONFIGURATION
+from opsconsole.cli.provider_install import CONFIGURATION
 from opsconsole.emulator.running import Emulator
 from opsconsole.language import jsii_environment
 

@@ -21,7 +21,7 @@ from scripts.release.environments import packages_folder
 from scripts.setup import ROOT
 
 from opsconsole import __version__
-from opsconsole.cli.mirror import platforms
+from opsconsole.cli.provider_install import platforms
 
 NAME = "terraform-provider-opsconsole"
 _ENTRY = """\

@@ -13,7 +13,7 @@ import pytest
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import main as command
-from opsconsole.cli import mirror, provider_install
+from opsconsole.cli import provider_install
 from opsconsole.errors import UserError
 
 PLUGIN = "This program is a Terraform provider"
@@ -47,53 +47,58 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
-    launchers = mirror.install(tmp_path)
+    launchers = provider_install.install(tmp_path)
 
     assert launchers == [
-        tmp_path / host / SOURCE / __version__ / system / f"{mirror._COMMAND}_v{__version__}"
+        tmp_path
+        / host
+        / SOURCE
+        / __version__
+        / system
+        / f"{provider_install._COMMAND}_v{__version__}"
         for host in DEFAULT_HOSTS
-        for system in mirror.platforms()
+        for system in provider_install.platforms()
     ]
     assert all(os.access(launcher, os.X_OK) for launcher in launchers)
     assert all([*launcher.parent.iterdir()] == [launcher] for launcher in launchers)
 
 
 def test_installing_again_touches_nothing(tmp_path: Path) -> None:
-    mirror.install(tmp_path)
+    provider_install.install(tmp_path)
     before = files(tmp_path)
-    mirror.install(tmp_path)
+    provider_install.install(tmp_path)
     assert files(tmp_path) == before
 
 
 def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
-    launcher = mirror.install(tmp_path)[0]
+    launcher = provider_install.install(tmp_path)[0]
     text = launcher.read_text()
     launcher.write_text("damaged")
     launcher.chmod(0o644)
-    mirror.install(tmp_path)
+    provider_install.install(tmp_path)
     assert launcher.read_text() == text
     assert os.access(launcher, os.X_OK)
 
 
 def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = mirror.install(tmp_path)[0]
-    monkeypatch.setattr(mirror, "__version__", "9.9.9")
-    new = mirror.install(tmp_path)[0]
+    old = provider_install.install(tmp_path)[0]
+    monkeypatch.setattr(provider_install, "__version__", "9.9.9")
+    new = provider_install.install(tmp_path)[0]
     assert old.exists()
     assert new.name == "terraform-provider-opsconsole_v9.9.9"
     assert new.parent.parent.name == "9.9.9"
 
 
 def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
-    launcher = mirror.install(tmp_path)[0]
+    launcher = provider_install.install(tmp_path)[0]
     (tmp_path / "venv").symlink_to(sys.prefix)
-    elsewhere = mirror.install(tmp_path / "2", str(tmp_path / "venv/bin/python"))[0]
+    elsewhere = provider_install.install(tmp_path / "2", str(tmp_path / "venv/bin/python"))[0]
     assert launcher.read_text() == elsewhere.read_text()
     assert sys.prefix not in launcher.read_text()
 
 
 def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None:
-    launcher = mirror.install(tmp_path / "mirror")[0]
+    launcher = provider_install.install(tmp_path / "mirror")[0]
     linked = tmp_path / "linked"
     linked.symlink_to(launcher.parent)
     seen = started(linked / launcher.name, PYTHONPATH="/nowhere", PYTHONHASHSEED="wrong")
@@ -102,7 +107,7 @@ def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None
 
 
 def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
-    launcher = mirror.install(tmp_path / "mirror")[0]
+    launcher = provider_install.install(tmp_path / "mirror")[0]
     copied = shutil.copytree(launcher.parent, tmp_path / "copied") / launcher.name
     scripts = Path(sys.executable).parent
     assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").stderr
@@ -113,7 +118,7 @@ def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
 
 def test_a_python_that_is_gone_is_told(tmp_path: Path) -> None:
     (tmp_path / "venv").symlink_to(sys.prefix)
-    launcher = mirror.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
+    launcher = provider_install.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
     (tmp_path / "venv").unlink()
     lost = started(launcher, PATH="/usr/bin:/bin")
     assert lost.returncode == 1
@@ -123,7 +128,7 @@ def test_a_python_that_is_gone_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("python", ["/nowhere/python", shutil.which("false") or "/bin/false"])
 def test_a_python_without_the_provider_is_refused(python: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot start the provider"):
-        mirror.install(tmp_path, python)
+        provider_install.install(tmp_path, python)
     assert not [*tmp_path.iterdir()]
 
 
@@ -147,12 +152,12 @@ def test_a_folder_that_cannot_be_written_is_told(
     ],
 )
 def test_platforms_have_terraforms_names(system: str, machine: str, expected: list[str]) -> None:
-    assert mirror.platforms(system, machine) == expected
+    assert provider_install.platforms(system, machine) == expected
 
 
 def test_windows_is_refused_with_a_remedy() -> None:
     with pytest.raises(UserError, match="WSL"):
-        mirror.platforms("Windows", "AMD64")
+        provider_install.platforms("Windows", "AMD64")
 
 
 def test_by_default_nothing_needs_to_be_told(
@@ -171,7 +176,7 @@ def test_another_folder_needs_a_setting(
     shown = capsys.readouterr().out
     assert f"export TF_CLI_CONFIG_FILE='{folder}/opsconsole.tfrc'" in shown
     assert f'path    = "{folder}"' in shown
-    assert (folder / "opsconsole.tfrc").read_text() == mirror.configuration(folder)
+    assert (folder / "opsconsole.tfrc").read_text() == provider_install.configuration(folder)
 
 
 @pytest.mark.parametrize("name", [".terraformrc", ".tofurc", "named"])

@@ -12,7 +12,7 @@ import pytest
 from engines import Terraform
 from opsconsole import __version__
 from opsconsole.address import FULL_ADDRESS
-from opsconsole.cli.mirror import install
+from opsconsole.cli.provider_install import install
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
 PROGRAM = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}

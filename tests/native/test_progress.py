@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from opsconsole.cli import progress_lines
-from opsconsole.cli.events import Events
+from opsconsole.cli import events, progress
+from opsconsole.cli.progress import FEW, ApplyMessages, Lines
 from opsconsole.cli.progress_bar import RecentRate
-from opsconsole.cli.progress_lines import FEW, Lines
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Change
@@ -30,7 +29,7 @@ def step(name: str, kind: StepKind = StepKind.CREATE, **facts: Any) -> Step:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take everything that has begun as under way for long."""
-    monkeypatch.setattr(progress_lines, "TICK", -1.0)
+    monkeypatch.setattr(progress, "TICK", -1.0)
 
 
 def test_what_takes_long_is_spoken_of_until_it_ends(at_once: None) -> None:
@@ -88,10 +87,10 @@ def test_each_end_has_its_words(done: Step, outcome: Outcome, said: str) -> None
 def test_programs_are_told_of_what_takes_long(
     at_once: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    events = Events()
-    events.started(step("a"))
-    events.tick()
-    events.skipped(step("b"), "opsconsole_host.a")
+    told = ApplyMessages(events.emit)
+    told.started(step("a"))
+    told.tick()
+    told.skipped(step("b"), "opsconsole_host.a")
     kinds = [json.loads(line)["type"] for line in capsys.readouterr().out.splitlines()]
     assert kinds == ["apply_start", "apply_progress", "log"]
 
@@ -137,6 +136,6 @@ def test_a_wait_that_the_console_asks_for_is_told() -> None:
     written: list[str] = []
     lines = Lines(written.append)
     lines.tick()
-    lines.watch(lambda: HeldBack(31, 12.4))
+    lines.waiting = lambda: HeldBack(31, 12.4)
     lines.tick()
     assert written == ["Waiting: the console limits requests: next in 12 s, 31 requests held back"]

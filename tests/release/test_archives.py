@@ -23,7 +23,7 @@ from scripts.release.publication import (
 
 import opsconsole
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
-from opsconsole.cli import mirror
+from opsconsole.cli import provider_install
 from opsconsole.emulator.running import serve
 
 TOOLS = Path(sys.executable).parent
@@ -37,7 +37,7 @@ ARCHIVE = re.compile(r"terraform-provider-opsconsole_\d+\.\d+\.\d+_[a-z]+_[a-z0-
 @pytest.fixture
 def dist(tmp_path: Path) -> Path:
     """A release whose archive holds the launcher of the installed provider: quick to make."""
-    (launcher, *_) = mirror.install(tmp_path / "installed")
+    (launcher, *_) = provider_install.install(tmp_path / "installed")
     script = tmp_path / "frozen" / launcher.name
     script.parent.mkdir()
     command = TOOLS / "terraform-provider-opsconsole"

@@ -80,9 +80,10 @@ def test_a_command_names_the_extra_that_it_misses(
     program = f"""\
 import sys
 sys.modules[{package!r}] = None
-from opsconsole.cli import mirror
+from opsconsole.cli import provider_install
 from opsconsole.cli.main import main
-mirror._IMPORTS = "import sys; sys.modules[{package!r}] = None; " + mirror._IMPORTS
+hidden = "import sys; sys.modules[{package!r}] = None; "
+provider_install._IMPORTS = hidden + provider_install._IMPORTS
 sys.exit(main([{command}]))
 """
     seen = subprocess.run(

@@ -15,7 +15,7 @@ from opsconsole.adopt.found import Findings, Wanted, listed_ids, look, matched_i
 from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
-from opsconsole.cli import arguments, opening, settings
+from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
@@ -76,7 +76,7 @@ def register(parser: Parser) -> None:
     parser.add_argument(
         "--state", metavar="PATH", type=Path, help="the state file, whatever the backend"
     )
-    settings.add_arguments(parser)
+    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     ids = [wanted_by(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))]
     rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed(args)
-    found, _ = settings.settings_of(args)
+    found, _ = opening.settings_of(args)
     with make_runner() as runner:
         findings = run_stoppable(
             runner, lambda interrupts: _look(found, ids, rows, managed, interrupts)

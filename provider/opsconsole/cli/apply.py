@@ -12,21 +12,11 @@ from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.state import open_state
 
-_FIXED = (
-    ("target", "--target"),
-    ("replace", "--replace"),
-    ("refresh_only", "--refresh-only"),
-    ("destroy", "--destroy"),
-    ("preflight", "--preflight"),
-    ("stack", "--stack"),
-    ("dir", "--dir"),
-    ("state", "--state"),
-)
+_FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """What a saved plan has settled."""
 
 
@@ -85,15 +75,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _apply_program(args: argparse.Namespace) -> int:
-    """Make a plan, show it, ask, and carry it out."""
     program = opening.open_program(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
-        planning.report_folded(session)
+        opening.report_folded(session)
         session.begin()
         space = planning.workspace(args, program, variables, session)
-        ui = applying.ApplyUI(args)
+        ui = applying.ApplyUI(args, destroying=args.destroy)
         plan = planning.planned(runner, args, space, session)
         plan = ui.shown(plan, program.stack)
         if has_error(plan.diagnostics):
@@ -106,10 +95,11 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something moved since it was made."""
-    for name, written in _FIXED:
+    for name in _FIXED:
         if getattr(args, name):
             raise UserError(
-                f"{written} cannot be given with a saved plan, which has settled it.",
+                f"--{name.replace('_', '-')} cannot be given with a saved plan, which has settled "
+                "it.",
                 "Plan again with it.",
             )
     saved = read_plan(args.planfile)
@@ -117,12 +107,12 @@ def _apply_saved(args: argparse.Namespace) -> int:
     args.state = Path(saved.state) if saved.state else None
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
-        planning.report_folded(session)
+        opening.report_folded(session)
         check_state(saved, session.state)
         session.begin()
         applying.demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
-        ui = applying.ApplyUI(args, operation=_operation(saved.plan))
+        ui = applying.ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
@@ -136,7 +126,3 @@ def _apply_saved(args: argparse.Namespace) -> int:
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
         return applying.carry_out(runner, ui, space, plan, session)
-
-
-def _operation(plan: Plan) -> str:
-    return "destroy" if plan.mode == "destroy" else "apply"

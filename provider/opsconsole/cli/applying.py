@@ -7,15 +7,13 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opsconsole.cli import events, planning
 from opsconsole.cli.command_line import FAILED, INTERRUPTED
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
-from opsconsole.cli.progress import Shown, showing
-from opsconsole.cli.progress_lines import TICK
-from opsconsole.cli.standard_streams import write_surely
-from opsconsole.cli.terminal import coloured, columns
+from opsconsole.cli.progress import TICK, ApplyMessages, showing
+from opsconsole.cli.standard_streams import coloured, columns, write_surely
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.reconcile.applier import Applier
@@ -43,17 +41,12 @@ def demand(args: argparse.Namespace, plan: Plan) -> None:
         )
 
 
-@dataclass
 class ApplyUI:
     """What an apply says to the user, as text or as JSON messages."""
 
-    args: argparse.Namespace
-    operation: str = ""
-
-    def __post_init__(self) -> None:
-        args = self.args
-        if not self.operation:
-            self.operation = "destroy" if args.destroy else "apply"
+    def __init__(self, args: argparse.Namespace, *, destroying: bool) -> None:
+        self.args = args
+        self.operation = "destroy" if destroying else "apply"
         if args.json:
             events.emit_version()
 
@@ -171,7 +164,9 @@ def carry_out(
     """
     colour = coloured(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"
-    shown = nullcontext(events.Events()) if ui.args.json else showing(title, colour=colour)
+    shown = (
+        nullcontext(ApplyMessages(events.emit)) if ui.args.json else showing(title, colour=colour)
+    )
     try:
         with shown as listener:
             applied = run_stoppable(
@@ -192,12 +187,16 @@ def carry_out(
 
 
 async def _applied(
-    space: Workspace, plan: Plan, session: StateSession, shown: Shown, interrupts: Interrupts
+    space: Workspace,
+    plan: Plan,
+    session: StateSession,
+    shown: ApplyMessages,
+    interrupts: Interrupts,
 ) -> Applied:
     applier = Applier(space, plan, session, shown)
     interrupts.on_stop(applier.stop)
     interrupts.on_abandon(session.abandon)
-    shown.watch(lambda: applier.waiting)
+    shown.waiting = lambda: applier.waiting
     ticking = asyncio.ensure_future(_tick(shown))
     try:
         applied = await applier.run()
@@ -207,7 +206,7 @@ async def _applied(
         ticking.cancel()
 
 
-async def _tick(shown: Shown) -> None:
+async def _tick(shown: ApplyMessages) -> None:
     while True:
         await asyncio.sleep(TICK)
         shown.tick()

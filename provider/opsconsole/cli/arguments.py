@@ -74,10 +74,7 @@ def flag(
 def add_place(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which program and which state."""
     group = parser.add_argument_group("program and state")
-    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
-    group.add_argument(
-        "--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead"
-    )
+    _add_program(group)
     group.add_argument(
         "--state", metavar="PATH", type=Path, help="the state file, whatever the backend"
     )
@@ -93,6 +90,27 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         help="the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where settings come from, for a command without a plan."""
+    group = parser.add_argument_group("settings")
+    _add_program(group)
+    group.add_argument(
+        "--provider",
+        metavar="ALIAS",
+        default="",
+        help="the provider block of this alias, where there are several",
+    )
+    flag(group, "environment", "take the settings from the environment alone")
+    add_variables(parser)
+
+
+def _add_program(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
+    group.add_argument(
+        "--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files instead"
     )
 
 

@@ -7,9 +7,9 @@ import dataclasses
 import json
 import sys
 
-from opsconsole.cli import arguments, settings
+from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.terminal import coloured
+from opsconsole.cli.standard_streams import coloured
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.colour import Pen
 
@@ -25,12 +25,12 @@ def register(parser: Parser) -> None:
     )
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")
-    settings.add_arguments(parser)
+    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the capabilities; return the exit code."""
-    found, origin = settings.settings_of(args)
+    found, origin = opening.settings_of(args)
     items = capabilities(found)
     if args.json:
         listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]

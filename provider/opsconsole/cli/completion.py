@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli.command_line import Parser
 
@@ -39,19 +38,14 @@ def run(args: argparse.Namespace) -> int:
             folder = "DIR" in str(action.metavar)
             vars(action)["complete"] = shtab.DIRECTORY if folder else shtab.FILE
         if isinstance(action, argparse._SubParsersAction):
-            _shorten(action)
+            # A shell shows one line of what describes a verb: its first sentence.
+            for verb in action.choices.values():
+                verb.description = (verb.description or "").partition(". ")[0].removesuffix(".")
     sys.stdout.write(shtab.complete(parser, shell=args.shell) + "\n")
     return 0
 
 
-def _shorten(verbs: argparse._SubParsersAction[Any]) -> None:
-    """Keep the first sentence of what describes each verb: a shell shows one line of it."""
-    for verb in verbs.choices.values():
-        verb.description = (verb.description or "").partition(". ")[0].removesuffix(".")
-
-
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of a parser and of the parsers of its verbs."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

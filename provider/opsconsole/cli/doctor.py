@@ -17,9 +17,9 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from opsconsole import __version__
-from opsconsole.cli import arguments, mirror, provider_install, settings
+from opsconsole.cli import arguments, opening, provider_install
 from opsconsole.cli.command_line import FAILED, Parser
-from opsconsole.cli.terminal import coloured, columns
+from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
 from opsconsole.reports.colour import Pen
@@ -65,7 +65,7 @@ def register(parser: Parser) -> None:
     )
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")
-    settings.add_arguments(parser)
+    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,7 +108,7 @@ def _findings(args: argparse.Namespace) -> Iterator[CheckResult]:
     yield _terraform(terraform)
     yield _mirror(needed=terraform is not None)
     try:
-        found, origin = settings.settings_of(args)
+        found, origin = opening.settings_of(args)
     except Stopped:
         raise
     except OpsconsoleError as problem:
@@ -153,7 +153,7 @@ def _mirror(*, needed: bool) -> CheckResult:
     launchers = [
         launcher
         for folder in folders
-        for launcher in mirror.launchers(folder)
+        for launcher in provider_install.launchers(folder)
         if launcher.is_file()
     ]
     if launchers and configured is None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent, seconds
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.drift_check import accept, check_acceptance, checked
+from opsconsole.cli.drift_check import accept, anchor, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, target, write_all
-from opsconsole.cli.drift_stacks import anchor
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.terminal import coloured
+from opsconsole.cli.standard_streams import coloured
 from opsconsole.drift.baseline import FILE_NAME
 from opsconsole.drift.unmanaged import COUNTED, unmanaged_kinds
 from opsconsole.errors import UserError

@@ -1,22 +1,40 @@
-"""One check of drift as the command line asks for it, and accepting what it found."""
+"""One check of drift as the command line asks for it: of which states, and what is accepted.
+
+Each check of a watch looks for the states again; an app is run once at most.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from opsconsole.cli.drift_stacks import find_stacks
+from opsconsole import resources
+from opsconsole.cli.opening import variables_of
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
+from opsconsole.drift.stack import Stack
+from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
-from opsconsole.phrases import plural
+from opsconsole.language import (
+    Program,
+    load_directory,
+    load_stack,
+    read_app,
+    stacks_of,
+    synthesise,
+)
+from opsconsole.phrases import did_you_mean, plural
 from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.verdict import several_stacks
+from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
 
 async def checked(
@@ -41,10 +59,10 @@ async def checked(
         counted=args.count_unmanaged,
         shard=args.shard,
     )
-    found = find_stacks(args, run_app=run_app)
-    stacks = [item for item in found.stacks if args.shard is None or args.shard.takes(item.name)]
+    stacks, diagnostics = _stacks_to_check(args, run_app=run_app)
+    stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
     report = await check(stacks, options, os.environ, on_stop)
-    return replace(report, diagnostics=(*found.diagnostics, *report.diagnostics))
+    return replace(report, diagnostics=(*diagnostics, *report.diagnostics))
 
 
 def _baseline(path: Path | None) -> Baseline:
@@ -53,6 +71,18 @@ def _baseline(path: Path | None) -> Baseline:
         if not path.exists():
             return Baseline()
     return read_baseline(path)
+
+
+def anchor(args: argparse.Namespace) -> str:
+    """Return the file that stands for places that are not known: the program's, or a state's.
+
+    Code scanning refuses a result without a file. Relative to the working directory.
+    """
+    directory = args.dir or args.program or Path()
+    files = [directory / "cdktf.json", *sorted(directory.glob("*.tf.json"))]
+    files += [file for file in args.places if file.is_file()]
+    found = next((file for file in files if file.is_file()), None)
+    return "" if found is None else found.as_posix()
 
 
 def check_acceptance(args: argparse.Namespace) -> None:
@@ -99,3 +129,148 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     sys.stderr.write(f"Added {count:,} {noun} to {path}: drift of {drifted} is accepted.\n\n")
     marked, _ = baseline.applied(report.findings, today, certain=False)
     return replace(report, findings=tuple(marked))
+
+
+def _stacks_to_check(
+    args: argparse.Namespace, *, run_app: bool
+) -> tuple[list[Stack], Sequence[Diagnostic]]:
+    """Return the stacks that the command line names, and what to say of how they were found.
+
+    Args:
+        run_app: Whether an app may be run; else what it wrote before is read.
+
+    Raises:
+        UserError: There is no such state or program, or a program cannot be read.
+    """
+    programs = _programs(args, run_app)
+    if args.places:
+        return _of_files(args, state_files(args.places), programs)
+    if programs:
+        return _distinct([_of_program(args, program) for program in programs]), ()
+    return _of_files(args, state_files([Path()]), ())
+
+
+def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
+    """Return the programs: named by --dir or --program, or found here where no state is named."""
+    if args.dir is not None:
+        return [load_directory(args.dir, resources)]
+    if args.program is None and args.places:
+        return []
+    directory = args.program or Path()
+    if not directory.is_dir():
+        raise UserError(
+            f"There is no directory {directory}, where a program was expected.",
+            "Name it as --program=DIR; states come before --program, or behind `--`.",
+        )
+    config = directory / "cdktf.json"
+    if config.exists():
+        app = read_app(config)
+        written = (app.output / "manifest.json").exists()
+        if run_app and (args.program is not None or not written):
+            synthesise(app)
+        return _stacks(app.output, args.stack)
+    if (directory / "cdktf.out" / "manifest.json").exists():
+        return _stacks(directory / "cdktf.out", args.stack)
+    if args.program is not None or _is_program(directory):
+        return [load_directory(directory, resources)]
+    return []
+
+
+def _is_program(directory: Path) -> bool:
+    """Return whether a directory holds a program that the native engine reads."""
+    return any(directory.glob("*.tf.json")) and not any(directory.glob("*.tf"))
+
+
+def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
+    names = stacks_of(output)
+    for name in wanted:
+        if name not in names:
+            raise UserError(f'There is no stack "{name}".', did_you_mean(name, names))
+    return [load_stack(output, resources, name) for name in names if not wanted or name in wanted]
+
+
+def _of_program(args: argparse.Namespace, program: Program) -> Stack:
+    block = program.backend
+    settings = None if block is None else {block.type: block.settings}
+    return Stack(
+        program.stack or program.root.name,
+        _backend_of(program, settings),
+        program,
+        variables_of(args, program),
+        workspace_of(program.root),
+        args.program is not None,
+    )
+
+
+def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
+    """Return the backend of a program; one that cannot be set up is told of when it is read."""
+    try:
+        return backend_for(program.root, settings, "drift", given={})
+    except UserError as problem:
+        return Unreadable(program.stack or program.root.name, problem)
+
+
+def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
+    """Give stacks of one name a number behind it."""
+    seen: dict[str, int] = {}
+    found = []
+    for stack in stacks:
+        seen[stack.name] = seen.get(stack.name, 0) + 1
+        number = seen[stack.name]
+        found.append(stack if number == 1 else replace(stack, name=f"{stack.name} {number}"))
+    return found
+
+
+def _of_files(
+    args: argparse.Namespace, files: Sequence[Path], programs: Sequence[Program]
+) -> tuple[list[Stack], Sequence[Diagnostic]]:
+    own = _own_states(args, programs)
+    stacks = []
+    alone = []
+    for path, name in zip(files, stack_names(files), strict=True):
+        backend = LocalBackend(path, "drift", Locking(lock=False))
+        program = own.get(backend.path) or _by_name(name, programs)
+        if program is None and programs:
+            alone.append(str(path))
+        stacks.append(
+            Stack(name, backend)
+            if program is None
+            else Stack(
+                name,
+                backend,
+                program,
+                variables_of(args, program),
+                workspace_of_state(path),
+                args.program is not None,
+            )
+        )
+    return stacks, _unpaired(alone)
+
+
+def _own_states(args: argparse.Namespace, programs: Sequence[Program]) -> dict[Path, Program]:
+    """Return the programs by the state file that their backend names."""
+    found = {}
+    for program in programs:
+        backend = _of_program(args, program).backend if len(programs) > 1 else None
+        if isinstance(backend, LocalBackend):
+            found[backend.path] = program
+    return found
+
+
+def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
+    """Return the program of a state: the only one there is, or the stack of that name."""
+    if len(programs) == 1:
+        return programs[0]
+    return next((program for program in programs if program.stack == name), None)
+
+
+def _unpaired(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
+    if not paths:
+        return ()
+    belong = "belongs" if len(paths) == 1 else "belong"
+    return (
+        warning(
+            f"{plural(len(paths), 'state')} {belong} to no stack of the program",
+            f"The settings of the environment are used for {', '.join(paths)}.",
+        ),
+    )

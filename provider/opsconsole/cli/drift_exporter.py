@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -164,7 +165,11 @@ _NO_REPORT: Final = """<!doctype html>
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    exporter: Exporter
+
+    def __init__(self, exporter: Exporter, host: str, port: int) -> None:
+        self.exporter = exporter
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Handler)
 
 
 _PAGE_HEADERS: Final = {
@@ -191,15 +196,13 @@ class _Handler(BaseHTTPRequestHandler):
             status = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
             self._answer(status, "application/json", text.encode())
         elif path == "/":
-            self._answer_page(*self.server.exporter.page())
+            status, page = self.server.exporter.page()
+            self._answer(status, "text/html; charset=utf-8", page, **_PAGE_HEADERS)
         else:
             text = "There are /, /metrics and /healthz.\n"
             self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", text.encode())
 
     do_HEAD = do_GET
-
-    def _answer_page(self, status: HTTPStatus, body: bytes) -> None:
-        self._answer(status, "text/html; charset=utf-8", body, **_PAGE_HEADERS)
 
     def _answer(self, status: HTTPStatus, content_type: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -224,13 +227,12 @@ def serving(exporter: Exporter, address: tuple[str, int]) -> Iterator[str]:
     """
     host, port = address
     try:
-        server = _made(host, port)
+        server = _Server(exporter, host, port)
     except OSError as problem:
         raise UserError(
             f"Cannot listen at {host}:{port}: {problem.strerror or problem}.",
             "Choose another address with --listen HOST:PORT.",
         ) from problem
-    server.exporter = exporter
     thread = threading.Thread(target=server.serve_forever, name="exporter", daemon=True)
     thread.start()
     try:
@@ -240,12 +242,3 @@ def serving(exporter: Exporter, address: tuple[str, int]) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def _made(host: str, port: int) -> _Server:
-    import socket
-
-    class Server(_Server):
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-
-    return Server((host, port), _Handler)

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli.terminal import columns
+from opsconsole.cli.standard_streams import columns
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
-
-_STDOUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def target(text: str) -> Target:
         )
     if equals and not file:
         raise argparse.ArgumentTypeError(f"{text!r} names no file; write {name}=FILE")
-    return Target(name, None if file in ("", _STDOUT) else Path(file))
+    return Target(name, None if file in ("", "-") else Path(file))
 
 
 def check_targets(targets: Sequence[Target]) -> None:

@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from opsconsole.cli.drift_check import checked
+from opsconsole.cli.drift_check import anchor, checked
 from opsconsole.cli.drift_exporter import Exporter, serving
 from opsconsole.cli.drift_output import Target, headline, write_all
-from opsconsole.cli.drift_stacks import anchor
 from opsconsole.cli.standard_streams import lost_output, write_again
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import OpsconsoleError

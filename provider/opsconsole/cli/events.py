@@ -1,20 +1,15 @@
-"""How an apply goes, for programs: Terraform's machine-readable messages, one line of JSON each."""
+"""Terraform's machine-readable messages, one line of JSON each, for programs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 
-from opsconsole.cli.progress_lines import InFlight, action_of, held_back, id_after, id_before
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import OpsconsoleError
-from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.changes import Action, Plan
-from opsconsole.reconcile.order import Step
+from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Message
-from opsconsole.v1.limiter import HeldBack
 
 
 def emit(message: Message) -> None:
@@ -53,50 +48,3 @@ def emit_plan(plan: Plan) -> None:
         emit(messages.planned_outputs(plan.outputs, now()))
     for item in plan.diagnostics:
         emit_diagnostic(item)
-
-
-class Events:
-    """Tells each change as it begins, goes on and ends."""
-
-    def __init__(self) -> None:
-        self._in_flight = InFlight()
-        self._waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
-
-    def watch(self, waiting: Callable[[], HeldBack]) -> None:
-        """Take what returns how long the console has the run wait."""
-        self._waiting = waiting
-
-    def begun(self, steps: int) -> None:
-        """Emit nothing."""
-
-    def started(self, step: Step) -> None:
-        """Report what begins."""
-        if action_of(step) is not Action.NO_OP or step.change.import_id:
-            address = step.change.address
-            self._in_flight.begin(step)
-            emit(messages.apply_start(address, action_of(step), now(), id_before(step)))
-
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Report what is over, and how."""
-        address, action = step.change.address, action_of(step)
-        self._in_flight.end(step)
-        if action is Action.NO_OP and not step.change.import_id:
-            return
-        if outcome.failed:
-            emit(messages.apply_errored(address, action, seconds, now()))
-        else:
-            shown = id_after(step, outcome)
-            emit(messages.apply_complete(address, action, seconds, now(), shown))
-
-    def skipped(self, step: Step, because: str) -> None:
-        """Report what is skipped, and why."""
-        if because:
-            emit(messages.log(f"{step.change.address}: Skipped, as {because} failed", now()))
-
-    def tick(self) -> None:
-        """Report what has been under way for long."""
-        held = held_back(self._waiting())
-        if held:
-            emit(messages.log(f"Waiting: {held}", now()))
-        for step, seconds in self._in_flight.long():
-            emit(messages.apply_progress(step.change.address, action_of(step), seconds, now()))

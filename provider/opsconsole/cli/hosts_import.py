@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from opsconsole.cli import arguments, settings
+from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.standard_streams import write_surely
-from opsconsole.cli.terminal import coloured
+from opsconsole.cli.standard_streams import coloured, write_surely
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
     CsvRows,
@@ -66,7 +65,7 @@ def register(parser: Parser) -> None:
     arguments.flag(parser, "dry-run", "let the console judge the rows, and import none")
     arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
     arguments.flag(parser, "no-color", "print without colour")
-    settings.add_arguments(parser)
+    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             "row that fails, and CSV has no other place for it.",
             "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )
-    found, _ = settings.settings_of(args)
+    found, _ = opening.settings_of(args)
     printer = _JsonLines() if args.json else _Lines(args)
     with make_runner() as runner:
         done = run_stoppable(
@@ -122,7 +121,12 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
     Raises:
         UserError: It cannot be read, or holds no rows.
     """
-    return parse_rows(path, _text(path), on_error, parameter)
+    try:
+        text = read_named(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise UserError(f"Cannot read {path}: {reason}.") from problem
+    return parse_rows(path, text, on_error, parameter)
 
 
 def parse_rows(
@@ -132,14 +136,6 @@ def parse_rows(
     if path.suffix.lower() == ".csv":
         return _csv(path, text, on_error, parameter)
     return _json(path, text, on_error)
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_named(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UserError(f"Cannot read {path}: {reason}.") from problem
 
 
 def _json(path: Path, text: str, on_error: str | None) -> JsonRows:

@@ -50,14 +50,18 @@ COMMANDS: Final = {
     ),
     "validate": Command(_MAIN, "validate", "check the program, without the console"),
     "show": Command(_STATE, "show", "show a saved plan, or the state"),
-    "output": Command(_STATE, "output", "print the outputs that state holds"),
+    "output": Command(_STATE, "show:register_output", "print the outputs that state holds"),
     "adopt": Command(_STATE, "adopt", "write a program that imports what the console has"),
-    "import": Command(_STATE, "import_command", "take an object that the console has into state"),
+    "import": Command(
+        _STATE, "state_commands:register_import", "take an object that the console has into state"
+    ),
     "state": Command(
         _STATE, "state_commands", "list, show, move, remove, pull or push what it holds"
     ),
     "workspace": Command(_STATE, "workspace", "list, show, make, select or delete workspaces"),
-    "force-unlock": Command(_STATE, "force_unlock", "release the lock of a run that is gone"),
+    "force-unlock": Command(
+        _STATE, "state_commands:register_force_unlock", "release the lock of a run that is gone"
+    ),
     "drift": Command(_CHECK, "drift", "compare states with the console"),
     "doctor": Command(_CHECK, "doctor", "check this machine, the settings and the console"),
     "capabilities": Command(
@@ -119,7 +123,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
             module, _, function = command.module.partition(":")
             found = importlib.import_module(f"opsconsole.cli.{module}")
             getattr(found, function or "register")(added)
-            if added.verbs is None:
+            if added.verbs is None and added.get_default("run") is None:
                 added.set_defaults(run=found.run)
     return parser
 

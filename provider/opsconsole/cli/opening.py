@@ -10,22 +10,29 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole import resources
 from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
-from opsconsole.language import Program, load_program, read_app, resolve_variables
+from opsconsole.language import Evaluator, Program, load_program, read_app, resolve_variables
+from opsconsole.phrases import plural
 from opsconsole.state import (
     Backend,
     LockInfo,
     Locking,
     RemoteBackend,
+    StateSession,
     StorageBackend,
     backend_for,
     noted_backend,
     read_backend_config,
 )
+
+if TYPE_CHECKING:
+    from opsconsole.v1.settings import Settings
+
+LOCAL_NAME: Final = "opsconsole"
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
@@ -42,16 +49,19 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     files = args.dir
     if files is None and not (here / "cdktf.json").exists() and _has_files(here):
         files = here
-    if not run_app and not _synthesised(here):
-        run_app = True
+    run_app = run_app or not _synthesised(here)
     return load_program(here, resources, args.stack, files=files, run_app=run_app)
 
 
 def has_program(args: argparse.Namespace) -> bool:
     """Return whether there is a program here, or the command line names one."""
+    return args.stack is not None or _has_app(args) or _has_files(Path.cwd())
+
+
+def _has_app(args: argparse.Namespace) -> bool:
+    """Return whether an app is or was here, or the command line names a directory of files."""
     here = Path.cwd()
-    named = args.dir is not None or args.stack is not None
-    return named or (here / "cdktf.json").exists() or _synthesised(here) or _has_files(here)
+    return args.dir is not None or (here / "cdktf.json").exists() or _synthesised(here)
 
 
 def _has_files(directory: Path) -> bool:
@@ -73,6 +83,28 @@ def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
     return resolve_variables(
         program, directory=program.root, environment=os.environ, arguments=args.variables
     )
+
+
+def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
+    """Return the settings of a command without a plan, and in words where they come from.
+
+    They are those of the program's provider block, or of the environment alone where there is no
+    program.
+
+    Raises:
+        UserError, ConfigurationError: The program cannot be read, or a setting is wrong.
+    """
+    from opsconsole.reconcile.providers import Providers  # loads the client
+    from opsconsole.v1.settings import Settings
+
+    if args.environment or not has_program(args):
+        return Settings.from_values({}, os.environ), "the environment"
+    program = open_program(args, run_app=False)
+    evaluator = Evaluator(program, variables_of(args, program), lambda address: None)
+    key = f"{LOCAL_NAME}.{args.provider}" if args.provider else LOCAL_NAME
+    stack = f" of stack {program.stack}" if program.stack else ""
+    settings = Providers(program, evaluator, os.environ).settings(key)
+    return settings, f"provider {key}{stack}, and the environment"
 
 
 def open_backend(
@@ -109,7 +141,7 @@ def _opened(
         directory,
         settings,
         operation,
-        locking(args),
+        Locking(getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0), _report_wait),
         args.state,
         Path(journals) if journals else None,
         workspace,
@@ -147,22 +179,21 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     sys.stderr.write(f"Warning: {message}\n")
 
 
-def locking(args: argparse.Namespace) -> Locking:
-    """Return how the state is locked, waiting told on stderr."""
-    lock, timeout = getattr(args, "lock", True), getattr(args, "lock_timeout", 0.0)
-    return Locking(lock, timeout, _report_wait)
-
-
 def _report_wait(holder: LockInfo) -> None:
     sys.stderr.write(f"Waiting for the state lock, held by {holder}…\n")
 
 
+def report_folded(session: StateSession) -> None:
+    """Say on stderr what of an interrupted run was taken in."""
+    if session.folded:
+        sys.stderr.write(
+            f"Took in {plural(session.folded, 'change')} of an earlier run that was interrupted.\n"
+        )
+
+
 def place_of(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
-    here = Path.cwd()
-    if args.dir is not None or _synthesised(here) or (here / "cdktf.json").exists():
-        return open_program(args, run_app=False).root
-    return here
+    return open_program(args, run_app=False).root if _has_app(args) else Path.cwd()
 
 
 def state_backend(
@@ -179,10 +210,8 @@ def state_backend(
     here = Path.cwd()
     if args.state is not None:
         return _opened(args, here, None, operation, workspace)
-    if args.dir is not None or _synthesised(here) or (here / "cdktf.json").exists():
+    if _has_app(args) or _has_files(here):
         return open_backend(args, open_program(args, run_app=False), operation, workspace)
-    if _has_files(here):
-        return open_backend(args, open_program(args), operation, workspace)
     noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(

@@ -135,7 +135,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:
-        planning.report_folded(session)
+        opening.report_folded(session)
         space = planning.workspace(args, program, variables, session)
         plan = planning.planned(runner, args, space, session)
         objection = planning.objection_to(args, plan)
@@ -151,7 +151,9 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
             write_moves(space.program, plan.likely_moves)
     if args.out is not None and not failed:
         _report_saved(args)
-    return _exit_code(args, plan, failed)
+    if failed:
+        return FAILED
+    return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 
 def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
@@ -173,12 +175,6 @@ def _report_saved(args: argparse.Namespace) -> None:
         )
     elif not args.json:
         sys.stdout.write(f"\nSaved the plan to: {args.out}\n")
-
-
-def _exit_code(args: argparse.Namespace, plan: Plan, failed: bool) -> int:
-    if failed:
-        return FAILED
-    return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 
 def write_moves(program: Program, moves: Sequence[LikelyMove]) -> None:

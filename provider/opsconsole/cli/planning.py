@@ -16,12 +16,11 @@ from typing import Any, Final
 from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
-from opsconsole.cli.terminal import coloured, columns
+from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.runs import guard_objection, make_plan
@@ -63,10 +62,8 @@ def planned(
 
         async def work(interrupts: Interrupts) -> Plan:
             def watch(planner: Planner) -> None:
-                shown.watch(
-                    lambda: sum(planner.providers.calls.values()),
-                    lambda: planner.providers.waiting,
-                )
+                shown.count = lambda: sum(planner.providers.calls.values())
+                shown.held = lambda: planner.providers.waiting
                 interrupts.on_stop(planner.providers.stop)
 
             return await make_plan(space, session, plan_options(args), watch)
@@ -77,14 +74,6 @@ def planned(
 def objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
     """Return why a plan needs to be forced, where the command line does not; or None."""
     return None if args.force else guard_objection(plan, args.max_destroy)
-
-
-def report_folded(session: StateSession) -> None:
-    """Say on stderr what of an interrupted run was taken in."""
-    if session.folded:
-        sys.stderr.write(
-            f"Took in {plural(session.folded, 'change')} of an earlier run that was interrupted.\n"
-        )
 
 
 def show(args: argparse.Namespace, plan: Plan) -> None:

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from opsconsole.cli import arguments, settings
+from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.terminal import coloured, columns
+from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.probe.calls import TRIES, ProbeCall, ProbeFinding
 from opsconsole.probe.planned import UNKNOWN, PlannedCall, planned_calls
@@ -50,14 +50,14 @@ def register(parser: Parser) -> None:
     arguments.flag(parser, "yes", "do not ask before anything but GET is sent")
     arguments.flag(parser, "json", "print the findings as JSON")
     arguments.flag(parser, "no-color", "print without colour")
-    settings.add_arguments(parser)
+    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Probe a console and print what it does; return the exit code."""
     if args.dry_run:
         return _plan(args)
-    found, _ = settings.settings_of(args)
+    found, _ = opening.settings_of(args)
     only_get = not (args.yes or _allowed(found, _planned(args, found)))
     with make_runner() as runner:
         done = run_stoppable(
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> int:
     """Print every call that would be made; settings that are missing change few of them."""
     try:
-        found, _ = settings.settings_of(args)
+        found, _ = opening.settings_of(args)
     except ConfigurationError as problem:
         found = None
         sys.stderr.write(

@@ -1,36 +1,175 @@
-"""How an apply goes, for people: a bar on a terminal, a line for each change elsewhere.
+"""How an apply goes: messages for programs, lines for people; the bar is in `progress_bar`.
 
 rich is imported where stderr is a terminal: it is a twelfth of the time that a run needs to start.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from opsconsole.cli.progress_lines import Lines, Printer, held_back
-from opsconsole.reconcile.execution import ApplyListener
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.phrases import plural
+from opsconsole.reconcile.changes import Action
+from opsconsole.reconcile.order import Step, StepKind
+from opsconsole.reports import messages
+from opsconsole.reports.messages import Message
 from opsconsole.v1.limiter import HeldBack
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+FEW = 40
+"""Up to so many steps each has its own line, on a terminal too."""
 
-class Shown(ApplyListener, Protocol):
-    """Someone who shows how an apply goes, and is told every ten seconds that it goes on."""
+TICK = 10.0
+"""Seconds after which a step that is under way is spoken of again, as in Terraform."""
+
+_ACTIONS = {
+    StepKind.CREATE: Action.CREATE,
+    StepKind.DELETE: Action.DELETE,
+    StepKind.UPDATE: Action.UPDATE,
+    StepKind.READ: Action.READ,
+}
+
+
+def _action_of(step: Step) -> Action:
+    return _ACTIONS.get(step.kind, step.change.action)
+
+
+def _is_quiet(step: Step) -> bool:
+    """Return whether a step changes the address of an object only."""
+    return _action_of(step) is Action.NO_OP and not step.change.import_id
+
+
+def _id(value: object) -> str:
+    """Return the console's id of an object, or empty."""
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def held_back(waiting: HeldBack) -> str:
+    """Return what is to be said of a wait that the console asks for; empty below a second."""
+    if waiting.seconds < 1:
+        return ""
+    count = plural(waiting.callers, "request")
+    return f"the console limits requests: next in {waiting.seconds:.0f} s, {count} held back"
+
+
+class ApplyMessages:
+    """Sends one of Terraform's messages when a change begins, goes on for long, and ends.
+
+    Attributes:
+        waiting: Returns how long the console has the run wait.
+    """
+
+    _most: int | None = None
+    """Of so many changes that go on for long each is spoken of; None: of all."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+        self._send = send
+        self._since: dict[str, tuple[Step, float]] = {}
+
+    def begun(self, steps: int) -> None:
+        """Send nothing."""
+
+    def started(self, step: Step) -> None:
+        """Report what begins."""
+        if _is_quiet(step):
+            return
+        address, at = step.change.address, datetime.now(UTC)
+        self._since[address] = (step, time.monotonic())
+        before = "" if step.kind is StepKind.CREATE else _id(step.change.before)
+        self._send(messages.apply_start(address, _action_of(step), at, before))
+
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Report what is over, and how."""
+        address, action, at = step.change.address, _action_of(step), datetime.now(UTC)
+        self._since.pop(address, None)
+        if _is_quiet(step):
+            return
+        if outcome.failed:
+            self._send(messages.apply_errored(address, action, seconds, at))
+        else:
+            self._send(messages.apply_complete(address, action, seconds, at, _id(outcome.state)))
+
+    def skipped(self, step: Step, because: str) -> None:
+        """Report what is skipped, and why."""
+        if because:
+            self._say(f"{step.change.address}: Skipped, as {because} failed")
 
     def tick(self) -> None:
-        """Say what has been under way for long."""
+        """Report what has been under way for about ten seconds or more."""
+        if held := held_back(self.waiting()):
+            self._say(f"Waiting: {held}")
+        now, at = time.monotonic(), datetime.now(UTC)
+        long = [(step, now - since) for step, since in self._since.values()]
+        long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
+        shown = long[: self._most]
+        for step, seconds in shown:
+            address = step.change.address
+            self._send(messages.apply_progress(address, _action_of(step), seconds, at))
+        if len(long) > len(shown):
+            self._say(f"… and {len(long) - len(shown):,} more")
 
-    def watch(self, waiting: Callable[[], HeldBack]) -> None:
-        """Take what returns how long the console has the run wait."""
+    def _say(self, text: str) -> None:
+        self._send(messages.log(text, datetime.now(UTC)))
+
+
+class Lines(ApplyMessages):
+    """Writes a line when a change begins and another when it is over, as Terraform does."""
+
+    _most = FEW
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        super().__init__(lambda message: write(message["@message"]))
+        self._write = write
+
+    def started(self, step: Step) -> None:
+        """Say what begins; what needs no call is said when it is over."""
+        if not step.change.cascade and step.kind is not StepKind.KEEP:
+            super().started(step)
+
+    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+        """Say what is over, and how."""
+        change = step.change
+        if change.cascade and step.kind is StepKind.DELETE:
+            self._say(f"{change.address}: Archived with {change.cascade}")
+        elif _is_quiet(step):
+            self._say(f"{change.address}: Moved from {change.previous_address}")
+        else:
+            super().finished(step, outcome, seconds)
+
+    def _say(self, text: str) -> None:
+        self._write(text)
+
+
+class Printer:
+    """Writes lines to stdout; those of one moment reach the reader together."""
+
+    def __init__(self) -> None:
+        self._waiting = False
+
+    def __call__(self, text: str) -> None:
+        """Write a line; it is flushed before the event loop goes on."""
+        sys.stdout.write(f"{text}\n")
+        if not self._waiting:
+            self._waiting = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._waiting = False
+        sys.stdout.flush()
 
 
 @contextmanager
-def showing(title: str, *, colour: bool) -> Iterator[Shown]:
+def showing(title: str, *, colour: bool) -> Iterator[Lines]:
     """Show how an apply goes: by a bar where stderr is a terminal, by lines on stdout elsewhere."""
     if not sys.stderr.isatty():
         yield Lines(Printer())
@@ -47,27 +186,27 @@ def showing(title: str, *, colour: bool) -> Iterator[Shown]:
 
 
 class Spinner:
-    """A spinner on stderr while a plan is made, with the number of requests so far."""
+    """A spinner on stderr while a plan is made, with the number of requests so far.
+
+    Attributes:
+        count: Returns how many requests were sent.
+        held: Returns how long the console has one wait.
+    """
 
     def __init__(self, text: str) -> None:
+        self.count: Callable[[], int] = lambda: 0
+        self.held: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
         self._text = text
-        self._count: Callable[[], int] = lambda: 0
-        self._held: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
         self._since = time.monotonic()
-
-    def watch(self, count: Callable[[], int], held: Callable[[], HeldBack]) -> None:
-        """Take what returns how many requests were sent, and how long the console has one wait."""
-        self._count = count
-        self._held = held
 
     def __rich__(self) -> Text:
         from rich.text import Text
 
-        sent = self._count()
+        sent = self.count()
         seconds = time.monotonic() - self._since
         rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
         counted = f" {sent:,} requests{rate}" if sent else ""
-        held = held_back(self._held())
+        held = held_back(self.held())
         waits = f" · {held}" if held else ""
         return Text.assemble((self._text, "bold"), (counted, "cyan"), (waits, "yellow"))
 

@@ -10,11 +10,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from opsconsole.cli.progress_lines import FEW, Lines, held_back
+from opsconsole.cli.progress import FEW, Lines, held_back
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
-from opsconsole.v1.limiter import HeldBack
 
 
 class RecentRate:
@@ -73,23 +72,25 @@ class _Rate(ProgressColumn):
 class _Held(ProgressColumn):
     """How long the console's limit on requests holds the run back."""
 
-    def __init__(self) -> None:
+    def __init__(self, bar: Bar) -> None:
         super().__init__()
-        self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
+        self._bar = bar
 
     def render(self, task: Task) -> Text:
-        return Text(held_back(self.waiting()), style="yellow")
+        return Text(held_back(self._bar.waiting()), style="yellow")
 
 
-class Bar:
-    """A bar on stderr with counts, rate and remaining time."""
+class Bar(Lines):
+    """A bar on stderr with counts, rate and remaining time; lines where there is little."""
 
     def __init__(self, console: Console, title: str) -> None:
-        self._lines = Lines(self._say)
+        def write(text: str) -> None:
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+        super().__init__(write)
         self._failed = 0
         self._few = False
         self._recent = RecentRate()
-        self._held = _Held()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
@@ -97,16 +98,11 @@ class Bar:
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
             _Rate(self._recent),
             TextColumn("{task.fields[failed]}"),
-            self._held,
+            _Held(self),
             console=console,
             transient=True,
         )
         self._task = self._progress.add_task(title, total=None, start=False, failed="")
-
-    def watch(self, waiting: Callable[[], HeldBack]) -> None:
-        """Take what returns how long the console has the run wait."""
-        self._lines.watch(waiting)
-        self._held.waiting = waiting
 
     def begun(self, steps: int) -> None:
         """Show the bar."""
@@ -119,35 +115,31 @@ class Bar:
     def started(self, step: Step) -> None:
         """Name what begins, where there is little of it."""
         if self._few:
-            self._lines.started(step)
+            super().started(step)
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """Count what is over; what failed is named at once."""
         if self._few or (outcome.failed and self._failed < FEW):
-            self._lines.finished(step, outcome, seconds)
-        self._failed += outcome.failed
-        self._count()
+            super().finished(step, outcome, seconds)
+        self._count(failed=outcome.failed)
 
     def skipped(self, step: Step, because: str) -> None:
         """Count what is passed over, as failed."""
         if self._few:
-            self._lines.skipped(step, because)
-        self._failed += bool(because)
-        self._count()
+            super().skipped(step, because)
+        self._count(failed=bool(because))
 
     def tick(self) -> None:
         """Say what has been under way for long, where there is little of it."""
         if self._few:
-            self._lines.tick()
+            super().tick()
 
     def close(self) -> None:
         """Take the bar away."""
         self._progress.stop()
 
-    def _count(self) -> None:
-        failed = f"[bold red]{self._failed:,} failed" if self._failed else ""
+    def _count(self, *, failed: bool) -> None:
+        self._failed += failed
+        shown = f"[bold red]{self._failed:,} failed" if self._failed else ""
         self._recent.add()
-        self._progress.update(self._task, advance=1, failed=failed)
-
-    def _say(self, text: str) -> None:
-        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._progress.update(self._task, advance=1, failed=shown)

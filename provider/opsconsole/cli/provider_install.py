@@ -1,20 +1,67 @@
 """`opsconsole provider install`: puts the provider where `terraform init` finds it by itself.
 
-What Terraform must be told to find it is said here; the files are written by `mirror`.
+The provider is in a filesystem mirror: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. A package holds
+one launcher whose text depends on nothing but the version. Terraform records a hash of the package
+in .terraform.lock.hcl, which people commit: it must be the same on every machine. The path of this
+machine's Python is therefore in a file beside the package.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from opsconsole import __version__
-from opsconsole.address import SOURCE
+from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.mirror import CONFIGURATION, configuration, install
+from opsconsole.errors import UserError
+
+CONFIGURATION = "opsconsole.tfrc"
+"""The file in the mirror's root that makes Terraform read it."""
+
+_PYTHON_FLAGS = "-E -P"
+"""No PYTHON… variable and no file of the working directory changes what the provider imports."""
+
+_LAUNCHER = """\
+#!/bin/sh
+# Starts the Terraform provider {source}, version {version}, which is written in Python.
+# Terraform links to this folder; the file beside it names the Python that has the provider.
+package="${{0%/*}}"
+for named in "$package"/../*.python; do
+  if [ -r "$named" ] && IFS= read -r python <"$named" && [ -x "$python" ]; then
+    exec "$python" {flags} -c 'from opsconsole.terraform.main import main; raise SystemExit(main())'
+  fi
+done
+if command -v {command} >/dev/null; then
+  exec {command}
+fi
+echo "The Python that had the provider {source} {version} is gone: run" >&2
+echo "\\`opsconsole provider install\\` again." >&2
+exit 1
+"""
+
+_COMMAND = "terraform-provider-opsconsole"
+
+_IMPORTS = "import opsconsole.terraform.main, opsconsole.terraform.serving"
+"""What the provider imports before it serves; the second one needs the extra `terraform`."""
+
+_SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "FreeBSD": "freebsd", "OpenBSD": "openbsd"}
+_MACHINES = {
+    "x86_64": "amd64",
+    "amd64": "amd64",
+    "aarch64": "arm64",
+    "arm64": "arm64",
+    "i386": "386",
+    "i686": "386",
+    "armv6l": "arm",
+    "armv7l": "arm",
+}
 
 
 def register(parser: Parser) -> None:
@@ -97,3 +144,110 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
         except OSError:
             continue  # a file that Terraform cannot read either says nothing
     return None
+
+
+def install(folder: Path, python: str = sys.executable) -> list[Path]:
+    """Write the launchers of this version into the mirror `folder`; return their paths.
+
+    A file that has the same text already is not written again. There is one launcher for each
+    host that a source without a host may mean: Terraform's and OpenTofu's.
+
+    Raises:
+        UserError: The platform has no Terraform that could run it, `python` cannot import the
+            provider, or the folder cannot be written.
+    """
+    _check_import(python)
+    found = launchers(folder)
+    text = _LAUNCHER.format(
+        source=SOURCE, version=__version__, flags=_PYTHON_FLAGS, command=_COMMAND
+    )
+    try:
+        for launcher in found:
+            package = launcher.parent
+            _write(launcher, text, 0o755)
+            _write(package.with_name(f"{package.name}.python"), f"{python}\n", 0o644)
+        _write(folder / CONFIGURATION, configuration(folder), 0o644)
+    except OSError as cause:
+        raise UserError(
+            f"{folder} cannot be written: {cause.strerror or cause}.",
+            "Name another folder with --plugin-dir.",
+        ) from cause
+    return found
+
+
+def launchers(folder: Path) -> list[Path]:
+    """Return where the launchers of this version are in the mirror `folder`, once installed.
+
+    Raises:
+        UserError: The platform has no Terraform that could run them.
+    """
+    return [
+        folder.absolute() / host / SOURCE / __version__ / system / f"{_COMMAND}_v{__version__}"
+        for host in DEFAULT_HOSTS
+        for system in platforms()
+    ]
+
+
+def platforms(system: str = "", machine: str = "") -> list[str]:
+    """Return this machine's platforms in Terraform's words, such as `linux_amd64`.
+
+    Macs have two: a Terraform made for the other processor runs there as well.
+
+    Raises:
+        UserError: The provider does not run on this system.
+    """
+    system = system or platform.system()
+    machine = machine or platform.machine()
+    if system not in _SYSTEMS:
+        raise UserError(
+            f"The provider does not run on {system}: it serves Terraform on a unix socket.",
+            "On Windows, use it in WSL.",
+        )
+    if system == "Darwin":
+        return ["darwin_amd64", "darwin_arm64"]
+    return [f"{_SYSTEMS[system]}_{_MACHINES.get(machine.lower(), machine.lower())}"]
+
+
+def configuration(folder: Path) -> str:
+    """Return the CLI configuration that makes Terraform read the provider from `folder`."""
+    path = str(folder.absolute()).replace("\\", "\\\\").replace('"', '\\"')
+    return f"""\
+provider_installation {{
+  filesystem_mirror {{
+    path    = "{path}"
+    include = ["{SOURCE}"]
+  }}
+  direct {{
+    exclude = ["{SOURCE}"]
+  }}
+}}
+"""
+
+
+def _check_import(python: str) -> None:
+    command = [python, *_PYTHON_FLAGS.split(), "-c", _IMPORTS]
+    try:
+        seen = subprocess.run(command, capture_output=True, text=True, cwd="/")
+        said = seen.stderr.strip().splitlines() or [f"it exits with {seen.returncode}"]
+        problem = said[-1] if seen.returncode else ""
+    except OSError as cause:
+        problem = str(cause)
+    if problem:
+        raise UserError(
+            f"{python} cannot start the provider: {problem}.",
+            "Install 'opsconsole[terraform]' into a virtual environment, and run its `opsconsole`.",
+        )
+
+
+def _write(file: Path, text: str, mode: int) -> None:
+    if file.is_file() and file.read_text() == text and file.stat().st_mode & 0o777 == mode:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Terraform may be reading the old one: the new one takes its place whole.
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text)
+        fresh.chmod(mode)
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk that a log lies on is full.
 What cannot be written is dropped; the command is told, so that it ends its work in good order.
+Also what a command asks of them: whether to print in colour, and how wide.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    import argparse
 
 _GONE = frozenset((errno.EIO, errno.EPIPE))
 
@@ -118,6 +122,19 @@ def write_surely(text: str) -> None:
     sys.stdout.write(text)
     if lost_output():
         sys.stderr.write(text)
+
+
+def coloured(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
+    """Return whether to print in colour to a stream, stdout by default."""
+    is_terminal = (stream or sys.stdout).isatty()
+    return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")
+
+
+def columns(stream: TextIO | None = None) -> int:
+    """Return how wide the terminal is that a stream writes to, stdout by default; 0: to none."""
+    import shutil  # the stand-in's `version` needs none of it
+
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
 def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:

@@ -1,4 +1,7 @@
-"""`opsconsole state`: what state holds, and how it is changed by hand."""
+"""`opsconsole state`, `import` and `force-unlock`: state, and how it is changed by hand.
+
+What asks the console is imported where it is needed: most verbs only read or edit state.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import Parser
-from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.terminal import coloured
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.cli import arguments, opening
+from opsconsole.cli.command_line import FAILED, Parser
+from opsconsole.cli.standard_streams import coloured
+from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.named_files import read_named
 from opsconsole.phrases import near_address, plural
-from opsconsole.reconcile.runs import settle_all
-from opsconsole.state import Address, SnapshotMeta, State, StateSession, open_state, read_state
+from opsconsole.resources import RESOURCES
+from opsconsole.state import (
+    Address,
+    LocalBackend,
+    LockInfo,
+    SnapshotMeta,
+    State,
+    StateSession,
+    StorageBackend,
+    info_file,
+    open_state,
+    read_state,
+)
 
 
 def register(parser: Parser) -> None:
@@ -81,7 +94,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state rm")) as session:
-        planning.report_folded(session)
+        opening.report_folded(session)
         found = named(session.state, args.addresses)
         for address in found:
             if args.dry_run:
@@ -103,7 +116,7 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _move(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state mv")) as session:
-        planning.report_folded(session)
+        opening.report_folded(session)
         pairs = _pairs(session.state, args.source, Address.parse(args.target))
         for old, new in pairs:
             if not args.dry_run:
@@ -186,7 +199,10 @@ def _fold(args: argparse.Namespace) -> int:
         sys.stdout.write(f"Took in {plural(folded, 'change')} of the run that was interrupted.\n")
     else:
         sys.stdout.write("There was nothing to take in: state is up to date.\n")
-    planning.show_diagnostics(args, diagnostics)
+    if diagnostics:
+        from opsconsole.cli import planning
+
+        planning.show_diagnostics(args, diagnostics)
     if unresolved:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unresolved), 'write')} took place:\n"
@@ -201,6 +217,10 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
 
     What cannot be settled now stays listed: the next plan asks again.
     """
+    from opsconsole.cli import planning
+    from opsconsole.cli.interrupts import make_runner, run_stoppable
+    from opsconsole.reconcile.runs import settle_all
+
     if not opening.has_program(args):
         return ()
     try:
@@ -265,3 +285,104 @@ _VERBS = (
     ),
     ("fold", _fold, "Take in what an interrupted run left, so that Terraform may go on.", ""),
 )
+
+
+def register_import(parser: Parser) -> None:
+    """Describe the command `import` and add its arguments."""
+    parser.describe(
+        "Read the object that ID names, and keep it in state under ADDRESS.",
+        example="opsconsole import opsconsole_host.web hst_0123456789",
+    )
+    parser.add_argument("address", metavar="ADDRESS", help="where the program declares it")
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        help=", ".join(item.import_id for item in RESOURCES.values()),
+    )
+    arguments.flag(parser, "input", "nothing is ever asked by an import", default=True)
+    arguments.flag(parser, "no-color", "print without colour")
+    parser.add_argument("--parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
+    arguments.add_place(parser)
+    arguments.add_variables(parser)
+    arguments.add_locking(parser)
+    parser.set_defaults(run=run_import)
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """Import one object; return the exit code."""
+    from opsconsole.cli import planning
+    from opsconsole.cli.interrupts import make_runner, run_stoppable
+    from opsconsole.reconcile.runs import import_instance
+
+    address = Address.parse(args.address)
+    program = opening.open_program(args)
+    variables = opening.variables_of(args, program)
+    backend = opening.open_backend(args, program, "import")
+    with open_state(backend) as session, make_runner() as runner:
+        opening.report_folded(session)
+        session.begin()
+        space = planning.workspace(args, program, variables, session)
+        diagnostics = run_stoppable(
+            runner,
+            lambda interrupts: import_instance(
+                space, session, address, args.id, interrupts.on_stop
+            ),
+        )
+    planning.show_diagnostics(args, diagnostics)
+    if has_error(diagnostics):
+        return FAILED
+    sys.stdout.write(f"Imported {args.id} as {address}.\n")
+    return 0
+
+
+def register_force_unlock(parser: Parser) -> None:
+    """Describe the command `force-unlock` and add its arguments."""
+    parser.describe(
+        "Release the lock of this ID. Make sure that no run holds it any more: one that still goes "
+        "on stops at its next write, and keeps what it did in its journal.",
+        example="opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
+    )
+    parser.add_argument("id", metavar="ID", help="the lock's ID, as the refusal names it")
+    arguments.flag(parser, "force", "do not ask")
+    arguments.add_place(parser)
+    parser.set_defaults(run=run_force_unlock)
+
+
+def run_force_unlock(args: argparse.Namespace) -> int:
+    """Release the lock; return the exit code."""
+    backend = opening.state_backend(args, "force-unlock")
+    if isinstance(backend, LocalBackend):
+        raise _lock_of_file(backend)
+    if not isinstance(backend, StorageBackend):
+        raise UserError(
+            f"{backend.name} is reached through Terraform.",
+            f"Run `terraform force-unlock {args.id}` there.",
+        )
+    if not args.force and not _confirmed(backend.name):
+        sys.stdout.write("Nothing was released.\n")
+        return 1
+    try:
+        backend.storage.force_unlock(args.id)
+    finally:
+        backend.storage.close()
+    sys.stdout.write(f"The state {backend.name} is not locked any more.\n")
+    return 0
+
+
+def _confirmed(name: str) -> bool:
+    sys.stdout.write(
+        f"Release the lock of {name}? Two runs at once must not follow from it.\n"
+        "Only 'yes' is taken as approval: "
+    )
+    sys.stdout.flush()
+    return sys.stdin.readline().strip() == "yes"
+
+
+def _lock_of_file(backend: LocalBackend) -> UserError:
+    holder = LockInfo.read(info_file(backend.path))
+    who = f" It is held by {holder}." if holder else ""
+    return UserError(
+        f"The lock of the file {backend.path} belongs to a process of this machine and ends with"
+        f" it.{who}",
+        "End that process.",
+    )

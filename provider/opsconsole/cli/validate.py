@@ -79,13 +79,10 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     for block in program.blocks.values():
         try:
             instances = list(evaluator.instances(block).values())
-        except DependsOnUnknown as problem:
-            # A variable without a value may be all that is wrong with it.
-            if not open_values:
-                yield _located(_diagnostic(problem), block)
-            continue
         except OpsconsoleError as problem:
-            yield _located(_diagnostic(problem), block)
+            # A variable without a value may be all that is wrong with it.
+            if not (open_values and isinstance(problem, DependsOnUnknown)):
+                yield _located(_diagnostic(problem), block)
             continue
         found = (item for one in instances for item in _of_block(block, evaluator, one))
         # What is wrong with each instance alike is said once.

@@ -41,11 +41,10 @@ def register(parser: Parser) -> None:
         ("select", _select, "Select a workspace."),
         ("delete", _delete, "Delete a workspace whose state is empty."),
     ):
-        example = f"opsconsole workspace {name}"
-        if name in ("new", "select", "delete"):
-            example += " staging"
+        takes_name = name in ("new", "select", "delete")
+        example = f"opsconsole workspace {name}{' staging' if takes_name else ''}"
         verb = parser.add_verb(name, run, meaning, example=example)
-        if name in ("new", "select", "delete"):
+        if takes_name:
             verb.add_argument("name", metavar="NAME", help="the workspace")
         if name == "delete":
             arguments.flag(verb, "force", "delete it even if its state holds something")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from opsconsole.errors import UserError
 
@@ -18,7 +18,8 @@ GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
 _HELP = frozenset(("-help", "--help", "-h"))
 _VERSION = frozenset(("-version", "--version", "-v"))
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+"""What turns a flag off, as Go reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +104,14 @@ class Arguments:
 
     flags: tuple[tuple[str, str], ...] = ()
     operands: tuple[str, ...] = ()
-    _last: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._last.update(self.flags)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the last value of a flag."""
-        return self._last.get(name, default)
+        return dict(self.flags).get(name, default)
 
     def on(self, name: str, default: bool = False) -> bool:
         """Return whether a flag is on."""
-        return self._last[name] == "true" if name in self._last else default
+        return self.text(name, "true" if default else "false") == "true"
 
     def every(self, name: str) -> tuple[str, ...]:
         """Return all values of a flag."""
@@ -157,6 +154,6 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Ar
 def _switch(name: str, value: str | None) -> str:
     if value is None or value in _TRUE:
         return "true"
-    if value in _FALSE:
+    if value in FALSE:
         return "false"
     raise UserError(f"-{name} is on or off, not {value!r}.", f"Write -{name} or -{name}=false.")

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
-from opsconsole.errors import UserError
-from opsconsole.standin.command_line import Arguments, Invocation, read_call, read_flags
+from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.standin.command_line import FALSE, Arguments, Invocation, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
 
 _GLOBAL = (
@@ -73,9 +73,45 @@ def _run(words: list[str]) -> int:
         raise wrong
     os.chdir(directory)
     _check_operands(call.verb, verb, given)
+    if verb.command:
+        return _run_engine(verb, given)
     module, _, function = verb.run.partition(":")
     code: int = getattr(importlib.import_module(module), function)(verb, given)
     return code
+
+
+def _run_engine(verb: Verb, given: Arguments) -> int:
+    """Carry a verb out by a command of `opsconsole`, with what clients of Terraform expect."""
+    from opsconsole.cli.main import build_parser
+
+    here = Path.cwd()
+    passed = [f"-{name}={value}" for name, value in given.flags if verb.flags[name].use == "pass"]
+    args = build_parser(verb.command[0]).parse_args([*verb.command, *passed, *given.operands])
+    args.standin = True
+    if hasattr(args, "input") and os.environ.get("TF_INPUT") in FALSE:
+        args.input = False
+    saved = getattr(args, "planfile", None)
+    if saved is None and any(here.glob("*.tf.json")):
+        args.dir = here
+    as_messages = verb.command == ("plan",) and args.json
+    if as_messages:
+        from opsconsole.cli import events
+
+        events.emit_version()
+    try:
+        if verb.needs_backend and args.dir is not None and saved is None and args.state is None:
+            from opsconsole import resources
+            from opsconsole.language import load_directory
+            from opsconsole.standin.recorded_backend import check_initialised
+
+            check_initialised(load_directory(here, resources))
+        code: int = args.run(args)
+        return code
+    except OpsconsoleError as problem:
+        if not as_messages:
+            raise
+        events.emit_error(problem)
+        return 1
 
 
 def _given(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:

@@ -44,18 +44,14 @@ def schema(verb: Verb, given: Arguments) -> int:
     """Print the provider's schema; return the exit code."""
     if not given.on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
-    sys.stdout.write(json.dumps(document(), separators=(",", ":")) + "\n")
-    return 0
-
-
-def document() -> dict[str, Any]:
-    """Return the schema as the JSON value that is printed."""
     schemas = {
         "provider": _schema(PROVIDER),
         "resource_schemas": {name: _schema(item) for name, item in sorted(RESOURCES.items())},
         "data_source_schemas": {name: _schema(item) for name, item in sorted(DATA_SOURCES.items())},
     }
-    return {"format_version": "1.0", "provider_schemas": {FULL_ADDRESS: schemas}}
+    document = {"format_version": "1.0", "provider_schemas": {FULL_ADDRESS: schemas}}
+    sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
+    return 0
 
 
 def _schema(

@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 
 from opsconsole.standin.command_line import Flag
 
-ENGINE = "opsconsole.standin.engine:run"
-"""Carries a verb out by a command of `opsconsole`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Verb:
@@ -20,16 +17,17 @@ class Verb:
 
     Attributes:
         line: What it does, in a line.
-        run: `module:function`, which takes the Verb and the Arguments and returns the exit code.
-        command: The words of `opsconsole` that an ENGINE verb becomes.
+        run: `module:function`, which takes the Verb and the Arguments and returns the exit code;
+            empty: a command of `opsconsole` carries it out.
+        command: The words of that command.
         operands: How many operands there may be, at least and at most; -1: any number.
         reads_program: Whether the program decides who carries it out.
         plan_file: Whether an operand may name a plan file, which then decides.
-        needs_backend: Whether the backend must be initialised as the program says.
+        needs_backend: Whether that command needs the backend initialised as the program says.
     """
 
     line: str
-    run: str = ENGINE
+    run: str = ""
     command: tuple[str, ...] = ()
     flags: Mapping[str, Flag] = field(default_factory=dict)
     operands: tuple[int, int] = (0, 0)
@@ -69,7 +67,7 @@ _PLANNING = {**_WALK, **_flags("pass", on_off="refresh refresh-only destroy", va
 _APPLYING = {**_flags("pass", on_off="auto-approve"), **_ELSEWHERE, **_BACKUP}
 _EDITING = {**_STATE, **_LOCKING, **_REMOTE, **_ELSEWHERE, **_BACKUP}
 _EDITING_SELF = {
-    **_flags("own", on_off="lock", valued="lock-timeout state"),
+    **_flags("own", on_off="lock allow-missing", valued="lock-timeout state"),
     **_REMOTE,
     **_ELSEWHERE,
     **_BACKUP,
@@ -82,7 +80,6 @@ VERBS: Mapping[str, Verb] = {
         "opsconsole.standin.version:run",
         flags=_flags("own", on_off="json"),
         reads_program=False,
-        needs_backend=False,
     ),
     "init": Verb(
         "prepare the working directory: note the backend",
@@ -94,7 +91,6 @@ VERBS: Mapping[str, Verb] = {
             **_flags("ignore", valued="plugin-dir lockfile test-directory var var-file"),
             **_flags("a module is copied into the directory", valued="from-module"),
         },
-        needs_backend=False,
     ),
     "validate": Verb(
         "check whether the program is valid",
@@ -199,13 +195,13 @@ VERBS: Mapping[str, Verb] = {
     "taint": Verb(
         "mark an instance, to be replaced by the next apply",
         "opsconsole.standin.state_verbs:taint",
-        flags={**_EDITING_SELF, **_flags("own", on_off="allow-missing")},
+        flags=_EDITING_SELF,
         operands=(1, 1),
     ),
     "untaint": Verb(
         "remove the mark of an instance",
         "opsconsole.standin.state_verbs:untaint",
-        flags={**_EDITING_SELF, **_flags("own", on_off="allow-missing")},
+        flags=_EDITING_SELF,
         operands=(1, 1),
     ),
     "import": Verb(
@@ -230,7 +226,6 @@ VERBS: Mapping[str, Verb] = {
         "install modules: there are none",
         "opsconsole.standin.provider_verbs:get",
         flags={**_flags("ignore", on_off="update no-color"), **_TESTS},
-        needs_backend=False,
     ),
     "providers lock": Verb(
         "note providers: there is nothing to note",
@@ -239,18 +234,15 @@ VERBS: Mapping[str, Verb] = {
             "ignore", on_off="enable-plugin-cache no-color", valued="fs-mirror net-mirror platform"
         ),
         operands=(0, -1),
-        needs_backend=False,
     ),
     "providers": Verb(
         "print the providers that the program requires",
         "opsconsole.standin.provider_verbs:providers",
         flags={**_NO_COLOUR, **_TESTS},
-        needs_backend=False,
     ),
     "providers schema": Verb(
         "print the provider's schema",
         "opsconsole.standin.provider_verbs:schema",
         flags={**_flags("own", on_off="json"), **_NO_COLOUR},
-        needs_backend=False,
     ),
 }
