@@ -12,7 +12,7 @@ from typing import Any
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
-from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import CheckOutcome, judge
 from opsconsole.state.local import LocalBackend

@@ -11,6 +11,7 @@ import pytest
 
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import (
     DeleteRequest,
     PlanChange,
@@ -21,7 +22,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 from patience import until

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.answers import PrivateState
 
 DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
 

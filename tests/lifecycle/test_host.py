@@ -9,9 +9,9 @@ import pytest
 
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import profiles
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.sentinel import is_sentinel
 from outcomes import errors, warnings
 
 READABLE = [name for name, profile in profiles().items() if profile.hosts_readable]

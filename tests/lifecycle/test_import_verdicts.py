@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from outcomes import errors
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from creations import created
 from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest
-from opsconsole.lifecycle.sentinel import is_sentinel
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.resources import HOST, RESOURCES
 
 NAMES = sorted({item.name for definition in RESOURCES.values() for item in definition.answered})

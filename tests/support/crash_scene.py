@@ -28,7 +28,7 @@ from opsconsole.emulator.running import serve
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
 from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Plan, PlanOptions
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import make_plan

@@ -18,7 +18,7 @@ import rpc_core
 from fault_scenes import Declared, Scene
 from opsconsole.cli.main import main
 from opsconsole.emulator.handle import Emulator
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 
 _STATE = "terraform.tfstate"
 

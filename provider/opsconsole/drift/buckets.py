@@ -13,8 +13,8 @@ from opsconsole.compare import same
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.values import Attributes
 

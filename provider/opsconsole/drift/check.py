@@ -38,8 +38,8 @@ from opsconsole.drift.unmanaged import (
     unmanaged_kinds,
 )
 from opsconsole.errors import Stopped, UserError
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import refresh
 from opsconsole.reconcile.providers import OnStop

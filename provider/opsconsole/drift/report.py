@@ -12,7 +12,7 @@ from functools import cache
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.errors import Cause, UserError
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import Attributes, Value
 

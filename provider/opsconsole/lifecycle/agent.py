@@ -30,7 +30,7 @@ from opsconsole.lifecycle.agent_rules import (
     judge_replacement,
     undeclared,
 )
-from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.answers import PrivateState, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once, settle_by_list
 from opsconsole.lifecycle.doubts import doubts_of_agent
@@ -60,7 +60,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import Proposal, creation_fields, propose_creation, settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
@@ -292,7 +291,7 @@ class AgentLifecycle(SingleCreation):
             state |= {name: values[name] for name in differing}
             if values.get("status") == "archived":
                 diagnostics = (*diagnostics, archived(self.name(state, request.address)))
-        return Outcome(state, self.written(request, state, answer), diagnostics)
+        return Outcome(state, self.written(request, state, values), diagnostics)
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned

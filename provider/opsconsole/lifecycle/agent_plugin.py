@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubtful_plugins
 from opsconsole.lifecycle.gone import (
@@ -39,7 +40,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import Proposal, propose_creation, settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT_PLUGIN

@@ -23,7 +23,7 @@ from opsconsole.errors import (
     Stopped,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.answers import calm, merge, shown
+from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, new_sentinel, shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -44,10 +44,7 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.planning import Proposal, propose_change, settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
-    is_sentinel,
-    new_sentinel,
     outcome_lost,
     replacement_refused,
     sent_by_a_run_that_ended,
@@ -56,7 +53,7 @@ from opsconsole.lifecycle.sentinel import (
 )
 from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 _log = logging.getLogger(__name__)
 
@@ -427,21 +424,23 @@ class BaseLifecycle(ABC):
         self,
         request: CreateRequest | UpdateRequest,
         state: Attributes,
-        answer: Mapping[str, Any],
+        values: Mapping[str, Value],
         replacing: Sequence[str] = (),
     ) -> bytes:
         """Return the private bytes after a write that the console answered with the resource.
 
         Args:
+            values: What the answer shows.
             replacing: The attributes whose last declaration is to be remembered.
         """
         declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
-        return merge(self.answered, state, declared, answer)[1].encode()
+        return merge(self.answered, state, declared, values)[1].encode()
 
     def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
         before = PrivateState.decode(private)
-        state, private_state, unseen = merge(self.answered, prior, before, answer)
+        values = shown(self.answered, answer)
+        state, private_state, unseen = merge(self.answered, prior, before, values)
         kept = private if private_state is before else private_state.encode()
         return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)
 

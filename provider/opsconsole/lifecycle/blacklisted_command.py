@@ -179,7 +179,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if "org_id" in values:
             values["tenant_wide"] = values["org_id"] is None
         state = settle(self.definition, request.planned, values)
-        private = self.written(request, state, answer)
+        private = self.written(request, state, values)
         differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
         if not differing:
             return Outcome(state, private)

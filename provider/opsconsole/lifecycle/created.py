@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
-from opsconsole.lifecycle.answers import brief
+from opsconsole.lifecycle.answers import PrivateState, brief
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
@@ -23,7 +23,6 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
 )
 from opsconsole.lifecycle.planning import settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing

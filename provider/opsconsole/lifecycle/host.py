@@ -13,7 +13,7 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
-from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.answers import PrivateState, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
@@ -37,7 +37,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import Proposal, propose_creation, settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
@@ -182,7 +181,7 @@ class HostLifecycle(BaseLifecycle):
             answer = await self.settle_update(prior["id"], changes, problem, self._read_back)
         values = shown(self.answered, answer)
         state = settle(self.definition, planned, prior | values)
-        written = PrivateState.decode(self.written(request, state, answer, REPLACING))
+        written = PrivateState.decode(self.written(request, state, values, REPLACING))
         private = _not_keeping(written, prior, planned).encode()
         differing = changed_fields(state, values, [name for name in changed if name in values])
         if not differing:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
+from opsconsole.lifecycle.answers import PrivateState, is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
@@ -23,8 +24,6 @@ from opsconsole.lifecycle.bulk_import import (
     verdicts,
 )
 from opsconsole.lifecycle.interface import Outcome, ReadRequest
-from opsconsole.lifecycle.private_state import PrivateState
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.lifecycle.session import each
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult

@@ -13,13 +13,12 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import merge, shown
+from opsconsole.lifecycle.answers import PrivateState, merge, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
@@ -125,7 +124,7 @@ def taken(
     private_state = PrivateState().having_declared(row.request.config, REPLACING)
     values = shown(HOST.answered, answer)
     state = settle(HOST, row.request.planned, values | {"id": host_id})
-    _, private_state, _ = merge(HOST.answered, state, private_state, answer)
+    _, private_state, _ = merge(HOST.answered, state, private_state, values)
     declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)
     private_state = private_state.dropping(

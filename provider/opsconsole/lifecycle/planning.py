@@ -13,8 +13,7 @@ from typing import Any
 
 from opsconsole.compare import same, satisfies
 from opsconsole.definition import ChangeRule, ResourceDefinition
-from opsconsole.lifecycle.answers import normalise
-from opsconsole.lifecycle.private_state import PrivateState
+from opsconsole.lifecycle.answers import PrivateState, normalise
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
@@ -137,7 +136,5 @@ def settle(
     definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
 ) -> Attributes:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    return {
-        name: answered.get(name) if holds_unknown(value := planned.get(name)) else value
-        for name in definition.names
-    }
+    unknown = [name for name, value in planned.items() if holds_unknown(value)]
+    return definition.empty() | planned | {name: answered.get(name) for name in unknown}

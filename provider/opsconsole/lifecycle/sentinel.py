@@ -1,12 +1,11 @@
-"""The id that stands for "sent, but its outcome is not known".
+"""What is remembered and said of a create that was sent and whose outcome is not known.
 
-A create whose answer was lost is never repeated blindly. The resource stays in state under such an
-id until the user says which it was: `state rm` (never created), or `state rm` and `import`.
+It is never repeated blindly. The resource stays in state under a sentinel id until the user says
+which it was: `state rm` (never created), or `state rm` and `import`.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,20 +14,9 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause
 
-_PREFIX = "outcome-unknown/"
 _STATUS, _SENT, _NOTED = "dry_run_said", "sent_at", "noted_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out what it was sent."""
-
-
-def new_sentinel() -> str:
-    """Return a new id that stands for an unknown outcome."""
-    return _PREFIX + secrets.token_hex(8)
-
-
-def is_sentinel(resource_id: object) -> bool:
-    """Return whether `resource_id` stands for an unknown outcome."""
-    return isinstance(resource_id, str) and resource_id.startswith(_PREFIX)
 
 
 def sent_now(dry_run_status: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
-from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.gone import (
@@ -36,7 +36,6 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.planning import creation_fields, propose_change, propose_creation, settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.session import KnownAgent, Session
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
@@ -181,7 +180,7 @@ class SpecialtyLifecycle(SingleCreation):
         names = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, names)
         diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
-        return Outcome(state, self.written(request, state, answer), diagnostics)
+        return Outcome(state, self.written(request, state, values), diagnostics)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior

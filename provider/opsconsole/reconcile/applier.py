@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Plan
 from opsconsole.reconcile.declaration import Place, from_state, instance_and_key, without_ignored

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from opsconsole.diagnostics import Diagnostic, Path
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.values import Attributes, Value
 
 

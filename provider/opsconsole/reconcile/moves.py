@@ -15,7 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import Place, PriorInstance
 from opsconsole.reconcile.order import config_address

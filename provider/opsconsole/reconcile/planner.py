@@ -14,9 +14,9 @@ from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.reconcile.cascade import explained, still_needed, taken_along
 from opsconsole.reconcile.changes import (
     Action,

@@ -11,8 +11,8 @@ from dataclasses import replace
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.changes import Action, Change, Counts, Plan, PlanOptions
 from opsconsole.reconcile.declaration import PriorInstance

@@ -25,7 +25,7 @@ from opsconsole.language import (
     resolve_variables,
     says_twice,
 )
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace

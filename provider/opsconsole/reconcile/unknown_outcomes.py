@@ -17,14 +17,12 @@ from dataclasses import dataclass, replace
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
+from opsconsole.lifecycle.answers import PrivateState, is_sentinel, new_sentinel
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate
 from opsconsole.lifecycle.planning import settle
-from opsconsole.lifecycle.private_state import PrivateState
 from opsconsole.lifecycle.sentinel import (
     dry_run_status_of,
-    is_sentinel,
     may_still_arrive,
-    new_sentinel,
     remedy,
     sent_now,
     was_noted_lately,

@@ -13,7 +13,7 @@ from graphlib import TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, leaves_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import (

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opsconsole.lifecycle.sentinel import is_sentinel
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import apply_text
 from opsconsole.reports.addresses import kinds_of, sensitive_of
 from opsconsole.reports.colour import Pen

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
-from opsconsole.lifecycle.sentinel import is_sentinel
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher, ReadBatcher
