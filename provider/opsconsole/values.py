@@ -46,3 +46,13 @@ def holds_unknown(value: Value) -> bool:
     if not isinstance(value, (list, dict)):
         return value is UNKNOWN
     return any(map(holds_unknown, value if isinstance(value, list) else value.values()))
+
+
+def unknown_names(values: Attributes) -> list[str]:
+    """Return the names of those values that are UNKNOWN or hold it at any depth, in order."""
+    return [
+        name
+        for name, value in values.items()
+        # Asked of each attribute of each resource, most of which are null.
+        if value is not None and holds_unknown(value)
+    ]

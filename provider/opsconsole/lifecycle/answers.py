@@ -215,7 +215,8 @@ class PrivateState:
 
     def dropping(self, names: Iterable[str]) -> PrivateState:
         """Return this with `names` noted as not kept by the console."""
-        return replace(self, dropped=self.dropped.union(names))
+        dropped = self.dropped.union(names)
+        return self if dropped == self.dropped else replace(self, dropped=dropped)
 
     def overtaking(
         self, before: Attributes, after: Attributes, names: Iterable[str]

@@ -14,7 +14,7 @@ from typing import Any
 from opsconsole.compare import same, satisfies
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.lifecycle.answers import PrivateState, normalise
-from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
+from opsconsole.values import UNKNOWN, Attributes, Value, unknown_names
 
 
 @dataclass(slots=True)
@@ -136,5 +136,5 @@ def settle(
     definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
 ) -> Attributes:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    unknown = [name for name, value in planned.items() if holds_unknown(value)]
-    return definition.empty() | planned | {name: answered.get(name) for name in unknown}
+    unknown = {name: answered.get(name) for name in unknown_names(planned)}
+    return definition.empty() | planned | unknown

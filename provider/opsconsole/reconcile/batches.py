@@ -28,7 +28,7 @@ from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, StateSession
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -132,9 +132,15 @@ class Worker:
             await lifecycle.create(creations, report)
 
     async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
-        """Keep outcomes, and make them durable; without `ended` more is to come of each."""
+        """Keep outcomes, and make them durable; without `ended` more is to come of each.
+
+        What was created is durable with its id before it is read back. What reading adds becomes
+        durable with what is done next: a refresh would show it again.
+        """
         settles = []
+        only_adds = True
         for step, outcome in found:
+            only_adds = only_adds and self._only_adds(step, outcome)
             if ended is not None and (late := self.late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
             self._keep(step, outcome)
@@ -147,8 +153,15 @@ class Worker:
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
-        self.session.record(settles)
-        await self.session.flush()
+        if not only_adds:
+            self.session.record(settles)
+            await self.session.flush()
+
+    def _only_adds(self, step: Step, outcome: Outcome) -> bool:
+        """Return whether an outcome is that of a creation which is in state, under the same id."""
+        address = step.change.address
+        held = self.values.get(address) if address in self.reported and not outcome.failed else None
+        return held is not None and (outcome.state or {}).get("id") == held["id"]
 
     async def note(
         self,
@@ -198,7 +211,7 @@ class Worker:
     async def _read(self, step: Step) -> Outcome:
         """Read a data source that planning put off."""
         change, config = step.change, self.config_of(step)
-        unknown = [name for name, value in config.items() if holds_unknown(value)]
+        unknown = unknown_names(config)
         if unknown:
             return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
@@ -273,9 +286,9 @@ class Worker:
 
 def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
     """Return what a later run must know to settle a create whose outcome a crash left unknown."""
-    planned = request.planned.items()
+    unknown = set(unknown_names(request.planned))
     return {
-        "planned": {name: item for name, item in planned if not holds_unknown(item)},
+        "planned": {name: item for name, item in request.planned.items() if name not in unknown},
         "dry_run_said": dry_run_status,
         "dependencies": list(change.depends_on),
         "create_first": change.create_first,
@@ -305,7 +318,7 @@ def _replanned(
 ) -> CreateRequest | UpdateRequest | Outcome:
     """Return what to ask once everything is known, or why nothing can be asked."""
     change = step.change
-    unknown = [name for name, value in config.items() if holds_unknown(value)]
+    unknown = unknown_names(config)
     wrong = validate(RESOURCES[change.type_name], config)
     if unknown:
         diagnostics: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)

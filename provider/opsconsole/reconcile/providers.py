@@ -13,7 +13,7 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.declaration import Place, PriorInstance
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
-from opsconsole.values import holds_unknown
+from opsconsole.values import unknown_names
 
 LOCAL_NAME = "opsconsole"
 MakeLifecycle = Callable[[Settings], Lifecycle]
@@ -80,7 +80,7 @@ class Providers:
     def settings(self, key: str) -> Settings:
         """Return the settings of a provider configuration; raises as `of`."""
         values = self.evaluator.provider_config(key).values
-        unknown = [name for name, value in values.items() if holds_unknown(value)]
+        unknown = unknown_names(values)
         if unknown:
             raise UserError(
                 f"{', '.join(unknown)} of provider {key} is known only after apply.",

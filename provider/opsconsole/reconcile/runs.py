@@ -24,7 +24,7 @@ from opsconsole.reconcile.providers import OnStop, Providers
 from opsconsole.reconcile.unknown_outcomes import settle_unknown, unsettled_warnings
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
-from opsconsole.values import holds_unknown
+from opsconsole.values import holds_unknown, unknown_names
 
 _FEWEST = 10
 """Fewer resources than this are not guarded: a share of them says little."""
@@ -252,7 +252,7 @@ def _request(change: Change) -> CreateRequest:
 
 
 def _note(change: Change, outcome: Outcome) -> str:
-    unknown = sorted(name for name, value in (change.config or {}).items() if holds_unknown(value))
+    unknown = sorted(unknown_names(change.config or {}))
     judged = f", judged without {', '.join(unknown)}" if unknown else ""
     if has_error(outcome.diagnostics):
         return f"dry run: would fail{judged}"

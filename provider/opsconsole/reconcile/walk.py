@@ -31,7 +31,7 @@ from opsconsole.reconcile.providers import Providers, key_of
 from opsconsole.reconcile.targets import Targets
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address
-from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+from opsconsole.values import UNKNOWN, Attributes, unknown_names
 
 
 def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
@@ -275,7 +275,7 @@ class Walk:
         """Read a data source, or put it off until what it needs is known."""
         block, address = instance.block, instance.address
         values = self.evaluator.config(instance).values
-        if any(map(holds_unknown, values.values())):
+        if unknown_names(values):
             self._put_off(block, address, values, "read_because_config_unknown")
             return
         if any(map(self._is_pending, named_resources(block))):

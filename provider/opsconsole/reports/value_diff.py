@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Final
+from typing import Final, NamedTuple
 
 from opsconsole.compare import same
 from opsconsole.definition import Kind
@@ -20,8 +20,7 @@ from opsconsole.values import UNKNOWN, Attributes, Value
 TO_NULL: Final = " -> null"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a diff.
 
     Attributes:
@@ -114,7 +113,7 @@ def changed_value(
 
 def _remarked(lines: Iterable[Line], remark: str) -> Iterator[Line]:
     for line in lines:
-        yield replace(line, remark=remark)
+        yield line._replace(remark=remark)
         remark = ""
 
 
@@ -249,10 +248,16 @@ class Diff:
     def lines(self) -> list[Line]:
         """Return the lines of every attribute that changes, and how many do not."""
         before, after = self.before or {}, self.after or {}
-        names = sorted(before.keys() | after.keys())
-        changed = {name for name in names if not same(before.get(name), after.get(name))}
-        still = {name for name in names if before.get(name) is not None} - changed
-        visible = [name for name in names if name in changed or name in self.shown & still]
+        still: set[str] = set()
+        if before and after:
+            names = sorted(before.keys() | after.keys())
+            changed = {name for name in names if not same(before.get(name), after.get(name))}
+            still = {name for name in names if before.get(name) is not None} - changed
+            visible = [name for name in names if name in changed or name in self.shown & still]
+        else:
+            visible = [
+                name for name, value in sorted((before or after).items()) if value is not None
+            ]
         width = max(map(len, visible), default=0)
         found: list[Line] = []
         for name in visible:

@@ -81,7 +81,9 @@ def _laid_out(value: Any, indent: int, sort: bool) -> str:
         # Core writes a value of dynamic type in this order, and everything else sorted.
         names = sorted(value) if sort and list(value) != ["value", "type"] else value
         fields = [
-            f"{encode_basestring(name)}: {_laid_out(value[name], indent + 2, sort)}"
+            f"{encode_basestring(name)}: "
+            # Most attributes are null, and states hold many thousands of them.
+            + ("null" if (item := value[name]) is None else _laid_out(item, indent + 2, sort))
             for name in names
         ]
         return _enclosed("{", fields, "}", indent)

@@ -21,7 +21,7 @@ from opsconsole.terraform.batcher import Batcher, ReadBatcher
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.v1.settings import ENVIRONMENT
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.values import Attributes, unknown_names
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
@@ -77,7 +77,7 @@ class Configured:
         diagnostics = _left_behind(pathlib.Path.cwd())
         if has_error(diagnostics):
             return diagnostics
-        unknown = [name for name, value in config.items() if holds_unknown(value)]
+        unknown = unknown_names(config)
         if unknown:
             self._why_not = _not_known(unknown)
             return diagnostics
