@@ -117,7 +117,8 @@ def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
 ) -> None:
     terraform.declare(resource=SLOW)
     running: Popen[str] = terraform.start("apply", "-auto-approve")
-    until(state_path.with_name(".terraform.tfstate.lock.info").exists)
+    info = state_path.with_name(".terraform.tfstate.lock.info")
+    until(lambda: info.exists() and info.read_text().rstrip().endswith("}"))
     with pytest.raises(UserError, match=r"locked by .+@.+, OperationTypeApply, since 2"):
         session()
     told: list[str] = []
