@@ -85,18 +85,18 @@ def checksum(plan: Plan) -> str:
     ]
     if plan.mode == "refresh-only":
         changes += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
-    outputs = [[item.name, item.action.value, _plain(item.after)] for item in plan.outputs]
+    outputs = [[item.name, item.action.value, item.after] for item in plan.outputs]
     # A state that does not exist yet gets a new lineage each time.
     content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(content, default=_plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _told(type_name: str, value: Attributes | None) -> Any:
     if value is None or type_name not in RESOURCES:
-        return _plain(value)
+        return value
     definition = RESOURCES[type_name]
-    return {item.name: _plain(value.get(item.name)) for item in definition if not item.volatile}
+    return {item.name: value.get(item.name) for item in definition if not item.volatile}
 
 
 def check_plan_file(path: Path) -> None:
@@ -128,8 +128,8 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     Raises:
         UserError: it cannot be written.
     """
-    content = _plain(saved)
-    packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+    text = json.dumps(saved, default=_plain, separators=(",", ":"))
+    packed = zlib.compress(text.encode(), 1)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -218,7 +218,7 @@ _HINTS: Final = {
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it."""
+    """Return what JSON holds instead of a value that it does not know; its parts are asked next."""
     if value is UNKNOWN:
         return {_UNKNOWN_KEY: True}
     if isinstance(value, Action):
@@ -226,14 +226,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, frozenset):
-        return [_plain(item) for item in sorted(value, key=str)]
+        return sorted(value, key=str)
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if type(value) in _HINTS:
-        return {name: _plain(getattr(value, name)) for name in _HINTS[type(value)]}
-    return value
+        return dict(value)
+    return {name: getattr(value, name) for name in _HINTS[type(value)]}
 
 
 def _read(value: Any, hint: Any) -> Any:

@@ -55,28 +55,28 @@ def hidden_line(depth: int, count: int, noun: str) -> Line:
 
 def whole(
     value: Value, depth: int, sign: str, head: str = "", tail: str = "", inner: str | None = None
-) -> Iterator[Line]:
-    """Yield `value` in full between `head` and `tail`; `inner` is the sign of what it holds."""
+) -> list[Line]:
+    """Return `value` in full between `head` and `tail`; `inner` is the sign of what it holds."""
     inner = sign if inner is None else inner
     if isinstance(value, list) and value:
-        yield Line(depth, sign, f"{head}[")
+        lines = [Line(depth, sign, f"{head}[")]
         for item in value:
-            yield from whole(item, depth + 1, inner, tail=",")
-        yield Line(depth, "", f"]{tail}", mark=sign)
+            lines += whole(item, depth + 1, inner, tail=",")
+        lines.append(Line(depth, "", f"]{tail}", mark=sign))
     elif isinstance(value, dict) and value:
-        yield Line(depth, sign, f"{head}{{")
+        lines = [Line(depth, sign, f"{head}{{")]
         width = max(map(len, value))
         for name, item in value.items():
             if item is not None:
-                yield from whole(item, depth + 1, inner, f"{printable(name):{width}} = ")
-        yield Line(depth, "", f"}}{tail}", mark=sign)
+                lines += whole(item, depth + 1, inner, f"{printable(name):{width}} = ")
+        lines.append(Line(depth, "", f"}}{tail}", mark=sign))
     elif isinstance(value, str) and "\n" in value:
-        yield Line(depth, sign, f"{head}<<-EOT")
-        for text in value.split("\n"):
-            yield Line(depth + 1, "", printable(text), mark=inner)
-        yield Line(depth, "", f"EOT{tail}", mark=sign)
+        lines = [Line(depth, sign, f"{head}<<-EOT")]
+        lines += [Line(depth + 1, "", printable(text), mark=inner) for text in value.split("\n")]
+        lines.append(Line(depth, "", f"EOT{tail}", mark=sign))
     else:
-        yield Line(depth, sign, f"{head}{_empty(value)}{tail}")
+        lines = [Line(depth, sign, f"{head}{_empty(value)}{tail}")]
+    return lines
 
 
 def changed_value(
