@@ -98,6 +98,8 @@ def test_unknown_travels_as_far_as_it_must(start: Start) -> None:
                 length=f"${{length([{a}.id, 1])}}",
                 set_length=f"${{length(toset([{a}.id, 'k']))}}".replace("'", '"'),
                 concat=f"${{concat([{a}.id], [1])[1]}}",
+                all_true=f"${{alltrue([{a}.id == {a}.id, false])}}",
+                not_all_true=f"${{alltrue([false, {a}.id == {a}.id])}}",
                 joined=f'${{join(",", [{a}.id])}}',
                 decided=f"${{true || {a}.is_jump_host}}",
                 undecided=f"${{{a}.is_jump_host ? 1 : 2}}",
@@ -118,6 +120,8 @@ def test_unknown_travels_as_far_as_it_must(start: Start) -> None:
         "length": 2,
         "set_length": UNKNOWN,
         "concat": 1,
+        "all_true": UNKNOWN,
+        "not_all_true": False,
         "joined": UNKNOWN,
         "decided": True,
         "undecided": UNKNOWN,
@@ -510,6 +514,13 @@ def test_a_for_expression_in_an_import_block_knows_each(start: Start) -> None:
     }
     run = start({**hosts(b={"name": "b", "for_each": {"x": 1}}), "import": [block]})
     assert [item.id for item in run.evaluator.imports()] == ["hst_x"]
+
+
+def test_a_key_of_an_import_block_has_no_attributes(start: Start) -> None:
+    block = {"for_each": {"x": 1}, "to": "opsconsole_host.b[each.key]", "id": "${each.key.y}"}
+    run = start({**hosts(b={"name": "b", "for_each": {"x": 1}}), "import": [block]})
+    with pytest.raises(UserError, match='a string has no attribute "y"'):
+        run.evaluator.imports()
 
 
 def test_replacement_triggers_are_told(start: Start) -> None:

@@ -252,7 +252,7 @@ def test_node_is_found_and_keeps_quiet(
     assert version >= 18
 
 
-@pytest.mark.parametrize(("version", "code"), [("v17.9.9", 0), ("nonsense", 0), ("", 1)])
+@pytest.mark.parametrize(("version", "code"), [("v17.9.9", 0), ("nonsense", 0), ("v22.0.0", 1)])
 def test_a_node_that_does_not_serve_is_passed_over(
     version: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

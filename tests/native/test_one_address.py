@@ -179,3 +179,15 @@ def test_the_way_out_works(native: Any) -> None:
     native.run("state", "rm", f"{HOST}.b")
     assert native.actions() == {}
     assert native.console.row("hosts", host_id) is not None
+
+
+def test_objects_without_an_id_are_not_one_object(native: Any) -> None:
+    native.write({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
+    native.run("apply", "-auto-approve")
+    path = native.folder / "terraform.tfstate"
+    state = json.loads(path.read_text())
+    for resource in state["resources"]:
+        resource["instances"][0]["attributes"]["id"] = None
+    path.write_text(json.dumps(state))
+    result = native.run("plan", expect=None)
+    assert "are the same host" not in result.text

@@ -1,7 +1,7 @@
 """Items as Terraform's own language: resources, and an import block for each.
 
-Texts of the console are quoted alike in it and in Python, or put on a line. What is not printable
-is escaped: it would change how the program reads.
+The Python program takes `quoted` and `line` from here: both programs quote texts of the console in
+the same way. What is not printable is escaped: it would change how the program reads.
 """
 
 from __future__ import annotations

@@ -47,11 +47,6 @@ def per_cent(text: str) -> float:
     return value
 
 
-def option(parser: argparse._ActionsContainer, name: str, **facts: Any) -> None:
-    """Add an option that takes a value."""
-    parser.add_argument(f"--{name}", **facts)
-
-
 def flag(
     parser: argparse._ActionsContainer, name: str, meaning: str, *, default: bool = False
 ) -> None:

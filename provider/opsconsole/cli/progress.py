@@ -69,7 +69,7 @@ class ApplyMessages:
     """
 
     _most: int | None = None
-    """Of so many changes that go on for long each is spoken of; None: of all."""
+    """How many changes that go on for long are named each time; None: all of them."""
 
     def __init__(self, send: Callable[[Message], None]) -> None:
         self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)

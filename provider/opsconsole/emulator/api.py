@@ -56,7 +56,10 @@ _NO_QUERY: dict[str, str] = {}
 
 
 def add_operation(name: str, template: str, rule: Rule) -> None:
-    """Let every console of this process have one more operation, as if it were documented."""
+    """Let every console of this process have one more operation, as if it were documented.
+
+    It takes no query parameters.
+    """
     DOCUMENTED[name] = template
     RULES[name] = rule
     add_route(name, template)

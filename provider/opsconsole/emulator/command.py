@@ -71,14 +71,19 @@ def run(args: argparse.Namespace) -> int:
         for profile in profiles().values():
             sys.stdout.write(f"{profile.name:<12} {profile.summary}\n")
         return 0
+    try:
+        return _start_in_background(args) if args.background else _serve(args)
+    except _refusals() as failure:
+        sys.stderr.write(f"Error: {failure}.\n")
+        return 1
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Return what refuses to serve. It is imported only where something failed: that takes long."""
     from opsconsole.emulator.archive import NotAnArchive
     from opsconsole.emulator.bodies import BadBody
 
-    try:
-        return _start_in_background(args) if args.background else _serve(args)
-    except (NotAnArchive, BadSeed, BadBody, OSError) as failure:
-        sys.stderr.write(f"Error: {failure}.\n")
-        return 1
+    return (NotAnArchive, BadSeed, BadBody, OSError)
 
 
 def _serve(args: argparse.Namespace) -> int:

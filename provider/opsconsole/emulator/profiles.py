@@ -15,6 +15,7 @@ from opsconsole.emulator.routes import EXTRA
 HOST_SETS = ("additional_names", "tags", "eligible_subnets")
 
 
+# Hashed by identity: checks are cached by profile, and its mappings have no hash.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
     """One console that the document allows. Every attribute but the first two is a switch.

@@ -243,7 +243,7 @@ class Program:
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)
     warnings: tuple[tuple[str, str], ...] = ()
     remote_states: Mapping[str, Block] = field(default_factory=dict)
-    readings: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads_state(self, address: Address) -> bool:
         """Return whether an address is of a `terraform_remote_state` that the program has."""

@@ -83,6 +83,7 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     if any(holds_unknown(to_wire(value)) for value in bare.values()):
         return UNKNOWN
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
+    # Through JSON: fractions become floats, as the block of a backend holds them.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
     key = (kind, workspace, config)
     if key not in cache:

@@ -18,6 +18,7 @@ from opsconsole.language.documents import read_json
 from opsconsole.optional_packages import missing_package
 
 _OLDEST_NODE = 18
+# jsii splits these at commas, and looks for the major version that it runs on.
 _SILENCED = (
     "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION",
     "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
@@ -211,9 +212,9 @@ def packaged_node() -> str | None:
 def _major_version(node: str) -> int:
     try:
         result = subprocess.run(
-            [node, "--version"], capture_output=True, text=True, timeout=30, check=False
+            [node, "--version"], capture_output=True, text=True, timeout=30, check=True
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.SubprocessError):
         return 0
     match = re.match(r"v(\d+)\.", result.stdout)
     return int(match[1]) if match else 0

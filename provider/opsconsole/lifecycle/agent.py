@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
@@ -65,6 +65,24 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
+
+
+class _PluginSet(NamedTuple):
+    """The plugins of one agent after attaching and detaching.
+
+    Attributes:
+        attached: The ids that are attached now.
+        answer: The agent as the console answered last.
+        found: What was met.
+        done: How many were attached or detached.
+        stopped: Whether the run was told to stop before all were.
+    """
+
+    attached: set[str]
+    answer: Mapping[str, Any] | None
+    found: tuple[Diagnostic, ...]
+    done: int
+    stopped: bool
 
 
 class AgentLifecycle(SingleCreation):
@@ -328,12 +346,8 @@ class AgentLifecycle(SingleCreation):
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
-    ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...], int, bool]:
-        """Attach what is missing, detach what is too many; one failure stops none of the others.
-
-        Returns the ids that are attached now, the agent as the console answered last, what was met,
-        how many were attached or detached, and whether the run was told to stop before all were.
-        """
+    ) -> _PluginSet:
+        """Attach what is missing, detach what is too many; one failure stops none of the others."""
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         found: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
@@ -357,12 +371,12 @@ class AgentLifecycle(SingleCreation):
             except OpsconsoleError as problem:
                 doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
                 if isinstance(problem, Stopped):
-                    return attached, answer, tuple(found), done, True
+                    return _PluginSet(attached, answer, tuple(found), done, stopped=True)
                 found += diagnose(problem, doing, self.definition)
             else:
                 attached ^= {plugin_id}
                 done += 1
-        return attached, answer, tuple(found), done, False
+        return _PluginSet(attached, answer, tuple(found), done, stopped=False)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)

@@ -1,7 +1,8 @@
 """From the console's answers to wire values: typed, normalised, merged into what state holds, with
 what is remembered of them beside it.
 
-Pure. What an answer does not show is never taken for null unless it was shown before.
+Pure but for `new_sentinel`. What an answer does not show is never taken for null unless it was
+shown before.
 """
 
 from __future__ import annotations

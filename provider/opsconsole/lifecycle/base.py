@@ -343,6 +343,7 @@ class BaseLifecycle(ABC):
         """Plan the creation or adoption of one resource."""
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
+        """Plan a change of one resource in state: by its definition, then by its own rules."""
         proposal = self._propose(request)
         name = self.name(request.prior)
         found = (

@@ -30,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     Seen,
 )
 from opsconsole.lifecycle.session import Session
-from opsconsole.resources import RESOURCES, owners_above
+from opsconsole.resources import HOST, RESOURCES, owners_above
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -224,11 +224,12 @@ async def delete_once(
         confirm_deleted(steps.definition, name, answer)
     except ConsoleError as problem:
         return EndedDeletion(steps.failed("delete", request, problem), there=None)
-    return EndedDeletion(_rerouting(name, answer), there=False)
+    outcome = _rerouting(name, answer) if steps.definition is HOST else Outcome(None)
+    return EndedDeletion(outcome, there=False)
 
 
 def _rerouting(name: str, answer: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of a deletion; only a host's reroutes other hosts (Delete results)."""
+    """Return the outcome of the deletion of a host, which may reroute others (Delete results)."""
     named = answer.get("rerouted_hosts")
     ids = named if isinstance(named, list) else ()
     rerouted = tuple(item for item in ids if isinstance(item, str))

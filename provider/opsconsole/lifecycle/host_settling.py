@@ -73,12 +73,13 @@ def _came(
     imported: bool,
 ) -> list[bool]:
     """Return which hosts exist; `imported`: the console ignored the dry run and made them."""
+    if imported:
+        pairs = zip(lost, judged, strict=False)
+        return [verdict.created and verdict.id is not None for _, verdict in pairs]
     ids = Counter(verdict.id for verdict in judged)
     others = {None, *(item.get("id") for item in existing)}
     return [
-        verdict.created and verdict.id is not None
-        if imported
-        else verdict.matched
+        verdict.matched
         and ids[verdict.id] == 1
         and verdict.id not in others
         and was_created(verdict, item.dry_run_status)

@@ -136,5 +136,5 @@ def settle(
     definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
 ) -> Attributes:
     """Return `planned` with each unknown value taken from `answered`, or null."""
-    unknown = {name: answered.get(name) for name in unknown_names(planned)}
-    return definition.empty() | planned | unknown
+    known = planned | {name: answered.get(name) for name in unknown_names(planned)}
+    return {name: known.get(name) for name in definition.names}

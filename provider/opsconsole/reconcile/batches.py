@@ -31,6 +31,8 @@ from opsconsole.state import InstanceObject, StateSession
 from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_READ_BACK_AT_ONCE = 64
+"""What so many read-backs add shares one write of the journal."""
 
 Ended = Callable[[Step, Outcome], None]
 """Is called when a step is over, once what it left is in state."""
@@ -134,8 +136,8 @@ class Worker:
     async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
         """Keep outcomes, and make them durable; without `ended` more is to come of each.
 
-        What was created is durable with its id before it is read back. What reading adds becomes
-        durable with what is done next: a refresh would show it again.
+        What was created is durable with its id before it is read back. What reading adds, without a
+        diagnostic, becomes durable for many at once: a refresh would show it again.
         """
         settles = []
         only_adds = True
@@ -153,14 +155,16 @@ class Worker:
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
-        if not only_adds:
+        if settles or not only_adds or self.session.unrecorded >= _READ_BACK_AT_ONCE:
             self.session.record(settles)
             await self.session.flush()
 
     def _only_adds(self, step: Step, outcome: Outcome) -> bool:
         """Return whether an outcome is that of a creation which is in state, under the same id."""
         address = step.change.address
-        held = self.values.get(address) if address in self.reported and not outcome.failed else None
+        if address not in self.reported or outcome.diagnostics:
+            return False
+        held = self.values.get(address)
         return held is not None and (outcome.state or {}).get("id") == held["id"]
 
     async def note(

@@ -216,7 +216,8 @@ def places_of(
     """
     found: dict[Place, list[str]] = {}
     for item in known:
-        if not is_sentinel(item.before["id"]):
+        object_id = item.before["id"]
+        if isinstance(object_id, str) and not is_sentinel(object_id):
             found.setdefault(place_of(item), []).append(item.address)
     return found
 

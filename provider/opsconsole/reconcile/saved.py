@@ -254,7 +254,7 @@ def _read(value: Any, hint: Any) -> Any:
             return tuple(_read(item, kind) for item, kind in zip(items, inner, strict=True))
         return origin(_read(item, inner[0]) for item in items)
     if origin is dict:
-        return _value(_of_type(value, dict))
+        return _of_type(_value(_of_type(value, dict)), dict)
     if origin is Mapping:
         read = _of_type(value, dict)
         return read if inner[1] is Any else {name: _read(read[name], inner[1]) for name in read}

@@ -149,10 +149,10 @@ class Walk:
             evaluated.values,
             frozenset(path for path in evaluated.sensitive if path),
             item,
-            self.graph.ancestors(block.address),
-            block.address in self._create_first,
-            "replace_by_request" if address in self.requested else reason,
-            self.imports.get(address, ""),
+            dependencies=self.graph.ancestors(block.address),
+            create_first=block.address in self._create_first,
+            reason="replace_by_request" if address in self.requested else reason,
+            import_id=self.imports.get(address, ""),
         )
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:

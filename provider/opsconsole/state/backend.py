@@ -27,7 +27,7 @@ class Backend:
     Attributes:
         journal: Where the journal of a run on it lies.
         unresolved: Where its calls of unknown outcome are listed.
-        backup: Where `back_up` copies it; None where a write replaces it whole or not at all.
+        backup: Where `back_up` copies it; None where the place keeps earlier versions itself.
         name: What to call it in messages.
         keeps_companions: Whether the journal and the unresolved calls are stored beside it too.
         shows_creates: Whether the stored state shows each create before it is sent, because nothing
@@ -81,11 +81,15 @@ class Backend:
 
 
 class Unreadable(Backend):
-    """Replaces a backend that cannot be set up; reading its state raises the reason."""
+    """Replaces a backend that cannot be set up; opening it or reading its state raises why."""
 
     def __init__(self, name: str, problem: UserError) -> None:
         super().__init__(name, Path(".unreadable"))
         self._problem = problem
+
+    def open(self) -> None:
+        """Raise the problem."""
+        raise self._problem
 
     def read(self) -> bytes:
         """Raise the problem."""

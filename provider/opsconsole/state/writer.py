@@ -95,6 +95,11 @@ class StateSession:
         return self._backend.shows_creates
 
     @property
+    def unrecorded(self) -> int:
+        """How many changes of `state` are not in the journal yet."""
+        return len(self._pending)
+
+    @property
     def creates_at_once(self) -> int:
         """How many creates should share one write of the state; 0 where they wait for none."""
         return self._placeholders.worth(self._last_cost)

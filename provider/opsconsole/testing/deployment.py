@@ -9,10 +9,9 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
-from unittest import mock
 
 from opsconsole.cli.main import main
 
@@ -109,11 +108,8 @@ class Deployment:
     def _run(self, *words: str, expect: Sequence[int] = (0,)) -> str:
         place = ("-dir", str(self._path), "-state", str(self._path / "terraform.tfstate"))
         out, err = io.StringIO(), io.StringIO()
-        kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED_ON)
-        }
         with (
-            mock.patch.dict(os.environ, kept | self._environment, clear=True),
+            _environment_of(self._environment),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
@@ -124,3 +120,17 @@ class Deployment:
         if code not in expect:
             raise DeploymentError(f"{words[0]} ended with {code}\n{out.getvalue()}{err.getvalue()}")
         return out.getvalue()
+
+
+@contextlib.contextmanager
+def _environment_of(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    for name in before:
+        if name.startswith(_NOT_PASSED_ON):
+            del os.environ[name]
+    os.environ |= variables
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

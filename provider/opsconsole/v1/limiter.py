@@ -1,7 +1,7 @@
 """Whether a call is made, and when its request may be sent.
 
-One client has one `CircuitBreaker`; all clients of one console share one `Limiter`. What a console
-bears is `capacity`'s to find.
+One client has one `CircuitBreaker`; all clients of one console share one `Limiter`. `Turn` lets one
+large answer at a time be in memory. What a console bears is `capacity`'s to find.
 """
 
 from __future__ import annotations

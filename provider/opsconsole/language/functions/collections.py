@@ -15,7 +15,7 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
 from opsconsole.language.numeric import Number, rounded
-from opsconsole.language.set_order import all_of, any_of, equal, fingerprint
+from opsconsole.language.set_order import any_of, equal, fingerprint
 from opsconsole.language.unification import unify
 from opsconsole.language.value_types import (
     BOOL,
@@ -214,7 +214,17 @@ def _sum(items: Any) -> Any:
     return total
 
 
-Signature("alltrue", (("list", BOOL),))(all_of)
+@Signature("alltrue", (("list", BOOL),))
+def _alltrue(items: ListValue) -> Any:
+    # As in Terraform: not known as soon as an unknown element comes before a false one.
+    for item in items:
+        if item is UNKNOWN:
+            return UNKNOWN
+        if not item:
+            return False
+    return True
+
+
 Signature("anytrue", (("list", BOOL),))(any_of)
 
 
