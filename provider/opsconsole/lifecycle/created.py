@@ -57,7 +57,7 @@ def _shows_another(
     asked, shown = sent.get(name), answer.get(name)
     if not isinstance(asked, str) or not isinstance(shown, str):
         return False
-    return form(asked) != form(shown)
+    return asked != shown and form(asked) != form(shown)
 
 
 def plain_name(name: str) -> str:
