@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
@@ -109,6 +108,8 @@ class Configured:
         Raises:
             NotServedError: It was claimed before.
         """
+        from opsconsole.lifecycle.answers import is_sentinel
+
         object_id = values.get("id")
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return

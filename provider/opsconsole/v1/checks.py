@@ -12,7 +12,6 @@ from typing import Any, Never
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources.host import HOST
 from opsconsole.resources.provider import PROVIDER
-from opsconsole.v1.operations import extra_endpoints
 from opsconsole.values import UNKNOWN
 
 _LONGEST_TIMEOUT = 86_400.0
@@ -189,6 +188,9 @@ def checked_extra_endpoints(declared: Mapping[str, str]) -> dict[str, str]:
 
 
 def _checked_extra(name: str, text: str) -> str:
+    # Few name any, and Terraform starts the provider several times a run.
+    from opsconsole.v1.operations import extra_endpoints
+
     setting = "extra_endpoints"
     known = extra_endpoints()
     extra = known.get(name)
