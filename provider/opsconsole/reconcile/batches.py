@@ -93,7 +93,8 @@ class Worker:
     async def carry_out(self, steps: Sequence[Step], ended: Ended) -> None:
         """Take steps of one type, provider and kind, several only where they go together.
 
-        What a step did is durable before anything else is asked of the console in its place.
+        What a step did is durable before anything else is asked of the console in its place; what
+        reading back adds to it may follow later (`_end`).
 
         Raises:
             UserError: it cannot be made durable.
