@@ -94,5 +94,5 @@ def _start(cursor: str | None) -> int:
         if word == "after" and position.isascii() and position.isdigit():
             return int(position[:9])
     except ValueError:
-        pass
+        pass  # Refused below, as any other text that is no cursor of ours.
     raise Refusal(400, "INVALID_CURSOR", "the cursor is not one of this list")

@@ -36,6 +36,7 @@ def check_support(program: Program) -> None:
         except UnsupportedExpression as error:
             raise explanation(title, name, value, error) from error
         except EvaluationError:
+            # A mistake, which evaluation reports with its value; only Terraform's own is told here.
             continue
         except RecursionError as error:
             raise nested_too_deeply(title, name) from error

@@ -108,6 +108,7 @@ class Configured:
         Raises:
             NotServedError: It was claimed before.
         """
+        # Not needed for the schema, which Terraform asks for first, in several processes a run.
         from opsconsole.lifecycle.answers import is_sentinel
 
         object_id = values.get("id")

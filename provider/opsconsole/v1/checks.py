@@ -188,7 +188,7 @@ def checked_extra_endpoints(declared: Mapping[str, str]) -> dict[str, str]:
 
 
 def _checked_extra(name: str, text: str) -> str:
-    # Few name any, and Terraform starts the provider several times a run.
+    # Few settings name any, and Terraform starts the provider several times a run.
     from opsconsole.v1.operations import extra_endpoints
 
     setting = "extra_endpoints"
