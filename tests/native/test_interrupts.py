@@ -23,13 +23,21 @@ def wait_for(condition: Any, what: str) -> None:
 
 
 def begun(native: Any, fleet: Any, count: int = 12, delay: float = 0.25) -> subprocess.Popen[str]:
-    """Start an apply that creates agents slowly, and return once it has created some."""
+    """Start an apply that creates agents slowly; return once some are created and one is sent.
+
+    Between two requests nothing is in flight, and one interrupt ends the run at once.
+    """
     native.settings["max_concurrency"] = 1
     native.write(fleet(count))
     native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
     native.console.fault(method="POST", path="/agents$", delay=delay, times=None)
     process: subprocess.Popen[str] = native.start("apply", "-auto-approve")
-    wait_for(lambda: native.console.rows("agents"), "agents are being created")
+
+    def one_is_sent() -> bool:
+        created = len(native.console.rows("agents"))
+        return 0 < created < native.console.request_counts().get("agent_create", 0)
+
+    wait_for(one_is_sent, "agents are being created")
     return process
 
 
