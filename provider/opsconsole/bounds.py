@@ -7,12 +7,10 @@ program runs. Only bounds that the API document attributes to a field are stated
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(NamedTuple):
     """A value that breaks its bounds.
 
     Attributes:
@@ -26,8 +24,7 @@ class Broken:
     closest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Bounds of one attribute, all inclusive; None or empty: unbounded.
 
     Attributes:

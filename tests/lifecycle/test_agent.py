@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,7 +82,7 @@ async def test_what_the_console_sets_within_an_entry_is_no_difference(
     shown = attached.state | {"credential_config": kept["credential_config"]}
     config = agents.config(**declared, plugin_ids=["plg_disk", "plg_logs"])
     for state in (attached.state, shown):
-        plan = await agents.plan(replace(attached, state=state), config)
+        plan = await agents.plan(attached._replace(state=state), config)
         assert (plan.planned, plan.replace) == (state, ())
 
     declared["credential_config"] = [entry | {"order": 2, "is_required": None}]
@@ -357,7 +356,7 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     run.stop()
     in_part = await changing
     # What was never seen of an agent is no call where no operation updates agents.
-    unseen = replace(request, prior=created.state | {"main_engine": None})
+    unseen = request._replace(prior=created.state | {"main_engine": None})
     not_begun = await run.resources[AGENT].update(unseen)
 
     assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']

@@ -32,7 +32,7 @@ async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
     forgotten = replace(PrivateState.decode(made.private), dropped=frozenset())
-    read = await hosts.read(replace(made, private=forgotten.encode()))
+    read = await hosts.read(made._replace(private=forgotten.encode()))
     assert read.state["mac"] is None
 
     plan = await hosts.plan(read, hosts.config(**DECLARED))

@@ -250,12 +250,12 @@ class _Check:
         read = item.read
         if read is not None and is_sentinel(item.before.get("id")):
             [(_, unsettled)] = unsettled_warnings([replace(item, address=address)])
-            return replace(read, reason=unsettled.summary, diagnostics=(unsettled,))
+            return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
             return read
         settings = self.consoles.lifecycles[item.held.provider].session.settings
         why = why_unread(settings, read_only=self._options.read_only)
-        return replace(read, reason=why, cause=None) if why else read
+        return read._replace(reason=why, cause=None) if why else read
 
     def _findings(
         self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]

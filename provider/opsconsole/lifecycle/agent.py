@@ -6,7 +6,6 @@ The rules of what an agent may become are in `agent_rules`; this file takes the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from opsconsole.compare import changed_fields, unsatisfied_fields
@@ -195,8 +194,7 @@ class AgentLifecycle(SingleCreation):
             f"The plugin_ids of the {self.name(outcome.state)}", PLUGINS_NOT_PERMITTED, problem
         )
         unseen = tuple(dict.fromkeys((*outcome.unobserved, "plugin_ids")))
-        return replace(
-            outcome.with_diagnostics(found),
+        return outcome.with_diagnostics(found)._replace(
             unobserved=unseen,
             reason=PLUGINS_NOT_PERMITTED,
             cause=problem.cause,
@@ -228,7 +226,7 @@ class AgentLifecycle(SingleCreation):
         plugins = request.prior.get("plugin_ids")
         if plugins is None or outcome.state is None:
             return outcome
-        return replace(outcome, state=outcome.state | {"plugin_ids": plugins})
+        return outcome._replace(state=outcome.state | {"plugin_ids": plugins})
 
     def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
         """Bring a managed plugin set up to what the list shows; an absent one stays left alone.

@@ -152,8 +152,7 @@ class AgentPluginLifecycle(SingleCreation):
         if not plan.diagnostics:
             return plan
         private_state = PrivateState.decode(plan.private)
-        return replace(
-            plan,
+        return plan._replace(
             private=replace(private_state, extra={**private_state.extra, _STAYS: True}).encode(),
         )
 
@@ -196,7 +195,7 @@ class AgentPluginLifecycle(SingleCreation):
         outcome = self.seen(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
-        return replace(outcome, state=request.prior, shows=outcome.state)
+        return outcome._replace(state=request.prior, shows=outcome.state)
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""
@@ -205,7 +204,7 @@ class AgentPluginLifecycle(SingleCreation):
             async with self._attaching.setdefault(agent_id, _Attaching()) as attaching:
                 outcome = await self.try_create(request)
                 if outcome.state is not None:
-                    bare = replace(outcome, state=self._bare(outcome.state))
+                    bare = outcome._replace(state=self._bare(outcome.state))
                     await report([(request, bare)], last=False)
             await attaching.ended.wait()
             await report([(request, await self._shown(request, outcome))])

@@ -263,9 +263,9 @@ async def settle_deletion(
         return EndedDeletion(Outcome(None), there=False)
     if there and not problem.safe_to_repeat:
         diagnostic = _perhaps_under_way(name, problem)
-        return EndedDeletion(replace(failed, diagnostics=(diagnostic,), uncertain=False), None)
+        return EndedDeletion(failed._replace(diagnostics=(diagnostic,), uncertain=False), None)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(replace(failed, uncertain=there is None), there)
+        return EndedDeletion(failed._replace(uncertain=there is None), there)
     if there:
         diagnostic = _not_deletable(name, problem)
     else:

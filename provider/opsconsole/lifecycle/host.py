@@ -6,7 +6,6 @@ Their creation, a guarded bulk import, is in `host_creation`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
@@ -250,7 +249,7 @@ def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
         return outcome
     before = PrivateState.decode(outcome.private)
     private_state = before.overtaking(prior, outcome.state, REPLACING)
-    return outcome if private_state is before else replace(outcome, private=private_state.encode())
+    return outcome if private_state is before else outcome._replace(private=private_state.encode())
 
 
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:

@@ -8,9 +8,8 @@ takes in bulk, an import of hosts, is asked for many at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import NamedTuple, Protocol
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -29,8 +28,7 @@ class Removal(Enum):
     """The deletion of its host takes it along."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanCreation:
+class PlanCreation(NamedTuple):
     """Ask what creating one resource would do.
 
     Attributes:
@@ -44,8 +42,7 @@ class PlanCreation:
     address: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChange:
+class PlanChange(NamedTuple):
     """Ask what a declaration would do to one resource in state.
 
     Attributes:
@@ -65,8 +62,7 @@ class PlanChange:
     owner_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRemoval:
+class PlanRemoval(NamedTuple):
     """Ask what removing one resource would do; its members are those of a `PlanChange`."""
 
     prior: Attributes
@@ -79,8 +75,7 @@ PlanRequest = PlanCreation | PlanChange | PlanRemoval
 """Ask what would be done to one resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOutcome:
+class PlanOutcome(NamedTuple):
     """What would be done to one resource.
 
     Attributes:
@@ -100,8 +95,7 @@ class PlanOutcome:
         return has_error(self.diagnostics)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
+class ReadRequest(NamedTuple):
     """Ask what the console holds for one resource in state."""
 
     prior: Attributes
@@ -123,8 +117,7 @@ class ReadRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CreateRequest:
+class CreateRequest(NamedTuple):
     """Ask to create, or to adopt, one resource as planned.
 
     Attributes:
@@ -132,18 +125,19 @@ class CreateRequest:
         planned: The planned value.
         private: The bytes that the plan returned.
         address: The resource's address for messages, where the engine knows it.
-        prior: What state holds before: nothing.
     """
 
     config: Attributes
     planned: Attributes
     private: bytes = b""
     address: str = ""
-    prior: ClassVar[None] = None
+
+    @property
+    def prior(self) -> None:
+        """What state holds before: nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateRequest:
+class UpdateRequest(NamedTuple):
     """Ask to change one resource in place as planned.
 
     Attributes:
@@ -157,8 +151,7 @@ class UpdateRequest:
     address: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteRequest:
+class DeleteRequest(NamedTuple):
     """Ask to delete one resource, or to let it leave management, as planned.
 
     Attributes:
@@ -174,8 +167,7 @@ WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
 """Ask to carry out what was planned for one resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class LostCreate:
+class LostCreate(NamedTuple):
     """A create whose outcome was lost.
 
     Attributes:
@@ -220,8 +212,7 @@ class Seen(Enum):
     """It could not be read: its state is kept, and it is never called in sync."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one resource.
 
     Attributes:
@@ -267,11 +258,10 @@ class Outcome:
 
     def with_diagnostics(self, *extra: Diagnostic) -> Outcome:
         """Return this outcome with `extra` diagnostics after its own."""
-        return replace(self, diagnostics=(*self.diagnostics, *extra))
+        return self._replace(diagnostics=(*self.diagnostics, *extra))
 
 
-@dataclass(frozen=True, slots=True)
-class SettledCreate:
+class SettledCreate(NamedTuple):
     """What is found out of a create whose outcome was lost; `outcome` holds what was created."""
 
     result: CreateOutcome
