@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic, Severity
@@ -45,7 +45,8 @@ def render(report: DriftReport) -> str:
     """Return the report as indented JSON: that of a `DriftDocument`."""
     verdict = judge(report)
     shard = {} if report.share is None else {"shard": _shard(report.share)}
-    found = DriftDocument.model_validate(
+    document = _checked(
+        DriftDocument,
         {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -61,16 +62,22 @@ def render(report: DriftReport) -> str:
                 "explanation": verdict.explanation,
             },
             "summary": _summary(report),
-            "findings": [_finding(finding) for finding in report.findings],
+            "findings": [],
             "baseline": [
                 {"entry": item.entry, "problem": item.problem} for item in report.baseline
             ],
             "diagnostics": [_diagnostic(item) for item in report.diagnostics],
             "calls": dict(report.calls),
             **shard,
-        }
+        },
     )
-    return json.dumps(found.model_dump(mode="json", exclude_unset=True), indent=2) + "\n"
+    # One at a time: models of all findings would be held in memory beside what they are made of.
+    document["findings"] = [_checked(FindingDocument, _finding(item)) for item in report.findings]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _checked(model: type[BaseModel], content: Mapping[str, Any]) -> dict[str, Any]:
+    return model.model_validate(content).model_dump(mode="json", exclude_unset=True)
 
 
 def _shard(share: Share) -> dict[str, Any]:
