@@ -26,7 +26,14 @@ from opsconsole.state.local import (
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
+from opsconsole.state.opening import (
+    backend_for,
+    is_as_stored,
+    open_state,
+    read_foreign,
+    read_state,
+    read_stored,
+)
 from opsconsole.state.records import Intent
 from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.writer import StateSession
@@ -53,6 +60,7 @@ __all__ = [
     "data_directory",
     "decode",
     "info_file",
+    "is_as_stored",
     "is_native",
     "noted_backend",
     "open_state",
@@ -60,6 +68,7 @@ __all__ = [
     "read_backend_config",
     "read_foreign",
     "read_state",
+    "read_stored",
     "render",
     "replace_durably",
     "workspace_of",

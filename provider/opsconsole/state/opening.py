@@ -131,13 +131,36 @@ def read_state(backend: Backend) -> State:
     Raises:
         UserError: It is unreadable, also after waiting for a write that was under way.
     """
+    return read_stored(backend)[0]
+
+
+def read_stored(backend: Backend) -> tuple[State, bytes]:
+    """Read a state as `read_state` does; return it, and a digest of the bytes that it was read of.
+
+    Raises:
+        UserError: As of `read_state`.
+    """
     for _ in range(_READ_TRIES - 1):
         found = _found(backend)
         try:
-            return _folded(backend, *found)
+            return _folded(backend, *found), _digest(found)
         except UserError:
             time.sleep(0.05)
-    return _folded(backend, *_found(backend))
+    found = _found(backend)
+    return _folded(backend, *found), _digest(found)
+
+
+def is_as_stored(backend: Backend, digest: bytes) -> bool:
+    """Return whether a state and its journals still have the digest of `read_stored`.
+
+    Raises:
+        UserError: They cannot be read.
+    """
+    return _digest(_found(backend)) == digest
+
+
+def _digest(found: Sequence[bytes]) -> bytes:
+    return b"".join(hashlib.blake2b(data, digest_size=16).digest() for data in found)
 
 
 def read_foreign(

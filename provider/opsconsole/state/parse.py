@@ -65,12 +65,12 @@ def parse(data: bytes, source: str) -> Parts:
         UserError: It is not JSON, of another version than 4, encrypted, or not a state.
     """
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8").rstrip("\r\n ")
     except UnicodeDecodeError as error:
         raise _unreadable(source, "it is not UTF-8") from error
     try:
         try:
-            return _parts(text.rstrip("\r\n "), source)
+            return _parts(text, source)
         except OtherLayout:
             whole = decode(text)
             if not isinstance(whole, dict):
