@@ -10,7 +10,7 @@ import pytest
 
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources import PROVIDER
-from opsconsole.v1.base_url import proxy_for
+from opsconsole.v1.checks import proxy_for
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import extra_endpoints
 from opsconsole.v1.settings import Settings

@@ -9,7 +9,17 @@ from typing import Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
-from opsconsole.language.block_reading import bare_text, blocks_named, provider_key, read_block
+from opsconsole.language.block_reading import (
+    RESERVED_VARIABLES,
+    bare_text,
+    blocks_named,
+    check_arguments,
+    check_name,
+    check_required_provider,
+    check_versions,
+    provider_key,
+    read_block,
+)
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.documents import (
     COMMENT,
@@ -23,13 +33,6 @@ from opsconsole.language.documents import (
 )
 from opsconsole.language.explaining import refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.forms import (
-    RESERVED_VARIABLES,
-    check_arguments,
-    check_name,
-    check_required_provider,
-    check_versions,
-)
 from opsconsole.language.model import (
     BackendBlock,
     Block,

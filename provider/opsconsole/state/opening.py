@@ -11,8 +11,7 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.journal_files import noted_backend
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.backends.configured import configured, is_native, storage_for
-from opsconsole.state.backends.last_place import LastPlace
+from opsconsole.state.backends.configured import LastPlace, configured, is_native, storage_for
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold

@@ -15,7 +15,7 @@ from opsconsole.definition import Kind
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources.provider import PROVIDER
 from opsconsole.v1 import checks
-from opsconsole.v1.base_url import checked_base_url, proxy_for
+from opsconsole.v1.checks import checked_base_url, proxy_for
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _CREDENTIALS = frozenset({"api_key", "session_cookie"})

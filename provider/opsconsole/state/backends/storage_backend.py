@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.backends.last_place import LastPlace
+from opsconsole.state.backends.configured import LastPlace
 from opsconsole.state.backends.storage import Companion, LockLost, Storage
 from opsconsole.state.local import replace_durably
 from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking, take_lock
