@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import Attribute, ResourceDefinition
@@ -104,9 +105,9 @@ class AgentPluginLifecycle(SingleCreation):
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._attaching: dict[str, _Attaching] = {}
+    @cached_property
+    def _attaching(self) -> dict[str, _Attaching]:
+        return {}
 
     @property
     def answered(self) -> Sequence[Attribute]:
