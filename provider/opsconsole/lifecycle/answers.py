@@ -1,5 +1,5 @@
-"""From the console's answers to wire values: typed, normalised, merged into what state holds, with
-what is remembered of them beside it.
+"""From the console's answers to wire values: judged by what was sent, typed, normalised, merged
+into what state holds, with what is remembered of them beside it.
 
 Pure but for `new_sentinel`. What an answer does not show is never taken for null unless it was
 shown before.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -132,6 +132,44 @@ _NAMES: Final = tuple(_PLACES.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
 in full were a quarter of it. The list stays as it is: people's states refer to places in it."""
+
+
+def mismatch(
+    definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
+) -> UnexpectedAnswer | None:
+    """Return why `answer` is not the answer to the create of `sent`, or None where it is.
+
+    The console may store a name otherwise than it was sent (trimmed, in lower case, in another
+    normal form of Unicode); what it does not show says nothing.
+    """
+    exact = [*(item.name for item in definition.references), "org_id"]
+    naming = dict.fromkeys([definition.label, "name"])
+    differing = [name for name in exact if _shows_another(sent, answer, name, str)]
+    differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
+    if not differing:
+        return None
+    contrast = "; ".join(
+        f"{name} {brief(answer[name])}, not {brief(sent[name])}" for name in differing
+    )
+    return UnexpectedAnswer(
+        f"The console answered with another object ({brief(answer.get('id'))}): {contrast}."
+    )
+
+
+def _shows_another(
+    sent: Mapping[str, Any], answer: Mapping[str, Any], name: str, form: Callable[[str], str]
+) -> bool:
+    asked, shown = sent.get(name), answer.get(name)
+    if not isinstance(asked, str) or not isinstance(shown, str):
+        return False
+    return asked != shown and form(asked) != form(shown)
+
+
+def plain_name(name: str) -> str:
+    """Return a name in the form in which two of one object are equal."""
+    # Twice: folding case may leave characters that are not composed.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(folded.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,13 @@ An error would leave it out of state, or taint it: either way the next apply mak
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import warning
 from opsconsole.errors import ConsoleError, UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, brief
+from opsconsole.lifecycle.answers import PrivateState, mismatch
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
@@ -27,45 +25,6 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
-
-
-def mismatch(
-    definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
-) -> UnexpectedAnswer | None:
-    """Return why `answer` is not the answer to the create of `sent`, or None where it is.
-
-    The console may store a name otherwise than it was sent (trimmed, in lower case, in another
-    normal form of Unicode); what it does not show says nothing.
-    """
-    exact = [*(item.name for item in definition.references), "org_id"]
-    naming = dict.fromkeys([definition.label, "name"])
-    differing = [name for name in exact if _shows_another(sent, answer, name, str)]
-    differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
-    if not differing:
-        return None
-    shown = "; ".join(
-        f"{name} {brief(answer[name])}, not {brief(sent[name])}" for name in differing
-    )
-    return UnexpectedAnswer(
-        f"The console answered with another object ({brief(answer.get('id'))}): {shown}."
-    )
-
-
-def _shows_another(
-    sent: Mapping[str, Any], answer: Mapping[str, Any], name: str, form: Callable[[str], str]
-) -> bool:
-    asked, shown = sent.get(name), answer.get(name)
-    if not isinstance(asked, str) or not isinstance(shown, str):
-        return False
-    return asked != shown and form(asked) != form(shown)
-
-
-def plain_name(name: str) -> str:
-    """Return a name in the form in which two of one object are equal."""
-    # Twice: folding case may leave characters that are not composed.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join(folded.split())
-
 
 Answer = Mapping[str, Any]
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
+from opsconsole.lifecycle.answers import plain_name
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import (
     IGNORED,
@@ -24,7 +25,6 @@ from opsconsole.lifecycle.bulk_import import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.created import plain_name
 from opsconsole.lifecycle.host_row import (
     HostRow,
     OtherHost,

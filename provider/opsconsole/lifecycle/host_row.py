@@ -13,10 +13,9 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import PrivateState, merge, shown
+from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, plain_name, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.bulk_import import RowVerdict
-from opsconsole.lifecycle.created import mismatch, plain_name
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.session import Session
