@@ -13,7 +13,7 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.validation import validate
+from opsconsole.lifecycle.planning import validate
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from opsconsole.adopt.found import Findings, FoundObject
 from opsconsole.diagnostics import Severity
-from opsconsole.lifecycle.validation import validate
+from opsconsole.lifecycle.planning import validate
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
 LONGEST_NAME: Final = 60

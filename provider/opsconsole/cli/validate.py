@@ -24,7 +24,7 @@ from opsconsole.language import (
     build_graph,
     example_values,
 )
-from opsconsole.lifecycle.validation import validate
+from opsconsole.lifecycle.planning import validate
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import UNKNOWN, holds_unknown

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.validation import validate
+from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
 from opsconsole.reconcile.order import Step, StepKind

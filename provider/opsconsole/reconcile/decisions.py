@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     Removal,
 )
-from opsconsole.lifecycle.validation import validate
+from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import PriorInstance, leading_names, without_ignored
 from opsconsole.reconcile.providers import key_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 
 from opsconsole.errors import ConfigurationError
+from opsconsole.lifecycle.planning import validate
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.validation import validate
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.configured import Configured, not_begun
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
