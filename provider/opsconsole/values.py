@@ -53,6 +53,6 @@ def unknown_names(values: Attributes) -> list[str]:
     return [
         name
         for name, value in values.items()
-        # Asked of each attribute of each resource, most of which are null.
-        if value is not None and holds_unknown(value)
+        # Asked of each attribute of each resource: most are null or unknown themselves.
+        if value is UNKNOWN or (isinstance(value, (list, dict)) and holds_unknown(value))
     ]

@@ -58,10 +58,10 @@ def test_import_and_drift() -> None:
 
 
 def test_progress_and_failure() -> None:
-    told = messages.apply_progress(HOST, Action.CREATE, 10.2, AT)
+    told = messages.apply_progress(HOST, Action.CREATE, 10.2).message(AT)
     assert told["@message"] == f"{HOST}: Still creating... [10s elapsed]"
     assert told["hook"]["elapsed_seconds"] == 10
-    told = messages.apply_errored(HOST, Action.UPDATE, 1, AT)
+    told = messages.apply_errored(HOST, Action.UPDATE, 1).message(AT)
     assert told["@message"] == f"{HOST}: Modifications errored after 1s"
     assert told["hook"]["resource"]["resource_key"] == "a"
 
@@ -152,8 +152,8 @@ def _ours(message: dict[str, Any]) -> dict[str, Any]:
         return _outputs(message["outputs"])
     action = _ACTIONS[hook["action"]]
     if kind == "apply_start":
-        return messages.apply_start(address, action, AT, own)
-    return messages.apply_complete(address, action, hook["elapsed_seconds"], AT, own)
+        return messages.apply_start(address, action, own).message(AT)
+    return messages.apply_complete(address, action, hook["elapsed_seconds"], own).message(AT)
 
 
 _ACTIONS = {

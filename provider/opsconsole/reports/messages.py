@@ -1,5 +1,7 @@
 """Terraform's machine-readable UI messages, one function each; one dict is one line of `-json`.
 
+What happens to resources is a `Hook` first: people read its text, programs its message.
+
 https://developer.hashicorp.com/terraform/internals/machine-readable-ui. Times are given, never
 taken: this package reads no clock.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic, Severity
@@ -145,34 +147,60 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
     return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
 
 
-def apply_start(address: str, action: Action, at: datetime, id: str = "") -> Message:
-    """Return the message that a change begins; `id` is the console's id of what is there already.
+class Hook(NamedTuple):
+    """What happens to one resource during an apply: `text` says it, `message` says all of it.
+
+    Attributes:
+        kind: The type of its message.
+        id: The console's id of what is there, where it is known.
+        seconds: How long it has taken.
+    """
+
+    kind: str
+    text: str
+    address: str
+    action: Action
+    id: str = ""
+    seconds: float | None = None
+
+    def message(self, at: datetime) -> Message:
+        """Return the message of it."""
+        found = {
+            "resource": resource(self.address),
+            "action": _WORDS[self.action],
+            "id_key": self.id and "id",
+            "id_value": self.id,
+            "elapsed_seconds": None if self.seconds is None else round(self.seconds),
+        }
+        return _message(self.kind, self.text, at, hook=filled(found))
+
+
+def apply_start(address: str, action: Action, id: str = "") -> Hook:
+    """Say that a change begins; `id` is the console's id of what is there already.
 
     A replacement is shown as its delete and its create, as Terraform does.
     """
     text = f"{address}: {_DOING[action][0]}...{_shown(id)}"
-    return _message("apply_start", text, at, hook=_hook(address, action, id))
+    return Hook("apply_start", text, address, action, id)
 
 
-def apply_progress(address: str, action: Action, seconds: float, at: datetime) -> Message:
-    """Return the message that a change is still going on after `seconds`."""
+def apply_progress(address: str, action: Action, seconds: float) -> Hook:
+    """Say that a change is still going on after `seconds`."""
     doing = _DOING[action][0].lower()
     text = f"{address}: Still {doing}... [{duration(seconds)} elapsed]"
-    return _message("apply_progress", text, at, hook=_hook(address, action, seconds=seconds))
+    return Hook("apply_progress", text, address, action, seconds=seconds)
 
 
-def apply_complete(
-    address: str, action: Action, seconds: float, at: datetime, id: str = ""
-) -> Message:
-    """Return the message that a change is done; `id` is the console's id of what is there now."""
+def apply_complete(address: str, action: Action, seconds: float, id: str = "") -> Hook:
+    """Say that a change is done; `id` is the console's id of what is there now."""
     text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_shown(id)}"
-    return _message("apply_complete", text, at, hook=_hook(address, action, id, seconds))
+    return Hook("apply_complete", text, address, action, id, seconds)
 
 
-def apply_errored(address: str, action: Action, seconds: float, at: datetime) -> Message:
-    """Return the message that a change failed; why follows as a diagnostic."""
+def apply_errored(address: str, action: Action, seconds: float) -> Hook:
+    """Say that a change failed; why follows as a diagnostic."""
     text = f"{address}: {_DOING[action][1]} errored after {duration(seconds)}"
-    return _message("apply_errored", text, at, hook=_hook(address, action, seconds=seconds))
+    return Hook("apply_errored", text, address, action, seconds=seconds)
 
 
 def resource(address: str, type_name: str = "") -> dict[str, Any]:
@@ -198,20 +226,6 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours}h{minutes}m{rest}s"
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
-
-
-def _hook(
-    address: str, action: Action, id: str = "", seconds: float | None = None
-) -> dict[str, Any]:
-    return filled(
-        {
-            "resource": resource(address),
-            "action": _WORDS[action],
-            "id_key": id and "id",
-            "id_value": id,
-            "elapsed_seconds": None if seconds is None else round(seconds),
-        }
-    )
 
 
 def _shown(value: str) -> str:

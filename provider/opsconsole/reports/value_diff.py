@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from opsconsole.compare import same
@@ -223,6 +224,12 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
         yield Line(depth, "", printable(text))
 
 
+@lru_cache(maxsize=1024)
+def _known_later(head: str) -> tuple[Line]:
+    """Return the line of an added value that only apply settles: most of what is created."""
+    return (Line(1, "+", f"{head}{KNOWN_AFTER_APPLY}"),)
+
+
 FORCES: Final = "# forces replacement"
 
 
@@ -275,7 +282,7 @@ class Diff:
             tail = TO_NULL if sign == "-" else ""
             return [Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else "")]
         if self.before is None:
-            return whole(new, 1, "+", head)
+            return _known_later(head) if new is UNKNOWN else whole(new, 1, "+", head)
         if self.after is None:
             return whole(old, 1, "-", head, TO_NULL)
         return changed_value(old, new, 1, head, self.kinds.get(name), "", remark)
