@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opsconsole.lifecycle.bulk_import import all_created, verdicts
-from opsconsole.v1.shapes import import_result
+from opsconsole.v1.console import import_result
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:

@@ -9,8 +9,9 @@ import pytest
 
 from opsconsole.errors import ConfigurationError, NotFound, UnexpectedAnswer, UserError
 from opsconsole.v1 import operations
+from opsconsole.v1.console import ImportResult, RowResult
+from opsconsole.v1.list_envelope import Gap, Listing
 from opsconsole.v1.operations import DOCUMENTED, extra_endpoints
-from opsconsole.v1.shapes import Gap, ImportResult, Listing, RowResult
 
 EXTRAS = {
     "host_get": "GET /api/v1/hosts/{id}",

@@ -26,9 +26,9 @@ from opsconsole.reports.colour import Pen
 from opsconsole.reports.literals import printable, wrapped
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.exchange import Reply
+from opsconsole.v1.list_envelope import page
 from opsconsole.v1.operations import SEARCH_SPECIALTIES
 from opsconsole.v1.settings import Settings
-from opsconsole.v1.shapes import page
 
 OK: Final = "ok"
 NOTE: Final = "note"

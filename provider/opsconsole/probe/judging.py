@@ -18,7 +18,8 @@ from opsconsole.probe.calls import (
 from opsconsole.probe.comparing import NEW, Comparison, Judged
 from opsconsole.probe.reading import HostRead
 from opsconsole.probe.rows import row_of
-from opsconsole.v1.shapes import ImportResult, WrongShape, import_result
+from opsconsole.v1.console import ImportResult, import_result
+from opsconsole.v1.exchange import WrongShape
 
 MOST_ROWS: Final = 500
 _QUESTIONS: Final = (

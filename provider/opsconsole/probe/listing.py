@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opsconsole.probe.calls import ProbeCall, ProbeCalls, ProbeFinding, quoted, unknown_id
+from opsconsole.v1.exchange import WrongShape
+from opsconsole.v1.list_envelope import page
 from opsconsole.v1.operations import LIST_PLUGINS, SEARCH_SPECIALTIES
-from opsconsole.v1.shapes import WrongShape, page
 
 MISSING_AGENT: Final = "agt_opsconsole_probe_none"
 TOTAL_PARAMETERS: Final = ("include", "with", "expand", "fields")

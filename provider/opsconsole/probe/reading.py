@@ -11,9 +11,8 @@ from opsconsole.lifecycle.answers import shown
 from opsconsole.probe.calls import NotAllowed, ProbeCall, ProbeCalls, ProbeFinding, unknown_id
 from opsconsole.resources import HOST
 from opsconsole.v1.console import resource
-from opsconsole.v1.exchange import Operation
+from opsconsole.v1.exchange import Operation, WrongShape
 from opsconsole.v1.operations import UPDATE_HOST, extra_operation
-from opsconsole.v1.shapes import WrongShape
 
 MISSING_HOST: Final = "hst_opsconsole_probe_none"
 _SCALARS: Final = tuple(

@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.exchange import Operation, Reply, decoded, unexpected
+from opsconsole.v1.exchange import Operation, Reply, WrongShape, decoded, unexpected
 from opsconsole.v1.limiter import (
     REST,
     CircuitBreaker,
@@ -33,7 +33,6 @@ from opsconsole.v1.limiter import (
 from opsconsole.v1.redirects import MOST_HOPS, next_url
 from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
 from opsconsole.v1.settings import Settings
-from opsconsole.v1.shapes import WrongShape
 from opsconsole.v1.tls import tls_context
 
 if TYPE_CHECKING:

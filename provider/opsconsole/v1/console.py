@@ -6,24 +6,16 @@ Nothing here decides when a call is made; authentication, retries and errors are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.client import Client
-from opsconsole.v1.exchange import Operation, can_be_id
+from opsconsole.v1.exchange import Operation, WrongShape, can_be_id, is_integer
+from opsconsole.v1.list_envelope import Gap, Listing, gap_after, page
 from opsconsole.v1.operations import DOCUMENTED, extra_operation
 from opsconsole.v1.settings import Settings
-from opsconsole.v1.shapes import (
-    Gap,
-    ImportResult,
-    Listing,
-    ListPage,
-    RowResult,
-    WrongShape,
-    import_result,
-    page,
-)
 
 __all__ = ["Console", "Gap", "ImportResult", "Listing", "RowResult"]
 
@@ -40,6 +32,34 @@ _KINDS: Final[Mapping[str, str]] = {
     "blacklist_list": "blacklisted_commands",
 }
 """List call to the word that a parameter for it alone begins with in `list_query`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """The verdict on one row of an import; None: missing, not as documented, or no usable id."""
+
+    index: int | None
+    status: str | None
+    id: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """The answer to a bulk host import (ImportResult).
+
+    Attributes:
+        dry_run: What the answer says; only `True` means that nothing was imported.
+        stopped: Whether the console stopped at a row that failed.
+        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
+        results: The verdicts in the order of the answer. The base of their `index`, and whether
+            rows after a stop are listed, are not shown.
+    """
+
+    dry_run: bool
+    stopped: bool
+    counts: Mapping[str, int]
+    results: tuple[RowResult, ...]
 
 
 class Console:
@@ -246,7 +266,7 @@ class Console:
                 break
             asked.add(cursor)
             query[str(self._settings.cursor_parameter)] = cursor
-        gap = _gap(found, len(entries))
+        gap = gap_after(found, len(entries))
         if gap is not Gap.MORE and len(totals - {None}) > 1:
             # Also where the last length contradicts the entries: some were removed after the read.
             gap = Gap.SHIFTED
@@ -269,6 +289,48 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
     return answer
 
 
+def import_result(answer: Mapping[str, Any]) -> ImportResult:
+    """Return what a bulk import answered.
+
+    Single fields of another type count as missing: a verdict that cannot be read must not hide
+    its neighbours.
+
+    Raises:
+        WrongShape: it is not an import result, or its results are not a list of objects.
+    """
+    if answer.get("object", "import_result") != "import_result":
+        raise WrongShape("no import result")
+    results = answer.get("results")
+    if not isinstance(results, list) or not all(isinstance(entry, dict) for entry in results):
+        raise WrongShape("an import result without a list of verdicts")
+    counts = answer.get("counts")
+    return ImportResult(
+        dry_run=answer.get("dry_run") is True,
+        stopped=answer.get("stopped") is True,
+        counts={
+            name: count
+            for name, count in (counts if isinstance(counts, dict) else {}).items()
+            if is_integer(count)
+        },
+        results=tuple(_row_result(entry) for entry in results),
+    )
+
+
+def _row_result(entry: Mapping[str, Any]) -> RowResult:
+    index, found = entry.get("index"), entry.get("id")
+    return RowResult(
+        index=index if is_integer(index) else None,
+        status=_text(entry, "status"),
+        id=found if can_be_id(found) else None,
+        error=_text(entry, "error"),
+    )
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str | None:
+    value = entry.get(name)
+    return value if isinstance(value, str) else None
+
+
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     """Return the query parameters of `list_query` that are for one list call."""
     found: dict[str, str] = {}
@@ -279,17 +341,3 @@ def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
         elif kind == _KINDS[operation]:
             found[parameter] = value
     return found
-
-
-def _gap(last: ListPage, seen: int) -> Gap | None:
-    """Return why the entries up to the last page may not be all: the document's List envelope.
-
-    `total_count` is compared with all entries that were seen, on every page.
-    """
-    if last.has_more is None:
-        return None if last.total_count == seen else Gap.UNSAID
-    if last.total_count is None:
-        return Gap.MORE if last.has_more else None
-    if last.has_more:
-        return Gap.MORE if last.total_count > seen else Gap.CONTRADICTED
-    return None if last.total_count == seen else Gap.CONTRADICTED

@@ -117,6 +117,15 @@ _SMALL = 2**20
 _NOT_ASCII = (bytes(range(0xC4)), bytes(range(0xF0)))
 
 
+class WrongShape(ValueError):
+    """What an answer holds instead of the documented shape."""
+
+
+def is_integer(value: object) -> bool:
+    """Return whether a JSON value is an integer; a boolean is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 class NotJson(ValueError):
     """What a body is instead of a JSON object that can be used."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
-from opsconsole.v1.console import resource
-from opsconsole.v1.exchange import Reply, decoded
-from opsconsole.v1.shapes import WrongShape, import_result, page
+from opsconsole.v1.console import import_result, resource
+from opsconsole.v1.exchange import Reply, WrongShape, decoded
+from opsconsole.v1.list_envelope import page
 
 SEEDS = compact(
     [

@@ -1,4 +1,4 @@
-"""The shapes of answers that are more than one resource: lists and import results. Pure."""
+"""The list envelope: what a list call shows, and whether that is everything there is. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from opsconsole.v1.exchange import can_be_id
+from opsconsole.v1.exchange import WrongShape, can_be_id, is_integer
 
 
 class Gap(Enum):
@@ -64,34 +64,6 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class RowResult:
-    """The verdict on one row of an import; None: missing, not as documented, or no usable id."""
-
-    index: int | None
-    status: str | None
-    id: str | None
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """The answer to a bulk host import (ImportResult).
-
-    Attributes:
-        dry_run: What the answer says; only `True` means that nothing was imported.
-        stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
-        results: The verdicts in the order of the answer. The base of their `index`, and whether
-            rows after a stop are listed, are not shown.
-    """
-
-    dry_run: bool
-    stopped: bool
-    counts: Mapping[str, int]
-    results: tuple[RowResult, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ListPage:
     """One list envelope; None where it does not hold the member."""
 
@@ -99,10 +71,6 @@ class ListPage:
     has_more: bool | None
     total_count: int | None
     cursor: str | None
-
-
-class WrongShape(ValueError):
-    """What an answer holds instead of the documented shape."""
 
 
 def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
@@ -123,7 +91,7 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
     if has_more is not None and not isinstance(has_more, bool):
         raise WrongShape("a list envelope whose has_more is not a boolean")
     total_count = answer.get("total_count")
-    if total_count is not None and not _is_integer(total_count):
+    if total_count is not None and not is_integer(total_count):
         raise WrongShape("a list envelope whose total_count is not an integer")
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
@@ -133,47 +101,15 @@ def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
     )
 
 
-def import_result(answer: Mapping[str, Any]) -> ImportResult:
-    """Return what a bulk import answered.
+def gap_after(last: ListPage, seen: int) -> Gap | None:
+    """Return why the entries up to the last page may not be all: the document's List envelope.
 
-    Single fields of another type count as missing: a verdict that cannot be read must not hide
-    its neighbours.
-
-    Raises:
-        WrongShape: it is not an import result, or its results are not a list of objects.
+    `total_count` is compared with all entries that were seen, on every page.
     """
-    if answer.get("object", "import_result") != "import_result":
-        raise WrongShape("no import result")
-    results = answer.get("results")
-    if not isinstance(results, list) or not all(isinstance(entry, dict) for entry in results):
-        raise WrongShape("an import result without a list of verdicts")
-    counts = answer.get("counts")
-    return ImportResult(
-        dry_run=answer.get("dry_run") is True,
-        stopped=answer.get("stopped") is True,
-        counts={
-            name: count
-            for name, count in (counts if isinstance(counts, dict) else {}).items()
-            if _is_integer(count)
-        },
-        results=tuple(_row_result(entry) for entry in results),
-    )
-
-
-def _row_result(entry: Mapping[str, Any]) -> RowResult:
-    index, found = entry.get("index"), entry.get("id")
-    return RowResult(
-        index=index if _is_integer(index) else None,
-        status=_text(entry, "status"),
-        id=found if can_be_id(found) else None,
-        error=_text(entry, "error"),
-    )
-
-
-def _text(entry: Mapping[str, Any], name: str) -> str | None:
-    value = entry.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    if last.has_more is None:
+        return None if last.total_count == seen else Gap.UNSAID
+    if last.total_count is None:
+        return Gap.MORE if last.has_more else None
+    if last.has_more:
+        return Gap.MORE if last.total_count > seen else Gap.CONTRADICTED
+    return None if last.total_count == seen else Gap.CONTRADICTED
