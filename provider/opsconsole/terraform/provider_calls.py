@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 
 from opsconsole.errors import ConfigurationError
-from opsconsole.lifecycle.planning import validate
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.configured import Configured, not_begun
@@ -70,6 +69,8 @@ class ProviderCalls:
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
         """Judge one declaration by itself; needs no configuration."""
+        from opsconsole.lifecycle.planning import validate  # the schema is answered without it
+
         name = request.type_name
         config = self._provider.codec("resource", name).decode(request.config) or {}
         diagnostics = validate(RESOURCES[name], config)
