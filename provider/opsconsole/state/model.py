@@ -17,6 +17,7 @@ from opsconsole.state.addresses import Address
 from opsconsole.state.layout import decode, join_fields, place, quote
 from opsconsole.state.objects import (
     InstanceObject,
+    ObjectStore,
     StateChange,
     StateOutput,
     mark,
@@ -28,7 +29,6 @@ from opsconsole.state.objects import (
     write_output,
 )
 from opsconsole.state.parse import Parts, parse
-from opsconsole.state.store import ObjectStore
 
 WRITTEN_AS = "1.11.4"
 """The Terraform release whose form a state that is made here has."""
