@@ -76,7 +76,7 @@ class ChangeRule(Enum):
     """It is kept by the provider only: no call is made."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
     """One attribute of a resource, a data source, a nested object or the provider.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
         with open_state(backend_for(world.folder, None, "test")) as session:
             held = session.state.get("opsconsole_host.aside")
             assert held is not None
-            session.state.put(HOST, replace(held, create_before_destroy=True), KEY)
+            session.state.put(HOST, held._replace(create_before_destroy=True), KEY)
             session.state.remove("opsconsole_host.aside")
         world.write(hosts("kept"))
         yield world

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from opsconsole.drift.check import CheckOptions, check
@@ -163,7 +162,7 @@ def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
         item = state.get(address)
         assert item is not None
         blank = {**dict.fromkeys(item.attributes), "id": item.attributes["id"], "name": "web"}
-        state.put(address, replace(item, attributes=blank, private=b""))
+        state.put(address, item._replace(attributes=blank, private=b""))
 
     edited(ground, forget)
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="news")
@@ -183,7 +182,7 @@ def test_what_neither_side_holds_is_in_sync(ground_on: Any) -> None:
         [address] = state.addresses()
         item = state.get(address)
         assert item is not None
-        state.put(address, replace(item, private=b""))
+        state.put(address, item._replace(private=b""))
 
     edited(ground, forget)
     found = ground.drift("terraform.tfstate")
@@ -202,8 +201,8 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on: 
         assert item is not None
         held = {**item.attributes, "mac": "02:00:00:00:00:01"}
         memory = PrivateState.decode(item.private)
-        less = replace(memory, observed=memory.observed - {"mac"})
-        state.put(address, replace(item, attributes=held, private=less.encode()))
+        less = memory._replace(observed=memory.observed - {"mac"})
+        state.put(address, item._replace(attributes=held, private=less.encode()))
 
     edited(ground, hold)
     found = ground.drift("terraform.tfstate")

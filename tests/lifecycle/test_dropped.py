@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from opsconsole.lifecycle.answers import PrivateState
@@ -31,7 +29,7 @@ async def test_a_dropped_value_is_told_at_creation_and_no_difference_later(steps
 async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
-    forgotten = replace(PrivateState.decode(made.private), dropped=frozenset())
+    forgotten = PrivateState.decode(made.private)._replace(dropped=frozenset())
     read = await hosts.read(made._replace(private=forgotten.encode()))
     assert read.state["mac"] is None
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,7 +87,7 @@ def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(
     assert state.to_bytes() == go_text(value)
     item = state.get("random_pet.p[0]")
     assert item is not None
-    state.put("random_pet.p[0]", replace(item, attributes={"id": "y"}))
+    state.put("random_pet.p[0]", item._replace(attributes={"id": "y"}))
     state.taint("random_pet.p[0]")
     state.put("opsconsole_host.new", item)
     after = json.loads(state.to_bytes())
@@ -121,7 +120,7 @@ def test_numbers_stay_as_they_were_written() -> None:
 
 def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
     state = State.new("11111111-2222-3333-4444-555555555555")
-    item = replace(host(1), tainted=True, create_before_destroy=True)
+    item = host(1)._replace(tainted=True, create_before_destroy=True)
     state.put('module.m["a"].opsconsole_host.web["k"]', item)
     state.set_output("ids", StateOutput(["a"], ["list", "string"], sensitive=True))
     assert state.raise_serial() == 1
@@ -201,11 +200,11 @@ def test_resources_and_instances_are_sorted_as_core_sorts_them(host: Host) -> No
 
 def test_what_is_put_is_what_is_got(host: Host) -> None:
     state = State.new()
-    item = replace(host(1), schema_version=2, sensitive_attributes=[[{"type": "get_attr"}]])
+    item = host(1)._replace(schema_version=2, sensitive_attributes=[[{"type": "get_attr"}]])
     state.put(WEB, item)
     found = State.parse(state.to_bytes()).get(WEB)
-    assert found == replace(
-        item, dependencies=tuple(sorted(item.dependencies)), create_before_destroy=False
+    assert found == item._replace(
+        dependencies=tuple(sorted(item.dependencies)), create_before_destroy=False
     )
     assert state.get("opsconsole_host.other") is None
     assert WEB in state
@@ -216,7 +215,7 @@ def test_serial_rises_only_when_content_changed(host: Host) -> None:
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
     assert item is not None
-    state.put("random_pet.p[0]", replace(item, create_before_destroy=None))
+    state.put("random_pet.p[0]", item._replace(create_before_destroy=None))
     state.remove("random_pet.q")
     state.set_output("gone", None)
     assert (state.changed, state.raise_serial()) == (False, 7)
@@ -272,7 +271,7 @@ def test_provider_of_a_resource_can_change(host: Host) -> None:
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
     assert item is not None
-    state.put("random_pet.p[0]", replace(item, provider="provider[x]"))
+    state.put("random_pet.p[0]", item._replace(provider="provider[x]"))
     again = json.loads(state.to_bytes())["resources"][0]
     assert again == {
         **FOREIGN["resources"][0],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -60,7 +59,7 @@ def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(
     with session() as opened:
         item = opened.state.get("terraform_data.one")
         assert item is not None
-        opened.state.put("terraform_data.extra", replace(item, dependencies=["terraform_data.one"]))
+        opened.state.put("terraform_data.extra", item._replace(dependencies=["terraform_data.one"]))
         opened.state.set_output("added", StateOutput("x", "string"))
     assert (
         terraform.run("state", "list")
@@ -152,7 +151,7 @@ def test_a_terraform_that_waits_loses_nothing(
     for number in range(1, 40):
         opened.state.put(
             f"terraform_data.kept[{number}]",
-            replace(pet, attributes={**pet.attributes, "id": f"kept-{number}"}),
+            pet._replace(attributes={**pet.attributes, "id": f"kept-{number}"}),
         )
     opened.close()
     said, _ = running.communicate(timeout=PATIENCE)

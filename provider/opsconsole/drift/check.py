@@ -225,7 +225,7 @@ class _Check:
                 why = item.unreadable or problems_of.get(item.provider, "")
                 if why:
                     self._why[item.known.address] = why
-                slim = replace(item.known.held, provider="" if why else keys[item.provider])
+                slim = item.known.held._replace(provider="" if why else keys[item.provider])
                 known.append(replace(item.known, held=slim))
         done = await refresh(known, self.consoles.lifecycles)
         self._console_of = {item.address: item.held.provider for item in known}

@@ -6,8 +6,7 @@ here can still be run by Terraform, so the error says that and `try` does not ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from threading import local
 from typing import Any, Final
 
@@ -50,26 +49,25 @@ class _Meter(local):
 
     def __init__(self) -> None:
         self.parts = 0
-        self.depth = 0
+        self.outer: list[int] = []
         self.sizes: dict[int, tuple[int, Any]] = {}
+
+    def __enter__(self) -> None:
+        self.outer.append(self.parts)
+        self.parts = 0
+
+    def __exit__(self, *_: object) -> None:
+        self.parts = self.outer.pop()
+        if not self.outer:
+            self.sizes.clear()
 
 
 _meter = _Meter()
 
 
-@contextmanager
-def metered() -> Iterator[None]:
+def metered() -> AbstractContextManager[None]:
     """Count from nothing what is made inside, which is one argument, output or local value."""
-    outer = _meter.parts
-    _meter.parts = 0
-    _meter.depth += 1
-    try:
-        yield
-    finally:
-        _meter.parts = outer
-        _meter.depth -= 1
-        if not _meter.depth:
-            _meter.sizes.clear()
+    return _meter
 
 
 def count_parts(parts: int) -> None:

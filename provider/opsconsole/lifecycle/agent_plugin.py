@@ -154,7 +154,7 @@ class AgentPluginLifecycle(SingleCreation):
             return plan
         private_state = PrivateState.decode(plan.private)
         return plan._replace(
-            private=replace(private_state, extra={**private_state.extra, _STAYS: True}).encode(),
+            private=private_state._replace(extra={**private_state.extra, _STAYS: True}).encode(),
         )
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:

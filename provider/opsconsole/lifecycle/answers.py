@@ -11,9 +11,9 @@ import json
 import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
@@ -128,6 +128,7 @@ _PLACES: Final = """
     accessible_credential_ids status disabled_rule_ids agent_id plugin_id enabled key prompt
     description execution_mode owner_id pattern document_id source_section text_hash
 """
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _NAMES: Final = tuple(_PLACES.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
@@ -172,8 +173,7 @@ def plain_name(name: str) -> str:
     return " ".join(folded.split())
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateState:
+class PrivateState(NamedTuple):
     """What is remembered of a resource beside its state: the private bytes, of both engines.
 
     A console's null and a value that was never seen are different things, and a declaration that
@@ -199,8 +199,8 @@ class PrivateState:
     kept: bool = False
     host_id: str | None = None
     dropped: frozenset[str] = frozenset()
-    overtaken: Mapping[str, Value] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    overtaken: Mapping[str, Value] = _NOTHING
+    extra: Mapping[str, Any] = _NOTHING
 
     @classmethod
     def decode(cls, private: bytes) -> PrivateState:
@@ -250,12 +250,12 @@ class PrivateState:
     def seeing(self, names: Iterable[str]) -> PrivateState:
         """Return this with `names` observed too; this very one where it knows them."""
         observed = self.observed.union(names)
-        return self if observed == self.observed else replace(self, observed=observed)
+        return self if observed == self.observed else self._replace(observed=observed)
 
     def dropping(self, names: Iterable[str]) -> PrivateState:
         """Return this with `names` noted as not kept by the console."""
         dropped = self.dropped.union(names)
-        return self if dropped == self.dropped else replace(self, dropped=dropped)
+        return self if dropped == self.dropped else self._replace(dropped=dropped)
 
     def overtaking(
         self, before: Attributes, after: Attributes, names: Iterable[str]
@@ -263,16 +263,15 @@ class PrivateState:
         """Return this with what state held of `names` and the console has changed."""
         changed = {name: before[name] for name in changed_fields(before, after, names)}
         held = {name: value for name, value in changed.items() if value is not None}
-        return replace(self, overtaken={**self.overtaken, **held}) if held else self
+        return self._replace(overtaken={**self.overtaken, **held}) if held else self
 
     def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this with what `config` declares for `names`."""
-        return replace(
-            self,
+        return self._replace(
             declared={name: config.get(name) for name in names},
             removal_planned=False,
             kept=False,
-            overtaken={},
+            overtaken=_NOTHING,
         )
 
 

@@ -182,10 +182,8 @@ class BaseLifecycle(ABC):
             return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
-        private_state = replace(
-            PrivateState.decode(request.private),
-            removal_planned=True,
-            kept=request.removal is Removal.ALONE,
+        private_state = PrivateState.decode(request.private)._replace(
+            removal_planned=True, kept=request.removal is Removal.ALONE
         )
         if is_sentinel(request.prior.get("id")):
             return PlanOutcome(None, private=private_state.encode())

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsconsole.errors import (
     BadRequest,
@@ -27,8 +26,7 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.v1.console import ImportResult, RowResult
 
 
-@dataclass(frozen=True, slots=True)
-class RowVerdict:
+class RowVerdict(NamedTuple):
     """What an import said of one row; `matched` is false where nothing is known of it."""
 
     matched: bool

@@ -233,7 +233,7 @@ class FileImport:
         for place, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
             status = earlier.status if earlier.matched else None
             if now.matched and now.id is not None and was_created(now, status):
-                created[place] = replace(now, created=True, status="created", error=None)
+                created[place] = now._replace(created=True, status="created", error=None)
         return created
 
     async def _without_id(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import datetime
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -128,11 +127,11 @@ class Applier:
             if item.value is None:
                 state.remove(address, deposed)
             elif held is not None:
-                kept = replace(held, attributes=item.value, private=item.private)
+                kept = held._replace(attributes=item.value, private=item.private)
                 if item.dependencies is not None:
-                    kept = replace(kept, dependencies=item.dependencies)
+                    kept = kept._replace(dependencies=item.dependencies)
                 if item.create_before_destroy is not None:
-                    kept = replace(kept, create_before_destroy=item.create_before_destroy)
+                    kept = kept._replace(create_before_destroy=item.create_before_destroy)
                 state.put(address, kept, deposed)
         for data in self._plan.data:
             provider = in_state(self._workspace.program, data.provider)
@@ -194,7 +193,7 @@ class Applier:
         for item in found.values():
             if item.value is None or item.value == item.before:
                 continue
-            kept = replace(item.held, attributes=item.value, private=item.private)
+            kept = item.held._replace(attributes=item.value, private=item.private)
             self._session.state.put(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
             diagnostics.append(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
@@ -214,7 +214,7 @@ def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diag
         return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
     if outcome is not None and outcome.state is not None:
-        held = replace(lost.held, attributes=outcome.state, private=outcome.private, tainted=False)
+        held = lost.held._replace(attributes=outcome.state, private=outcome.private, tainted=False)
         where = f"It is {outcome.state['id']}, and in state from now on."
         diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
     elif call is None:
@@ -224,7 +224,7 @@ def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diag
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
         state = settle(definition, planned | unknown, {"id": new_sentinel()})
         private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
-        held = replace(lost.held, attributes=state, private=private, tainted=True)
+        held = lost.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
         session.state.depose(address)
     session.state.put(address, held)

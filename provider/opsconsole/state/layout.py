@@ -83,8 +83,14 @@ def _laid_out(value: Any, indent: int, sort: bool) -> str:
         names = sorted(value) if sort and list(value) != ["value", "type"] else value
         fields = [
             f"{encode_basestring(name)}: "
-            # Most attributes are null, and states hold many thousands of them.
-            + ("null" if (item := value[name]) is None else _laid_out(item, indent + 2, sort))
+            # Most attributes are null or text, and states hold many thousands of them.
+            + (
+                "null"
+                if (item := value[name]) is None
+                else encode_basestring(item)
+                if isinstance(item, str)
+                else _laid_out(item, indent + 2, sort)
+            )
             for name in names
         ]
         return _enclosed("{", fields, "}", indent)

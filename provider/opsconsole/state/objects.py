@@ -9,8 +9,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from opsconsole.errors import UserError
 from opsconsole.state.addresses import Address, InstanceKey
@@ -43,8 +42,7 @@ _INSTANCE_ORDER = (
 _ID_FIELD = "\n" + " " * 12 + '"id": '
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceObject:
+class InstanceObject(NamedTuple):
     """One object of a resource instance, as core keeps it.
 
     Attributes:
@@ -65,8 +63,7 @@ class InstanceObject:
     create_before_destroy: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StateOutput:
+class StateOutput(NamedTuple):
     """A root output. `type` is its type as state writes it: `"string"`, `["list", "string"]`."""
 
     value: Any
@@ -74,8 +71,7 @@ class StateOutput:
     sensitive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StateChange:
+class StateChange(NamedTuple):
     """One change of a state, by the text that it leaves.
 
     Attributes:

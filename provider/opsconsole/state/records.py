@@ -91,8 +91,6 @@ _KINDS = {kind.__name__.lower(): kind for kind in get_args(Record)}
 def encode_record(record: Record) -> str:
     """Write a record as compact JSON: its kind, then its fields in order."""
     fields = [getattr(record, name) for name in record.__slots__]
-    if isinstance(record, Changed):
-        fields[0] = [[getattr(item, name) for name in item.__slots__] for item in record.changes]
     return json.dumps([type(record).__name__.lower(), *fields], separators=(",", ":"))
 
 

@@ -7,6 +7,8 @@ the backup before the first write of state, and all of it in state before the jo
 from __future__ import annotations
 
 import asyncio
+import itertools
+import secrets
 import threading
 import time
 import uuid
@@ -56,6 +58,7 @@ class StateSession:
         self._journal: Journal | None = None
         self._pending: list[StateChange] = []
         self._intents: dict[str, Intent] = {}
+        self._run, self._numbers = secrets.token_hex(6), itertools.count(1)
         self._unsent: set[str] = set()
         self._placeholders = Placeholders()
         self._since_write = 0
@@ -124,7 +127,7 @@ class StateSession:
             aside = new_deposed_key() if address in self.state else ""
             placeholder = Placeholder(address, shown, aside)
             details = {**details, DETAIL: placeholder.detail}
-        intent = Intent(uuid.uuid4().hex[:12], address, call, dict(details), now())
+        intent = Intent(f"{self._run}-{next(self._numbers)}", address, call, dict(details), now())
         self._intents[intent.id] = intent
         if placeholder is not None:
             self._placeholders.add(intent.id, placeholder)

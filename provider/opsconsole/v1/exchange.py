@@ -8,6 +8,7 @@ Bodies of another shape become `UnexpectedAnswer`: status, content type and the 
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -140,7 +141,7 @@ def json_object(content: bytes) -> dict[str, Any]:
         raise NotJson("more values than fit into memory")
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
-        body = _DECODER.decode(content.decode("utf-8-sig"))
+        body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
         if b"\\ud" in content or b"\\uD" in content:
             # Half a surrogate pair is not text: it could not be written anywhere.
             json.dumps(body, ensure_ascii=False).encode()
