@@ -1,20 +1,34 @@
-"""`opsconsole apply` and `destroy`: carry out a saved plan, or make one, show it and ask."""
+"""`opsconsole apply` and `destroy`: carry out a saved plan, or make one, show it and ask; show how
+it goes and how it ended.
+"""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from opsconsole.cli import applying, arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, Parser
-from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.diagnostics import has_error
+from opsconsole.cli import arguments, events, opening, planning
+from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
+from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
+from opsconsole.cli.progress import TICK, ApplyMessages, showing
+from opsconsole.cli.standard_streams import coloured, columns, write_surely
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.reconcile.saved import read_plan
+from opsconsole.reconcile.applier import Applier
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.execution import Applied
+from opsconsole.reconcile.planner import Workspace
+from opsconsole.reconcile.runs import counted
+from opsconsole.reconcile.saved import checksum, read_plan
 from opsconsole.reconcile.saving import check_state, console_moved, reopen
-from opsconsole.state import open_state
+from opsconsole.reports import apply_text, messages
+from opsconsole.state import StateSession, open_state
 
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """What a saved plan has settled."""
@@ -82,15 +96,15 @@ def _apply_program(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         session.begin()
         space = planning.workspace(args, program, variables, session)
-        ui = applying.ApplyUI(args, destroying=args.destroy)
+        ui = ApplyUI(args, destroying=args.destroy)
         plan = planning.planned(runner, args, space, session)
         plan = ui.shown(plan, program.stack)
         if has_error(plan.diagnostics):
             return FAILED
-        applying.demand(args, plan)
+        demand(args, plan)
         if not ui.approved(plan):
             return FAILED
-        return applying.carry_out(runner, ui, space, plan, session)
+        return carry_out(runner, ui, space, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -110,9 +124,9 @@ def _apply_saved(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         check_state(saved, session.state)
         session.begin()
-        applying.demand(args, saved.plan)
+        demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
-        ui = applying.ApplyUI(args, destroying=saved.plan.mode == "destroy")
+        ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
@@ -125,4 +139,191 @@ def _apply_saved(args: argparse.Namespace) -> int:
             return FAILED
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
-        return applying.carry_out(runner, ui, space, plan, session)
+        return carry_out(runner, ui, space, plan, session)
+
+
+_SHOWN = 20
+
+
+def demand(args: argparse.Namespace, plan: Plan) -> None:
+    """Refuse a plan of another checksum than the command line demands.
+
+    Raises:
+        UserError: The checksum differs.
+    """
+    if args.checksum and args.checksum != checksum(plan):
+        raise UserError(
+            f"The plan has the checksum {checksum(plan)}, not {args.checksum}.",
+            "It is not the plan that was reviewed. Nothing was done.",
+        )
+
+
+class ApplyUI:
+    """What an apply says to the user, as text or as JSON messages."""
+
+    def __init__(self, args: argparse.Namespace, *, destroying: bool) -> None:
+        self.args = args
+        self.operation = "destroy" if destroying else "apply"
+        if args.json:
+            events.emit_version()
+
+    def shown(self, plan: Plan, title: str) -> Plan:
+        """Show a plan; return it with the guard's objection, if it has one."""
+        objection = planning.objection_to(self.args, plan)
+        if objection is not None:
+            plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
+        planning.write_reports(self.args, plan, title)
+        if self.args.json:
+            events.emit_plan(plan)
+        else:
+            planning.show(self.args, plan)
+        return replace(plan, diagnostics=()) if not has_error(plan.diagnostics) else plan
+
+    def begin(self, plan: Plan) -> None:
+        """Tell programs what a saved plan is about to do."""
+        planning.write_reports(self.args, plan, "")
+        if self.args.json:
+            events.emit_plan(plan)
+
+    def refuse(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Say why nothing is done."""
+        if self.args.json:
+            for item in diagnostics:
+                events.emit_diagnostic(item)
+        else:
+            planning.show_diagnostics(self.args, diagnostics)
+
+    def approved(self, plan: Plan) -> bool:
+        """Ask whether a plan may be carried out, where it changes anything and must be asked for.
+
+        Raises:
+            UserError: Nothing may be asked.
+        """
+        if plan.empty or self.args.auto_approve:
+            return True
+        if not self.args.input:
+            raise UserError(
+                "The plan is not approved, and --input=false does not allow a question.",
+                "Add --auto-approve.",
+            )
+        sys.stdout.write(_question(plan))
+        sys.stdout.flush()
+        answer = sys.stdin.readline()
+        sys.stdout.write("\n")
+        if answer.strip() == "yes":
+            return True
+        sys.stdout.write(f"{self.operation.capitalize()} cancelled.\n")
+        return False
+
+    def ended(self, applied: Applied, session: StateSession) -> None:
+        """Say how an apply ended."""
+        counts = counted(applied)
+        outputs = {
+            name: (item.value, item.sensitive) for name, item in session.state.outputs.items()
+        }
+        if self.args.json:
+            for address, item in applied.diagnostics:
+                events.emit_diagnostic(item.about(address))
+            if applied.complete:
+                events.emit(messages.change_summary(counts, self.operation, events.now()))
+            else:
+                text = apply_text.apply_summary(counts, self.operation, complete=False)
+                events.emit(messages.log(text, events.now()))
+                for line in _left(applied).splitlines() if applied.not_started else ():
+                    events.emit(messages.log(line.strip(), events.now()))
+            if outputs and applied.complete:
+                events.emit(messages.outputs(outputs, events.now()))
+            return
+        text = apply_text.render(
+            counts,
+            operation=self.operation,
+            failed=[step.change.address for step in applied.failed],
+            skipped=applied.skipped,
+            outputs=outputs if applied.complete else {},
+            diagnostics=[item.about(address) for address, item in applied.diagnostics],
+            incomplete=bool(applied.not_started or applied.unsettled),
+            seconds=applied.seconds,
+            colour=coloured(self.args),
+            width=columns(),
+        )
+        write_surely(f"\n{text}{_left(applied) if applied.not_started else ''}")
+
+
+def _question(plan: Plan) -> str:
+    # cdktf, cdktn and others wait for the first line of each, in these words.
+    remark = ""
+    if plan.mode == "destroy":
+        asked = "Do you really want to destroy all resources?"
+        remark = "  There is no undo.\n"
+    else:
+        asked = "Do you want to perform these actions?"
+        if plan.mode == "refresh-only":
+            remark = "  State is brought up to date; the console is left as it is.\n"
+    return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
+
+
+def _left(applied: Applied) -> str:
+    left = applied.not_started
+    lines = [f"\nNot begun, as the run was interrupted: {len(left):,}"]
+    lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
+    if len(left) > _SHOWN:
+        lines.append(f"  and {len(left) - _SHOWN:,} more")
+    return "\n".join([*lines, ""])
+
+
+def carry_out(
+    runner: asyncio.Runner, ui: ApplyUI, space: Workspace, plan: Plan, session: StateSession
+) -> int:
+    """Carry out a plan and say how it ended; return the exit code.
+
+    Raises:
+        UserError: What was done cannot be made durable.
+    """
+    colour = coloured(ui.args, sys.stderr)
+    title = "Destroying" if ui.operation == "destroy" else "Applying"
+    shown = (
+        nullcontext(ApplyMessages(events.emit)) if ui.args.json else showing(title, colour=colour)
+    )
+    try:
+        with shown as listener:
+            applied = run_stoppable(
+                runner,
+                lambda interrupts: _applied(space, plan, session, listener, interrupts),
+                "what is in flight is finished and saved",
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
+        )
+        return INTERRUPTED
+    ui.ended(applied, session)
+    if applied.not_started:
+        return INTERRUPTED
+    failed = any(has_error((item,)) for _, item in applied.diagnostics)
+    return 0 if applied.complete and not failed else FAILED
+
+
+async def _applied(
+    space: Workspace,
+    plan: Plan,
+    session: StateSession,
+    shown: ApplyMessages,
+    interrupts: Interrupts,
+) -> Applied:
+    applier = Applier(space, plan, session, shown)
+    interrupts.on_stop(applier.stop)
+    interrupts.on_abandon(session.abandon)
+    shown.waiting = lambda: applier.waiting
+    ticking = asyncio.ensure_future(_tick(shown))
+    try:
+        applied = await applier.run()
+        await session.checkpoint()
+        return applied
+    finally:
+        ticking.cancel()
+
+
+async def _tick(shown: ApplyMessages) -> None:
+    while True:
+        await asyncio.sleep(TICK)
+        shown.tick()

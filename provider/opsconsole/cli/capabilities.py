@@ -11,7 +11,7 @@ from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.standard_streams import coloured
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
-from opsconsole.reports.colour import Pen
+from opsconsole.reports.text import Pen
 
 _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.NONE: ("○", "red")}
 

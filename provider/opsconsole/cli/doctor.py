@@ -22,8 +22,7 @@ from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
 from opsconsole.language import find_node
-from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import printable, wrapped
+from opsconsole.reports.text import Pen, printable, wrapped
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.exchange import Reply
 from opsconsole.v1.list_envelope import page

@@ -24,8 +24,8 @@ from prometheus_client.exposition import generate_latest
 from opsconsole.drift.report import DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.literals import printable
 from opsconsole.reports.prometheus import registry_of
+from opsconsole.reports.text import printable
 from opsconsole.reports.verdict import CheckOutcome, judge
 
 _PREFIX: Final = "opsconsole_drift_exporter"

@@ -32,8 +32,7 @@ from opsconsole.lifecycle.file_import import (
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import read_named
 from opsconsole.phrases import plural
-from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import printable
+from opsconsole.reports.text import Pen, printable
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 

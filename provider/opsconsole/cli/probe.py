@@ -19,8 +19,7 @@ from opsconsole.probe.calls import TRIES, ProbeCall, ProbeFinding
 from opsconsole.probe.planned import UNKNOWN, PlannedCall, planned_calls
 from opsconsole.probe.questions import QUESTIONS
 from opsconsole.probe.running import Probed, probe
-from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import printable, wrapped
+from opsconsole.reports.text import Pen, printable, wrapped
 from opsconsole.v1.client import Client
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 

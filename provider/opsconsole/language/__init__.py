@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from opsconsole.language.documents import says_twice
 from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
-from opsconsole.language.explaining import DependsOnUnknown, OnlyTerraform
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
+from opsconsole.language.json_values import DependsOnUnknown, OnlyTerraform, readable_references
 from opsconsole.language.model import (
     Block,
     Json,
@@ -38,7 +38,6 @@ from opsconsole.language.sources import (
 from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
 from opsconsole.language.synthesis import find_node, jsii_environment, read_app, synthesise
-from opsconsole.language.templated import readable_references
 from opsconsole.language.variables import (
     example_values,
     lasting_values,

@@ -11,7 +11,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
-from opsconsole.language.explaining import refused
+from opsconsole.language.json_values import refused
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
 from opsconsole.language.syntax import Quoted

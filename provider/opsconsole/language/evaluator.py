@@ -15,8 +15,7 @@ from typing import Any
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert
-from opsconsole.language.explaining import OnlyTerraform, evaluated, guarded
+from opsconsole.language.conversion import convert, declared, to_wire
 from opsconsole.language.instances import (
     ImportTarget,
     Instance,
@@ -26,6 +25,7 @@ from opsconsole.language.instances import (
     instance_address,
     trigger,
 )
+from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded
 from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
@@ -39,7 +39,6 @@ from opsconsole.language.parsing import parse_template
 from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference
 from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of, type_to_json
-from opsconsole.language.wire import declared, to_wire
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey, print_key, workspace_of
 from opsconsole.values import Attributes, Value

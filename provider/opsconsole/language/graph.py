@@ -14,12 +14,18 @@ from typing import Final
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.explaining import OnlyTerraform, explanation, nested_too_deeply
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.json_values import (
+    LocalCycle,
+    OnlyTerraform,
+    explanation,
+    in_order,
+    nested_too_deeply,
+    references_in,
+)
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parsing import parse_expression
 from opsconsole.language.syntax import Reference
-from opsconsole.language.templated import LocalCycle, in_order, references_in
 from opsconsole.phrases import did_you_mean
 
 _SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}

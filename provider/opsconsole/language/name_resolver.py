@@ -16,18 +16,18 @@ from opsconsole.language import remote_states
 from opsconsole.language.access import element
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.bounds import metered, size_of
+from opsconsole.language.conversion import from_wire
 from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     UnsupportedExpression,
 )
 from opsconsole.language.instances import Instance
+from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
 from opsconsole.language.marks import IS_SENSITIVE, mark, unmark
 from opsconsole.language.model import Block, Program
 from opsconsole.language.scopes import FunctionContext, call, follow
 from opsconsole.language.syntax import Reference, Scope, Step
-from opsconsole.language.templated import LocalCycle, evaluate_json, in_order
-from opsconsole.language.wire import from_wire
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN, Attributes

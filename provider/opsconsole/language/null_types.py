@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opsconsole.language.conversion import attribute_type, to_wire
 from opsconsole.language.marks import unmark_deep
 from opsconsole.language.model import Program
 from opsconsole.language.value_types import (
@@ -22,7 +23,6 @@ from opsconsole.language.value_types import (
     SetValue,
     Type,
 )
-from opsconsole.language.wire import attribute_type, to_wire
 from opsconsole.state import Address
 
 _PLAIN: Mapping[Any, Any] = {STRING: "", NUMBER: 0, BOOL: False}

@@ -31,8 +31,8 @@ from opsconsole.language.documents import (
     read_json,
     single,
 )
-from opsconsole.language.explaining import refused
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.json_values import refused
 from opsconsole.language.model import (
     BackendBlock,
     Block,

@@ -9,7 +9,7 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.language.documents import read_json
-from opsconsole.language.explaining import OnlyTerraform
+from opsconsole.language.json_values import OnlyTerraform
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import read_program
 from opsconsole.language.synthesis import read_app, synthesise

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsconsole.language.explaining import (
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.json_values import (
     TERRAFORM_FUNCTIONS,
     explanation,
     nested_too_deeply,
     refused,
+    templates_in,
 )
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Node, Reference
-from opsconsole.language.templated import templates_in
 
 
 def check_support(program: Program) -> None:

@@ -172,7 +172,7 @@ class Planner:
         await self._run(walk, prior)
         changes = self._explained(walk)
         changes += _unsettled(known, walk.changes)
-        if options.mode == "normal":
+        if known and options.mode == "normal":
             self._likely_moves, told = likely_moves(changes, self._replanned)
             self._report(told)
         adopted = adopted_places(changes, console_of)

@@ -8,9 +8,8 @@ from opsconsole.diagnostics import Diagnostic
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Counts
 from opsconsole.reports import diagnostics_text
-from opsconsole.reports.addresses import natural
-from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.labels import natural
+from opsconsole.reports.text import SENSITIVE, Pen, printable
 from opsconsole.reports.value_diff import whole
 from opsconsole.values import Value
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.reports.colour import Pen
-from opsconsole.reports.literals import printable, wrapped
+from opsconsole.reports.text import Pen, printable, wrapped
 
 FEWEST = 4
 """Fewer that are alike stay apart."""

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
 from opsconsole.reports import diagnostics_text
-from opsconsole.reports.addresses import kinds_of
-from opsconsole.reports.colour import SIGN_COLOURS, Pen
-from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.labels import kinds_of
 from opsconsole.reports.styles import BUCKET_STYLES
+from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable
 from opsconsole.reports.value_diff import Line, changed_value
 from opsconsole.reports.verdict import (
     CheckOutcome,

@@ -16,8 +16,8 @@ from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines
-from opsconsole.reports.literals import printable
 from opsconsole.reports.styles import BUCKET_STYLES
+from opsconsole.reports.text import printable
 from opsconsole.reports.verdict import judge, unseen_text
 
 _UNTITLED = "opsconsole drift"

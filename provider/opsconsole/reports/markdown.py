@@ -13,7 +13,7 @@ from typing import Final
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.reports.diagnostics_text import body_of
-from opsconsole.reports.literals import printable
+from opsconsole.reports.text import printable
 from opsconsole.reports.value_diff import Line
 
 LIMIT: Final = 1_000_000

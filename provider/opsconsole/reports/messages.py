@@ -16,12 +16,11 @@ from typing import Any, Final, NamedTuple
 from opsconsole import __version__
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
-from opsconsole.reports.addresses import parsed
 from opsconsole.reports.apply_text import apply_summary
 from opsconsole.reports.json_values import diagnostic_json, filled, type_of
-from opsconsole.reports.labels import planned
-from opsconsole.reports.literals import printable
+from opsconsole.reports.labels import parsed, planned
 from opsconsole.reports.plan_json import TERRAFORM_VERSION
+from opsconsole.reports.text import printable
 from opsconsole.values import Value
 
 UI_VERSION: Final = "1.2"

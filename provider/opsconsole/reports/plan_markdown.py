@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Plan
-from opsconsole.reports.addresses import natural
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
-from opsconsole.reports.labels import agreement, heading, plan_summary, symbol
+from opsconsole.reports.labels import agreement, heading, natural, plan_summary, symbol
 from opsconsole.reports.markdown import (
     LIMIT,
     MarkdownSection,

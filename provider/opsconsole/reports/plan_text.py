@@ -10,16 +10,19 @@ from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import diagnostics_text
-from opsconsole.reports.addresses import (
+from opsconsole.reports.labels import (
+    LEGEND,
+    agreement,
+    heading,
     kinds_of,
     label_attribute,
     natural,
     parsed,
+    plan_summary,
     sensitive_of,
+    symbol,
 )
-from opsconsole.reports.colour import SIGN_COLOURS, Pen
-from opsconsole.reports.labels import LEGEND, agreement, heading, plan_summary, symbol
-from opsconsole.reports.literals import SENSITIVE, printable, scalar, wrapped
+from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable, scalar, wrapped
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
 from opsconsole.state import print_key
 

@@ -11,8 +11,8 @@ from opsconsole import __version__
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_text import difference_lines
-from opsconsole.reports.literals import printable
 from opsconsole.reports.styles import BUCKET_STYLES
+from opsconsole.reports.text import printable
 from opsconsole.reports.verdict import CheckOutcome, judge, unseen_text
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -12,11 +12,10 @@ from typing import Any
 
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import apply_text
-from opsconsole.reports.addresses import kinds_of, sensitive_of
-from opsconsole.reports.colour import Pen
 from opsconsole.reports.json_values import filled, identity, module_tree, sensitive
-from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
+from opsconsole.reports.text import SENSITIVE, Pen, printable
 from opsconsole.reports.value_diff import whole
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 

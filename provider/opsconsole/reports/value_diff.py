@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from opsconsole.compare import same
 from opsconsole.definition import Kind
 from opsconsole.phrases import plural
-from opsconsole.reports.literals import KNOWN_AFTER_APPLY, SENSITIVE, printable, scalar
+from opsconsole.reports.text import KNOWN_AFTER_APPLY, SENSITIVE, printable, scalar
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 TO_NULL: Final = " -> null"

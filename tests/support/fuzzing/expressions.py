@@ -6,8 +6,8 @@ from pathlib import Path
 
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.explaining import evaluated
 from opsconsole.language.functions import FUNCTIONS
+from opsconsole.language.json_values import evaluated
 from opsconsole.language.model import Program
 
 _PROGRAM = Program(

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
-from opsconsole.language.explaining import TERRAFORM_FUNCTIONS
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.json_values import TERRAFORM_FUNCTIONS
 from opsconsole.language.marks import (
     IS_SENSITIVE,
     NO_MARKS,

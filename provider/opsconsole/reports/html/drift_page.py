@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports.addresses import short_type
 from opsconsole.reports.drift_text import title as title_of
 from opsconsole.reports.html.layout import picture_of
 from opsconsole.reports.html.page import Page, ResourceRow, Section, pair_of, write
 from opsconsole.reports.html.topology import GraphItem
-from opsconsole.reports.literals import printable
+from opsconsole.reports.labels import short_type
 from opsconsole.reports.styles import ACCEPTED, BUCKET_STYLES, style_of_finding
+from opsconsole.reports.text import printable
 from opsconsole.reports.verdict import (
     CheckOutcome,
     coverage_text,

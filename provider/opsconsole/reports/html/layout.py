@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.reports.addresses import natural
 from opsconsole.reports.html.topology import (
     Column,
     Edge,
@@ -21,6 +20,7 @@ from opsconsole.reports.html.topology import (
     graph_of,
     neighbours,
 )
+from opsconsole.reports.labels import natural
 
 ROOM: Final = 40
 """Nodes that one column may hold."""

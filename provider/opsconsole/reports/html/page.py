@@ -24,8 +24,8 @@ from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Difference
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.html.layout import HEIGHT, WIDTH, Picture
-from opsconsole.reports.literals import SENSITIVE, printable
 from opsconsole.reports.styles import Style
+from opsconsole.reports.text import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, steps, whole
 
 _TEMPLATES = "templates"

@@ -7,15 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
-from opsconsole.reports.addresses import label_attribute, natural, parsed, sensitive_of, short_type
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.html.layout import picture_of
 from opsconsole.reports.html.page import Page, ResourceRow, Section, spans, write
 from opsconsole.reports.html.topology import GraphItem
-from opsconsole.reports.labels import agreement, heading, plan_summary
-from opsconsole.reports.literals import SENSITIVE, printable
+from opsconsole.reports.labels import (
+    agreement,
+    heading,
+    label_attribute,
+    natural,
+    parsed,
+    plan_summary,
+    sensitive_of,
+    short_type,
+)
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, style_of_change
+from opsconsole.reports.text import SENSITIVE, printable
 from opsconsole.values import UNKNOWN
 
 _TITLES = {

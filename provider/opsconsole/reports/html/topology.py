@@ -13,9 +13,9 @@ from enum import IntEnum
 from typing import Any
 
 from opsconsole.definition import Attribute
-from opsconsole.reports.addresses import parsed
-from opsconsole.reports.literals import printable
+from opsconsole.reports.labels import parsed
 from opsconsole.reports.styles import ELSEWHERE, SAME, Style
+from opsconsole.reports.text import printable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY
 from opsconsole.values import Attributes, holds_unknown
 
