@@ -8,6 +8,7 @@ unless the command has verbs. Errors become a message and an exit code here and 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -136,7 +137,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or debugging()
-    return answered(lambda: _run(words), debug=debug, again="opsconsole --debug …")
+    try:
+        return answered(lambda: _run(words), debug=debug, again="opsconsole --debug …")
+    finally:
+        # Python looks through everything for garbage once more at its end.
+        gc.freeze()
 
 
 def debugging() -> bool:
