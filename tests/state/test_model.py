@@ -374,6 +374,21 @@ def test_bad_state_is_one_clear_error(data: bytes, message: str) -> None:
     assert "the.tfstate" in caught.value.message
 
 
+@pytest.mark.parametrize("kept", range(4))
+def test_a_write_that_was_cut_off_before_the_end_of_the_longer_text_is_no_state(
+    kept: int, host: Host
+) -> None:
+    state = State.new()
+    for number in range(4):
+        state.put(f"opsconsole_host.h{number}", host(number))
+    before = state.to_bytes()
+    for number in range(kept, 4):
+        state.remove(f"opsconsole_host.h{number}")
+    after = state.to_bytes()
+    with pytest.raises(UserError, match="cannot be read"):
+        State.parse(after + before[len(after) :])
+
+
 @pytest.mark.parametrize(
     "resources",
     [

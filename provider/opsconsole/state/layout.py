@@ -128,7 +128,11 @@ def split_fields(text: str, indent: int) -> dict[str, str]:
     if not (text.startswith(opening) and text.endswith(closing)):
         raise OtherLayout
     pieces = text[len(opening) : -len(closing)].split(f',{pad}"')
-    return dict(_name_and_value(piece) for piece in pieces)
+    fields = dict(_name_and_value(piece) for piece in pieces)
+    if len(fields) < len(pieces):
+        # A write in place that was cut off leaves the end of the longer text behind the new one.
+        raise OtherLayout
+    return fields
 
 
 def _name_and_value(piece: str) -> tuple[str, str]:
