@@ -22,34 +22,34 @@ def wait_for(condition: Any, what: str) -> None:
         time.sleep(0.02)
 
 
-def begun(native: Any, fleet: Any, count: int = 12, delay: float = 0.25) -> subprocess.Popen[str]:
-    """Start an apply that creates agents slowly; return once some are created and one is sent.
-
-    Between two requests nothing is in flight, and one interrupt ends the run at once.
-    """
+def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
+    """Start an apply that creates agents; return once three are created and the fourth is held."""
     native.settings["max_concurrency"] = 1
     native.write(fleet(count))
     native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
-    native.console.fault(method="POST", path="/agents$", delay=delay, times=None)
+    native.console.fault(operation="agent_create", skip=3, times=None, hold="before")
     process: subprocess.Popen[str] = native.start("apply", "-auto-approve")
-
-    def one_is_sent() -> bool:
-        created = len(native.console.rows("agents"))
-        return 0 < created < native.console.request_counts().get("agent_create", 0)
-
-    wait_for(one_is_sent, "agents are being created")
+    wait_for(lambda: native.console.traffic()["in_flight"], "the fourth agent is sent")
     return process
+
+
+def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> None:
+    """Interrupt a command, and return once it has taken notice."""
+    process.send_signal(number)
+    assert process.stderr is not None
+    while "Press Ctrl-C again" not in (line := process.stderr.readline()):
+        assert line, "it ended"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -> None:
     process = begun(native, fleet)
-    process.send_signal(number)
+    interrupt(process, number)
+    native.console.clear_faults()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    assert "Interrupted: what is in flight is finished and saved." in err
     created = len(native.console.rows("agents"))
-    assert 0 < created < 12
+    assert created == 4
     assert "Apply incomplete. Resources: " in out
     agents = [item for item in native.addresses() if ".a[" in item]
     assert len(agents) == created, "what happened is in state"
@@ -57,17 +57,13 @@ def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -
     left = re.search(r"Not begun, as the run was interrupted: (\d+)", out)
     assert left is not None and int(left[1]) == 12 - created + 12
     assert re.search(r"^  create opsconsole_agent\.a\[\d+\]$", out, re.MULTILINE)
-    native.console.clear_faults()
     native.run("apply", "-auto-approve")
     assert len(native.console.rows("agents")) == 12
 
 
 def test_twice_stops_now_and_loses_nothing(native: Any, fleet: Any) -> None:
-    process = begun(native, fleet, delay=8)
-    process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    while "Press Ctrl-C again" not in process.stderr.readline():
-        pass
+    process = begun(native, fleet)
+    interrupt(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
@@ -102,7 +98,7 @@ def test_while_planning_nothing_is_changed(native: Any, fleet: Any) -> None:
     native.write(fleet(2))
     native.run("apply", "-auto-approve")
     before = native.state_file.read_bytes()
-    native.console.fault(path="/plugins$", delay=5, times=None)
+    native.console.fault(path="/plugins$", hold="before", times=None)
     native.console.reset_log()
     process = native.start("plan")
     wait_for(lambda: native.console.traffic()["in_flight"], "the plan reads")

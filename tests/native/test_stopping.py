@@ -18,6 +18,8 @@ from opsconsole.emulator.handle import Emulator
 
 COUNT = 40
 AT_ONCE = 4
+PASSING = AT_ONCE + 1
+"""How many the console lets pass before it holds what is asked."""
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:
@@ -75,21 +77,22 @@ class Story:
         return abs(effects(self.native.console)[self.counted] - self.before)
 
     def start(self) -> subprocess.Popen[str]:
-        """Start the change, and return once it is well under way."""
+        """Start the change; return once some have ended and the console holds the next."""
         method, path = self.slow
         holds = '"knowledge"' if self.kind == "update" else None
         members = {"holds": holds} if holds else {}
-        self.native.console.fault(method=method, path=path, answer_delay=0.5, times=None, **members)
+        console = self.native.console
+        console.fault(method=method, path=path, skip=PASSING, hold="after", times=None, **members)
         process: subprocess.Popen[str] = self.native.start(
             *self.words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        wait_for(lambda: self.done() > AT_ONCE, "the change is under way")
+        wait_for(lambda: self.done() > PASSING, "the change is under way")
         return process
 
     def settle(self) -> None:
-        """Wait until the console has ended what was sent."""
-        wait_for(lambda: not self.native.console.traffic()["in_flight"], "the console ends")
+        """Let the console end what was sent."""
         self.native.console.clear_faults()
+        wait_for(lambda: not self.native.console.traffic()["in_flight"], "the console ends")
 
     def held(self) -> int:
         """How many the change has reached, as state has it."""
@@ -117,14 +120,16 @@ def story(request: pytest.FixtureRequest, native: Any, fleet: Any) -> Story:
 
 def test_one_interrupt_finishes_what_is_in_flight_and_begins_nothing(story: Story) -> None:
     with story.start() as process:
-        before = story.done()
         process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        while "Interrupted: what is in flight is finished and saved." not in (
+            line := process.stderr.readline()
+        ):
+            assert line, "it ended"
+        story.settle()
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert "Interrupted: what is in flight is finished and saved." in err
-    story.settle()
-    assert story.done() <= before + AT_ONCE
-    assert story.done() < COUNT
+    assert PASSING < story.done() <= PASSING + AT_ONCE, "nothing was begun but what was held"
     assert story.held() == story.done(), "state is what the console has"
     story.native.run(*story.words)
     assert story.done() == COUNT
@@ -179,7 +184,7 @@ def test_reading_stops_too_and_leaves_no_lock(
     native.run("apply", "-auto-approve")
     state = native.state_file.read_bytes()
     native.console.reset_log()
-    native.console.fault(path="/hosts/", delay=0.5, times=None)
+    native.console.fault(path="/hosts/", hold="before", times=None)
     with native.start(*words) as process:
         wait_for(lambda: native.console.traffic()["in_flight"], "it reads")
         process.send_signal(number)
@@ -202,11 +207,12 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
         _, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, ""), "a closed stdout is none"
     # The first pair ends at once; while the second is in flight, the output is closed.
-    native.console.fault(operation="host_delete", skip=2, answer_delay=2, times=None)
+    native.console.fault(operation="host_delete", skip=2, hold="after", times=None)
     with native.start("destroy", "-auto-approve") as process:
         while "Destruction complete" not in process.stdout.readline():
             assert process.poll() is None
         process.stdout.close()
+        native.console.clear_faults()
         err = process.stderr.read()
     assert process.returncode == 130, err
     assert "Interrupted, as nobody reads the output any more" in err
@@ -223,10 +229,16 @@ def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native: Any) -> No
     native.write()
     rows = [{"name": f"host-{number}"} for number in range(100)]
     (native.folder / "hosts.json").write_text(json.dumps(rows))
-    native.console.fault(path="/hosts/batch$", delay=0.3, times=None)
+    native.console.fault(
+        operation="host_import", holds='"dry_run":false', skip=1, hold="before", times=None
+    )
     with native.start("hosts", "import", "hosts.json") as process:
-        wait_for(lambda: native.console.rows("hosts"), "hosts are imported")
+        wait_for(lambda: native.console.waiting_faults()[0]["skip"] == 0, "ten are imported")
+        wait_for(lambda: native.console.traffic()["in_flight"], "ten more are sent")
         process.send_signal(signal.SIGINT)
+        while "Interrupted" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        native.console.clear_faults()
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err
     created = native.console.rows("hosts")

@@ -205,11 +205,12 @@ def test_an_import_that_takes_effect_after_the_client_gave_up(native: Any) -> No
     native.settings |= {"request_timeout": 1, "max_retries": 0}
     native.write(HOSTS)
     console = native.console
-    console.fault(kind="late_effect", delay=3.0, operation="host_import", holds='"dry_run":false')
+    console.fault(hold="before", operation="host_import", holds='"dry_run":false')
     native.run("apply", "-auto-approve", expect=1)
     assert {native.attributes(address)["id"][:16] for address in native.addresses()} == {
         "outcome-unknown/"
     }
+    console.clear_faults()
     pause = threading.Event()
     while console.traffic()["in_flight"]:
         pause.wait(0.05)

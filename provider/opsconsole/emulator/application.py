@@ -128,9 +128,13 @@ class Application:
         self, fault: Fault, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
     ) -> Response:
         """Do what was asked, where a fault lets it be done, with the waits that it asks for."""
+        if fault.hold == "before":
+            await self._faults.hold()
         if fault.delay:
             await asyncio.sleep(fault.delay)
         answer = self._reply(scope, entry, ids, body) if fault.lets_through else Response(500, b"")
+        if fault.hold == "after":
+            await self._faults.hold()
         if fault.answer_delay:
             await asyncio.sleep(fault.answer_delay)
         return answer

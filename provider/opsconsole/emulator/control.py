@@ -111,7 +111,7 @@ class Control:
         if "log" in what:
             self._traffic.reset()
         if "faults" in what:
-            self._faults.waiting.clear()
+            self._faults.forget()
         if "switches" in what:
             self._console.use(self._profile)
         if "data" in what:

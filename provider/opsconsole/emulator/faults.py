@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -120,6 +121,7 @@ class Fault(Body):
             the client has gone away meanwhile.
         handled: Whether the console does what was asked before it goes wrong.
         answer_delay: Seconds to wait between doing what was asked and answering.
+        hold: Hold the request, `before` it is handled or `after` that, until faults are forgotten.
         cut: Cut the connection instead of answering, `before` or `after` the request is handled.
         truncate: Cut the connection after so many bytes of the answer's body.
         refuse: Accept no connection afterwards, until the emulator is told to (`Emulator.accept`).
@@ -150,6 +152,7 @@ class Fault(Body):
     delay: Seconds = 0.0
     handled: bool = False
     answer_delay: Seconds = 0.0
+    hold: Literal["before", "after"] | None = None
     cut: Literal["before", "after"] | None = None
     truncate: Count | None = None
     refuse: bool = False
@@ -219,6 +222,17 @@ class Faults:
 
     def __init__(self) -> None:
         self.waiting: list[Fault] = []
+        self._forgotten = asyncio.Event()
+
+    def forget(self) -> None:
+        """Forget every fault, and let the requests go on that are held."""
+        self.waiting.clear()
+        self._forgotten.set()
+        self._forgotten = asyncio.Event()
+
+    async def hold(self) -> None:
+        """Wait until faults are forgotten."""
+        await self._forgotten.wait()
 
     def meet(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
         """Return the first fault that this request meets, and count it."""

@@ -78,7 +78,7 @@ class Emulator:
         self._ask("POST", "door", {"open": True})
 
     def clear_faults(self) -> None:
-        """Forget every fault."""
+        """Forget every fault, and let the requests go on that one holds."""
         self._ask("POST", "reset", {"what": ["faults"]})
 
     def waiting_faults(self) -> list[dict[str, Any]]:
