@@ -105,7 +105,7 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
         (["plan", "-targt=x"], 'Error: There is no option -targt. Did you mean "--target"?\n'),
         (["plan", "--jsno"], 'Error: There is no option --jsno. Did you mean "--json"?\n'),
         (["plan", "--zzzzz"], "Error: There is no option --zzzzz.\n"),
-        (["plan", "web"], 'Error: The word "web" is one too many.\n'),
+        (["plan", "web"], 'Error: The argument "web" is not expected.\n'),
         (["state", "mv", "a"], "Error: TARGET is missing.\n"),
         (
             ["plan", "--max-destroy=200"],

@@ -165,7 +165,7 @@ def test_by_default_nothing_needs_to_be_told(
 ) -> None:
     assert command.main(["provider", "install"]) == 0
     assert (home / ".terraform.d/plugins" / DEFAULT_HOSTS[0] / SOURCE / __version__).is_dir()
-    assert "look there by themselves" in capsys.readouterr().out
+    assert "look there by default" in capsys.readouterr().out
 
 
 def test_another_folder_needs_a_setting(

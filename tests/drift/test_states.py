@@ -189,7 +189,7 @@ def test_of_an_empty_file_nothing_can_be_told(ground: Any) -> None:
     assert found.code == 1
     assert found.findings == []
     assert found.document["calls"] == {}
-    assert "empty: its state is empty, so nothing of it was checked" in found.told
+    assert "empty: its state is empty, so it was not checked" in found.told
 
 
 def test_a_state_that_is_emptied_and_written_anew_is_waited_for(ground: Any) -> None:

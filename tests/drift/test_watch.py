@@ -209,7 +209,7 @@ def test_it_stops_while_an_app_is_at_work(ground: Any) -> None:
     assert "Traceback" not in err and "never retrieved" not in err
 
 
-async def test_nothing_unforeseen_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def surprised(*_: Any, **__: Any) -> DriftReport:
         raise RuntimeError("key: svc_ak_secret")
 

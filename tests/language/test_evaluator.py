@@ -325,7 +325,7 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
 @pytest.mark.parametrize(
     ("meta", "message"),
     [
-        ({"count": "${opsconsole_host.z.target_port}"}, "only apply settles"),
+        ({"count": "${opsconsole_host.z.target_port}"}, "known only after apply"),
         ({"count": -1}, "whole number from 0 on"),
         ({"count": 1.5}, "whole number from 0 on"),
         ({"count": None}, "must not be null"),
@@ -333,8 +333,8 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
         ({"count": "${sensitive(1)}"}, "must not be sensitive"),
         ({"for_each": ["a"]}, "a map or a set of strings, not a tuple"),
         ({"for_each": "${toset([1])}"}, "not a set of number"),
-        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "only apply settles"),
-        ({"for_each": "${opsconsole_host.z.tags}"}, "only apply settles"),
+        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "known only after apply"),
+        ({"for_each": "${opsconsole_host.z.tags}"}, "known only after apply"),
         ({"for_each": None}, "not null"),
         ({"for_each": "${sensitive({})}"}, "must not be sensitive"),
     ],

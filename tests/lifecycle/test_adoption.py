@@ -162,5 +162,5 @@ async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
     [problem] = refused.diagnostics
     assert problem.severity is Severity.ERROR
     assert problem.path == (name,)
-    assert "'one' there and 'two' here" in problem.detail
+    assert "'one' on the console and 'two' in the program" in problem.detail
     assert console.row("hosts", there["id"])["knowledge"] == "before"

@@ -35,9 +35,9 @@ async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of
 
     plan = await hosts.plan(read, hosts.config(**DECLARED))
     assert plan.replace == ()
-    assert {item.summary.split(" of ")[0] for item in plan.diagnostics} == {
-        "The console holds no mac",
-        "The console holds no unique_id",
+    assert {item.summary.split(" for ")[0] for item in plan.diagnostics} == {
+        "The console has no mac",
+        "The console has no unique_id",
     }
     kept = await hosts.read(await hosts.change(read, **DECLARED))
     again = await hosts.plan(kept, hosts.config(**DECLARED))

@@ -130,7 +130,7 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
         if name not in named
     ]
     remarks += [
-        f"The list of {RESOURCES[name].plural} has an end that was not seen: there may be more."
+        f"The list of {RESOURCES[name].plural} was not read to its end: there may be more."
         for name, listing in lists.items()
         if not listing.complete
     ]
@@ -200,7 +200,7 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     values = outcome.shows or outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
-        reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs one"
+        reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
         return FoundObject(type_name, import_id, {}, reason=reason)
     # What an agent's plugins are is read by itself: they are attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
@@ -220,7 +220,7 @@ async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], lis
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
     if listing.complete:
         return ids, []
-    return ids, [f"The list of the plugins of {agent_id} has an end that was not seen."]
+    return ids, [f"The list of the plugins of {agent_id} was not read to its end."]
 
 
 async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> dict[str, str]:

@@ -125,7 +125,7 @@ def _ordered(readable: Mapping[str, FoundObject]) -> Iterator[str]:
 
 
 def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> Iterator[str]:
-    """Yield hosts after their jump hosts; a circle is broken where it is entered."""
+    """Yield hosts after their jump hosts; a cycle is broken where it is entered."""
     placed: set[str] = set()
     visiting: set[str] = set()
 

@@ -17,7 +17,7 @@ from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.state import open_state
 
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
-"""What a saved plan has settled."""
+"""The options that a saved plan fixes."""
 
 
 def register(parser: Parser) -> None:
@@ -45,9 +45,7 @@ def register_destroy(parser: Parser) -> None:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.flag(parser, "auto-approve", "do not ask")
     arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
-    parser.add_argument(
-        "--checksum", metavar="SUM", help="demand that the plan is the one of this checksum"
-    )
+    parser.add_argument("--checksum", metavar="SUM", help="apply only a plan with this checksum")
     arguments.flag(parser, "json", "print Terraform's machine-readable messages")
     arguments.add_place(parser)
     arguments.add_variables(parser)
@@ -60,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out a plan; return the exit code."""
     if args.json and not args.auto_approve and args.planfile is None:
         raise UserError(
-            "With --json nothing can be asked.", "Add --auto-approve, or apply a saved plan."
+            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
         )
     apply = _apply_program if args.planfile is None else _apply_saved
     if not args.json:
@@ -98,9 +96,8 @@ def _apply_saved(args: argparse.Namespace) -> int:
     for name in _FIXED:
         if getattr(args, name):
             raise UserError(
-                f"--{name.replace('_', '-')} cannot be given with a saved plan, which has settled "
-                "it.",
-                "Plan again with it.",
+                f"--{name.replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
+                "Plan again with this option.",
             )
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)

@@ -37,7 +37,7 @@ def demand(args: argparse.Namespace, plan: Plan) -> None:
     if args.checksum and args.checksum != checksum(plan):
         raise UserError(
             f"The plan has the checksum {checksum(plan)}, not {args.checksum}.",
-            "It is not the plan that was reviewed. Nothing was done.",
+            "It is not the plan that was reviewed. Nothing was changed.",
         )
 
 
@@ -141,13 +141,13 @@ def _question(plan: Plan) -> str:
     else:
         asked = "Do you want to perform these actions?"
         if plan.mode == "refresh-only":
-            remark = "  State is brought up to date; the console is left as it is.\n"
+            remark = "  Only the state is updated; the console is not changed.\n"
     return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
 
 
 def _left(applied: Applied) -> str:
     left = applied.not_started
-    lines = [f"\nNot begun, as the run was interrupted: {len(left):,}"]
+    lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
     lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
     if len(left) > _SHOWN:
         lines.append(f"  and {len(left) - _SHOWN:,} more")
@@ -176,7 +176,8 @@ def carry_out(
             )
     except KeyboardInterrupt:
         sys.stderr.write(
-            "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
+            "Stopped. The journal beside the state holds what was done; the next run adds it to "
+            "the state.\n"
         )
         return INTERRUPTED
     ui.ended(applied, session)

@@ -138,7 +138,7 @@ class Parser(argparse.ArgumentParser):
             if word.startswith("-"):
                 name = word.partition("=")[0]
                 self.error(f"There is no option {name}.{self._nearest(name)}")
-            self.error(f'The word "{word}" is one too many.')
+            self.error(f'The argument "{word}" is not expected.')
         return found, left
 
     def _nearest(self, name: str) -> str:

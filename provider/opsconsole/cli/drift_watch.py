@@ -142,7 +142,7 @@ async def check_once(
     except Exception as problem:
         _log(_said(problem))
     if lost := lost_output():
-        _log(f"Not all was printed, as {lost}.")
+        _log(f"The output is incomplete, because {lost}.")
     write_again()
     return failures
 
@@ -152,7 +152,7 @@ def _said(problem: Exception) -> str:
         return str(problem)
     # Its text may quote a setting, and would be served to anyone.
     return (
-        f"Unforeseen {type(problem).__name__}. `opsconsole --debug drift` without --watch shows "
+        f"Unexpected {type(problem).__name__}. `opsconsole --debug drift` without --watch shows "
         "where it comes from."
     )
 

@@ -79,7 +79,7 @@ class Interrupts:
 
         The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
         """
-        self._stop(f"Interrupted, as {lost_output()}", "twice")
+        self._stop(f"Interrupted, because {lost_output()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
         if self.stopped:
@@ -132,7 +132,7 @@ def run_stoppable(
         Stopped: What was printed before did not arrive; nothing is begun.
     """
     if lost := lost_output():
-        raise Stopped(f"Nothing was begun, as {lost}.")
+        raise Stopped(f"Nothing was begun, because {lost}.")
     results: list[Result] = []
     interrupts = Interrupts(promise)
     stdout = output()

@@ -102,7 +102,7 @@ class ApplyMessages:
     def skipped(self, step: Step, because: str) -> None:
         """Report what is skipped, and why."""
         if because:
-            self._say(f"{step.change.address}: Skipped, as {because} failed")
+            self._say(f"{step.change.address}: Skipped, because {because} failed")
 
     def tick(self) -> None:
         """Report what has been under way for about ten seconds or more."""

@@ -37,7 +37,7 @@ TERRAFORM_FUNCTIONS: Final = frozenset(
         "yamlencode",
     )
 )
-"""Functions that Terraform has and this evaluator has not."""
+"""Functions that Terraform has and this evaluator does not."""
 
 
 class OnlyTerraform(UserError):
@@ -113,7 +113,7 @@ def explanation(
     if isinstance(error, BeyondBounds):
         return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
     return OnlyTerraform(
-        f"{where}: {written} uses {error}, which the native engine has not.",
+        f"{where}: {written} uses {error}, which the native engine does not support.",
         f"{where}: {error}",
     )
 

@@ -26,8 +26,8 @@ def check_support(program: Program) -> None:
     """Refuse a program that only Terraform can run; mistakes in it are left to who evaluates it.
 
     Raises:
-        OnlyTerraform: An expression uses what this engine has not, or an import block asks for
-            configuration to be generated.
+        OnlyTerraform: An expression uses what this engine does not have, or an import block asks
+            for configuration to be generated.
     """
     for title, name, value in _values(program):
         try:

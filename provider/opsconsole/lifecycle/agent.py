@@ -288,9 +288,7 @@ class AgentLifecycle(SingleCreation):
         known = self.session.agents.get(answer["id"])
         if known is None:
             return None
-        return UnexpectedAnswer(
-            f"The console answered with an agent that was there before: {known}."
-        )
+        return UnexpectedAnswer(f"The console answered with an agent that existed before: {known}.")
 
     def _answered(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
@@ -354,7 +352,7 @@ class AgentLifecycle(SingleCreation):
             if not listing.complete:
                 not_whole = warning(
                     f"Not every plugin of the {self.name(prior)} could be seen",
-                    "One that is attached and not declared may stay attached. "
+                    "A plugin that is attached and not declared may stay attached. "
                     + explained("the agent's plugins", listing)[1],
                     ("plugin_ids",),
                 )

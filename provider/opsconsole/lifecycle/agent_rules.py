@@ -12,7 +12,7 @@ from opsconsole.lifecycle.planning import Proposal
 from opsconsole.values import UNKNOWN, Attributes
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
-_GOES_ON = "it goes on running"
+_GOES_ON = "it continues to run"
 
 
 def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
@@ -55,8 +55,8 @@ def judge_removal(
     host = f"the host {prior.get('host_id') or '(not known)'}"
     if why is Removal.ALONE:
         text = (
-            f"The API has no operation that deletes an agent, and {host} stays: the agent goes "
-            f"on running there. {_LIFT}"
+            f"The API has no operation that deletes an agent, and {host} stays: the agent "
+            f"continues to run there. {_LIFT}"
         )
         return (warning(f"The {name} leaves management; it is not archived", text),)
     text = (
@@ -120,14 +120,15 @@ def archived(name: str) -> Diagnostic:
     """Refuse to call an agent changed that an answer shows to be archived."""
     return error(
         f"The {name} is archived",
-        "The console archives an agent when its host is deleted, and has no way back. Plan and "
-        "apply again: the next plan creates the agent again.",
+        "The console archives an agent when its host is deleted, and cannot reactivate it. Plan "
+        "and apply again: the next plan creates the agent again.",
     )
 
 
 def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
-        " Terraform cannot tell whether its host goes too: to delete both, change the policy first."
+        " Terraform cannot tell whether its host is deleted too: to delete both, change the "
+        "policy first."
         if why is Removal.UNEXPLAINED
         else ""
     )
@@ -140,7 +141,7 @@ def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnosti
 
 def _perhaps_moved(name: str, prior: Attributes, path: tuple[str, ...]) -> Diagnostic:
     return warning(
-        f"The {name} is replaced, as the id of its host is not known yet",
+        f"The {name} is replaced, because the id of its host is not known yet",
         f"The old agent is archived only if the host {prior.get('host_id') or '(not known)'} is "
         "deleted in this run; otherwise both run.",
         path,

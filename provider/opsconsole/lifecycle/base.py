@@ -298,8 +298,8 @@ class BaseLifecycle(ABC):
             return None
         refused = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
-            "One object has one address: removing either would delete what the other manages. "
-            "Declare it once.",
+            "One object has one address: removing one of the two would delete what the other "
+            "manages. Declare it once.",
         )
         return Outcome(None, diagnostics=(refused,))
 
@@ -392,7 +392,7 @@ class BaseLifecycle(ABC):
         return [
             error(
                 f"The {attribute} of the {name} cannot be changed",
-                f"Declared is {_shown(proposal.planned[attribute])}, the console holds "
+                f"The declaration says {_shown(proposal.planned[attribute])}, the console holds "
                 f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
                 + "Declare what the console holds, or leave the attribute out."
                 + _lift(self.definition[attribute].lifted_by),
@@ -412,7 +412,7 @@ class BaseLifecycle(ABC):
         return tuple(
             make(
                 f"The console kept another value for {name} of the {self.name(asked)}",
-                f"Asked for was {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
+                f"The request set {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
                 "Declare what the console keeps.",
                 (name,),
             )
@@ -464,8 +464,8 @@ def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
     return (
         warning(
             f"Not verified: {', '.join(proposal.unverified)} of the {name}",
-            "The console has not shown these values, so they are taken as declared: no difference "
-            "is claimed, and nothing is replaced for them.",
+            "The console has not shown these values, so they count as declared: no difference is "
+            "reported, and nothing is replaced because of them.",
         ),
     )
 

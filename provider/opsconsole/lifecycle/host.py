@@ -255,17 +255,17 @@ def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     if request.prior.get(attribute) is None:
         return warning(
-            f"The console holds no {attribute} of the {name}",
-            f"Declared is {request.config.get(attribute)!r}, the console shows null. It "
+            f"The console has no {attribute} for the {name}",
+            f"The declaration says {request.config.get(attribute)!r}, the console shows null. It "
             "can be set at creation only, so state keeps what is declared. This is reported once, "
             "and is not a difference until the declaration changes.",
             (attribute,),
         )
     return warning(
-        f"The console changed {attribute} of the {name} by itself",
-        f"Declared is {request.config.get(attribute)!r}, the console holds "
-        f"{request.prior.get(attribute)!r}. Replacing the host for that would archive its agents, "
-        "so state follows the console. Declare what it holds.",
+        f"The console itself changed {attribute} of the {name}",
+        f"The declaration says {request.config.get(attribute)!r}, the console holds "
+        f"{request.prior.get(attribute)!r}. Replacing the host because of that would archive its "
+        "agents, so state follows the console. Declare what it holds.",
         (attribute,),
     )
 
@@ -287,12 +287,12 @@ def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagn
             error(
                 f"{left}; it is not known whether {'it' if len(agents) == 1 else 'they'} {runs}",
                 "Whether their host was deleted is not known. Plan again: if the host is still "
-                "there, take them back with:\n" + "\n".join(lines),
+                "there, import them again with:\n" + "\n".join(lines),
             ),
         )
     return (
         error(
             f"{left} and {runs}",
-            "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
+            "Their host was not deleted. Import them again with:\n" + "\n".join(lines),
         ),
     )

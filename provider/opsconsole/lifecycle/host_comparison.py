@@ -168,7 +168,7 @@ def _imported(chunk: Sequence[_Compared], result: ImportResult) -> Diagnostic:
         else ""
     )
     return error(
-        f"{IGNORED}: hosts were compared by it",
+        f"{IGNORED}: it was sent to compare hosts",
         "Its rows count as imported: they hold what state held, so what had been changed on the "
         'console may be overwritten. No further dry run is sent. Take host_read = "dry_run" out '
         f"of the settings, and ask the console's operator.{created}",

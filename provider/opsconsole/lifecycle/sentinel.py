@@ -84,9 +84,9 @@ def remedy(import_id: str, address: str, command: str) -> str:
 def outcome_lost(name: str, cause: Cause, import_id: str, address: str, command: str) -> Diagnostic:
     """Say that a create was sent and its outcome is not known; `command` is the engine's own."""
     return error(
-        f"Nobody knows whether the {name} was created",
-        "The create was sent, and no answer settles it. It is not sent again, so that nothing is "
-        f"created twice. {remedy(import_id, address, command)}",
+        f"It is not known whether the {name} was created",
+        "The create was sent, and no answer shows whether it took place. It is not sent again, so "
+        f"that nothing is created twice. {remedy(import_id, address, command)}",
         cause=cause,
     )
 
@@ -94,8 +94,8 @@ def outcome_lost(name: str, cause: Cause, import_id: str, address: str, command:
 def still_unsettled(name: str, import_id: str, address: str, command: str) -> Diagnostic:
     """Say at plan time that an earlier create is still unsettled."""
     return warning(
-        f"Nobody knows whether the {name} was created",
-        "An earlier run ended before it knew; applying refuses to touch it. "
+        f"It is not known whether the {name} was created",
+        "An earlier run ended before it knew; applying does not touch it. "
         + remedy(import_id, address, command),
     )
 

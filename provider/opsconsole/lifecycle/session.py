@@ -287,9 +287,9 @@ class Session:
         return (
             warning(
                 "Hosts cannot be read: the console refuses an empty update",
-                "Their state is kept as it was, and nothing is claimed of them. Where the console "
-                "has an operation that reads a host, name it in extra_endpoints as host_get; "
-                'host_read = "none" says so without a request.',
+                "Their state is kept as it was, and nothing is reported about them. Where the "
+                "console has an operation that reads a host, name it in extra_endpoints as "
+                'host_get; host_read = "none" says so without a request.',
                 cause=problem.cause,
             ),
         )

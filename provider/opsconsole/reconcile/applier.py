@@ -155,8 +155,8 @@ class Applier:
             return []
         diagnostic = error(
             "The console imported what was sent as a dry run",
-            "What it created is kept in state, and no further host was sent. Nothing guards this "
-            "console's imports: ask its operator.",
+            "What it created is kept in state, and no further host was sent. A dry run does not "
+            "protect imports on this console: ask its operator.",
         )
         return [("", diagnostic)]
 

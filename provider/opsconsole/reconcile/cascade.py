@@ -121,10 +121,12 @@ def taken_along(
         (
             owner,
             error(
-                f"{owner} cannot be deleted: what the plan keeps would go with it",
-                f"The console archives with it: {', '.join(sorted(names))}. Remove these too, give "
-                f"them another {RESOURCES[instance_of(owner).type].title}, or name them in -target "
-                f"too. Where it is replaced, refer to it as {owner}.id, so that they follow it.",
+                f"{owner} cannot be deleted: the deletion would archive resources that the plan "
+                "keeps",
+                f"The console would also archive {', '.join(sorted(names))}. Remove these too, "
+                f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
+                f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to "
+                "its replacement.",
             ),
         )
         for owner, names in staying.items()

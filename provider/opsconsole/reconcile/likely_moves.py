@@ -217,9 +217,9 @@ def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
         more = f"\n\nand {count - _SHOWN:,} more." if count > _SHOWN else ""
         yield warning(
             what,
-            "What is to be deleted equals what the program declares at another address. If it is "
-            "the same object, declare the move, and it stays:\n\n"
-            f"{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
+            "An object that would be deleted equals one that the program declares at another "
+            "address. If it is the same object, declare the move, and it is "
+            f"kept:\n\n{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
         )
 
 
@@ -227,8 +227,9 @@ def _told_unclear(group: tuple[list[str], list[str]]) -> Diagnostic:
     sources, targets = ("\n".join(f"  {address}" for address in side) for side in group)
     return warning(
         "It is unclear which resource moved where",
-        f"These are to be deleted:\n{sources}\nThese are declared, and equal them in more than one "
-        f"way:\n{targets}\nIf one moved, declare it: a moved block, or move_from_id in Python.",
+        f"These would be deleted:\n{sources}\nThese are declared, and more than one of them "
+        f"equals one of those:\n{targets}\nIf one moved, declare it: a moved block, or "
+        "move_from_id in Python.",
     )
 
 

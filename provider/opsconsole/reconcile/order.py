@@ -92,7 +92,7 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
     try:
         sequence = list(TopologicalSorter(graph).static_order())
     except CycleError:
-        graph = _union(edges.graph, _outside_of_circles(edges.soft, graph))
+        graph = _union(edges.graph, _outside_of_cycles(edges.soft, graph))
         sequence = list(TopologicalSorter(graph).static_order())
     return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
 
@@ -262,10 +262,10 @@ def _union(
     return {node: first.get(node, set()) | second.get(node, set()) for node in {**first, **second}}
 
 
-def _outside_of_circles(
+def _outside_of_cycles(
     soft: Mapping[Node, set[Node]], graph: Mapping[Node, set[Node]]
 ) -> dict[Node, set[Node]]:
-    """Return the soft edges of a graph, except those that may be part of a circle.
+    """Return the soft edges of a graph, except those that may be part of a cycle.
 
     The others are needed: an agent that moves after the deletion of its old host is archived.
     """
@@ -278,9 +278,9 @@ def _outside_of_circles(
 
 
 def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
-    """Return the nodes that are in a circle, or wait for one."""
+    """Return the nodes that are in a cycle, or wait for one."""
     sorter = TopologicalSorter(graph)
-    with suppress(CycleError):  # It still gives the nodes that do not wait for a circle.
+    with suppress(CycleError):  # It still gives the nodes that do not wait for a cycle.
         sorter.prepare()
     found = set(graph)
     while ready := sorter.get_ready():

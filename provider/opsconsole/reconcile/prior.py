@@ -145,7 +145,7 @@ def undeclared_imports(
     for address in prior.imports:
         if address in targets and address not in declared:
             summary = f"An import block names {address}, which the program does not declare"
-            yield address, error(summary, "Its resource has no instance of this key.")
+            yield address, error(summary, "The resource has no instance with this key.")
 
 
 async def refresh(

@@ -117,8 +117,8 @@ def check_plan_file(path: Path) -> None:
         is_plan = False
     if not is_plan:
         raise UserError(
-            f"{path} is there already and is not a plan, so no plan is written over it.",
-            "Name another file, or remove that one first.",
+            f"{path} exists already and is not a plan, so it is not overwritten.",
+            "Name another file, or remove that file first.",
         )
 
 

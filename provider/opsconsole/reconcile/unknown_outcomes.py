@@ -315,7 +315,7 @@ def _warnings(
         why = next(iter(unread.values()))
         diagnostics.append(
             warning(
-                f"Nobody knows whether the interrupted run deleted {them}",
+                f"It is not known whether the interrupted run deleted {them}",
                 f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
             )
         )
@@ -351,7 +351,7 @@ def _unsettled(address: str, after: str) -> tuple[str, str]:
     """Return summary and detail of what is said of a creation that is not settled."""
     definition = RESOURCES[instance_of(address).type]
     return (
-        f"Nobody knows whether {address} was created",
+        f"It is not known whether {address} was created",
         f"An earlier run ended before it knew; {after} "
         + remedy(definition.import_id.split(" or ")[0], address, "opsconsole"),
     )

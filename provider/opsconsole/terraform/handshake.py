@@ -42,7 +42,7 @@ def client_certificate(environment: Mapping[str, str]) -> str:
     """
     if environment.get(COOKIE_NAME) != COOKIE_VALUE:
         raise RefusedError(
-            "This program is a Terraform provider, a plugin: Terraform starts it by itself.\n"
+            "This program is a Terraform provider, a plugin: Terraform itself starts it.\n"
             "To use it, run `terraform`, `tofu` or `cdktf` in a folder that declares the provider\n"
             "opsconsole/opsconsole."
         )
