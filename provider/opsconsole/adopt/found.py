@@ -69,7 +69,7 @@ class Findings:
 
     Attributes:
         specialties: Key of each specialty that the console's search shows, by its id.
-        remarks: What there is to say beside the objects.
+        remarks: Sentences for the user, apart from the objects.
     """
 
     objects: Sequence[FoundObject]
@@ -102,7 +102,7 @@ def wanted_by(text: str) -> Wanted:
 
 
 async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
-    """Return the objects that the console's list endpoints show, and what there is to say of them.
+    """Return the objects that the console's list endpoints show, and remarks on the lists.
 
     Raises:
         UserError: No list endpoint is named, so nothing can be looked up.
@@ -243,7 +243,7 @@ def _one_line(diagnostic: Diagnostic) -> str:
 
 
 async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
-    """Return the hosts that exist, and what there is to say of the other rows.
+    """Return the hosts that exist, and remarks on the other rows.
 
     Raises:
         OpsconsoleError: The dry run could not be made.

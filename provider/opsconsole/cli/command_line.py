@@ -124,7 +124,7 @@ class Parser(argparse.ArgumentParser):
         parser.set_defaults(run=run)
         return parser
 
-    def parse_known_args(  # type: ignore[override]  # argparse has overloads that come to this
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, and refuse what is left over with the nearest name there is.

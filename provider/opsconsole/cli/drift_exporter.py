@@ -133,7 +133,7 @@ class Exporter:
         return HTTPStatus.OK, page[1]
 
     def health(self) -> tuple[bool, str]:
-        """Return whether checks go on, and what the last one came to, as JSON.
+        """Return whether checks continue, and the outcome of the last one, as JSON.
 
         An unreachable console leaves the exporter healthy: restarting it does not help.
         """

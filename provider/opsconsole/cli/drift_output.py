@@ -97,7 +97,7 @@ def write_all(
 
 
 def headline(report: DriftReport) -> str:
-    """Return what a report comes to, in one line."""
+    """Return the verdict of a report, in one line."""
     verdict = judge(report)
     return f"{verdict.headline}. {verdict.explanation}"
 

@@ -226,7 +226,7 @@ class _Lines:
         return "  ".join(fitted).rstrip() + "\n"
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print what it came to."""
+        """Print the totals."""
         counts = ", ".join(f"{count:,} {name}" for name, count in done.counts.items())
         opening = "Import"
         if args.dry_run:
@@ -257,7 +257,7 @@ class _JsonLines:
         self._write(*({"object": "row", **dataclasses.asdict(row)} for row in rows))
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print what it came to."""
+        """Print the totals."""
         self._write(
             {
                 "object": "import",

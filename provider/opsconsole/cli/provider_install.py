@@ -1,4 +1,4 @@
-"""`opsconsole provider install`: puts the provider where `terraform init` finds it by itself.
+"""`opsconsole provider install`: puts the provider where `terraform init` finds it by default.
 
 The provider is in a filesystem mirror: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. A package holds
 one launcher whose text depends on nothing but the version. Terraform records a hash of the package
@@ -102,7 +102,7 @@ def default_folder(environment: Mapping[str, str]) -> Path:
 
 
 def implied_folders(environment: Mapping[str, str]) -> list[Path]:
-    """Return every folder that Terraform reads without being told (implied local mirrors)."""
+    """Return every folder that Terraform reads by default (implied local mirrors)."""
     default = default_folder(environment)
     home = default.parent.parent
     data = [environment.get("XDG_DATA_HOME") or str(home / ".local" / "share")]
@@ -115,7 +115,7 @@ def implied_folders(environment: Mapping[str, str]) -> list[Path]:
 
 
 def advice(folder: Path, environment: Mapping[str, str]) -> str:
-    """Say what Terraform must be told, if anything, to find the provider in `folder`."""
+    """Say which setting Terraform needs, if any, to find the provider in `folder`."""
     settings = settings_file(environment)
     reads = "Terraform and OpenTofu look there by default: run `terraform init`."
     if folder.absolute() in implied_folders(environment):

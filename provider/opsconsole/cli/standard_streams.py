@@ -95,7 +95,7 @@ def open_descriptors() -> None:
 
 
 def output() -> OutputStream | None:
-    """Return the stdout of this process, where it was put in place here, with all written to it."""
+    """Flush the stdout of this process and return it, where it was put in place here."""
     raw = _raw(sys.stdout)
     if not isinstance(raw, OutputStream):
         return None

@@ -1,6 +1,7 @@
 """`opsconsole state`, `import` and `force-unlock`: state, and how it is changed by hand.
 
-What asks the console is imported where it is needed: most verbs only read or edit state.
+Modules that call the console are imported where they are needed: most verbs only read or edit
+state.
 """
 
 from __future__ import annotations

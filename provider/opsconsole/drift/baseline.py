@@ -129,7 +129,7 @@ class Entry(BaseModel):
         return ", ".join(parts)
 
     def names(self, finding: Finding) -> bool:
-        """Return whether it speaks of this resource."""
+        """Return whether the entry is about this resource."""
         return fits(self.address, finding.address) and (
             not self.stack or fits(self.stack, finding.stack)
         )
@@ -217,7 +217,7 @@ class _Judge:
 
 
 def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Return whether what an entry speaks of was not seen, so that it may be in use."""
+    """Return whether the objects of an entry were not seen, so that it may be in use."""
     named = [finding for finding in findings if entry.names(finding)]
     if not named and not listed:
         return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute

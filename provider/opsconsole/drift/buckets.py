@@ -1,4 +1,4 @@
-"""From what a read showed of one resource to its bucket. Pure.
+"""Finds the bucket of a resource by what a read of it showed. Pure.
 
 A resource is in sync only if every attribute that state holds was seen and is the same. What was
 never seen before is not a difference: a null in state beside a first sight is not drift.

@@ -142,7 +142,7 @@ class StackState:
 
 
 def read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
-    """Return what a state holds, and what there is to say of it.
+    """Return what a state holds, and diagnostics about it.
 
     Raises:
         UserError: It cannot be read.

@@ -1,4 +1,4 @@
-"""The errors that users see: whose expression failed and why, and what only Terraform can run."""
+"""The errors that users see: which expression failed and why, and what only Terraform can run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def evaluated(
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
-    """Return `step(*arguments)`; its failures are told as of the first argument.
+    """Return `step(*arguments)`; its failures are reported with the first argument.
 
     Raises:
         UserError: The step failed.

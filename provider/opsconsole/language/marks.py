@@ -1,7 +1,7 @@
 """Marks: what a value is besides its content (sensitive, ephemeral), and how marks travel.
 
 A mark wraps the smallest value that carries it. Whatever is computed from a marked value is
-marked too. Nothing of evaluation here.
+marked too. No evaluation here.
 """
 
 from __future__ import annotations

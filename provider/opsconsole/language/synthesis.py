@@ -168,7 +168,7 @@ def app_environment(app: App) -> dict[str, str]:
 
 
 def jsii_environment() -> dict[str, str]:
-    """Return the variables by which jsii finds a Node, and says nothing of the Node's age.
+    """Return the variables by which jsii finds a Node and does not warn that the Node is old.
 
     Raises:
         UserError: There is no Node.

@@ -102,7 +102,7 @@ class LocalCycle(Exception):
 
 
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
-    """Return the local values to settle, `name` last; each stands after those that it refers to.
+    """Return the local values to settle, `name` last; each comes after those that it refers to.
 
     Found without recursion, as chains may be long.
 

@@ -71,7 +71,7 @@ class BaseLifecycle(ABC):
         self.session = session
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        """Say what would be done; reads what a plan must know, writes nothing."""
+        """Plan what would be done; read what a plan needs, write nothing."""
         return await each(requests, self._try_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
@@ -143,7 +143,7 @@ class BaseLifecycle(ABC):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say what became of creates whose outcome was lost, in order: here it stays unknown.
+        """Settle creates whose outcome was lost, in order: here it stays unknown.
 
         Args:
             existing: Resources of the kind that are known to exist.
@@ -279,7 +279,7 @@ class BaseLifecycle(ABC):
             return await self.settle_update(object_id, changes, problem, read_back)
 
     def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
-        """Return what stands for a create whose run ended before it knew the outcome.
+        """Return the state of a create whose run ended before it knew the outcome.
 
         None: it may be asked for again. `dry_run_status` is as of `lost`.
         """
@@ -352,7 +352,7 @@ class BaseLifecycle(ABC):
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
-        """Say what the resource's own rules find in a change, and bring `proposal` up to them."""
+        """Judge a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
     @abstractmethod

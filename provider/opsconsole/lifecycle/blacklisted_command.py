@@ -32,7 +32,7 @@ from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
-"""The documented codes of a 403 that are about access, not of a license."""
+"""The documented codes of a 403 that are about access, not about a license."""
 
 _WRITTEN = ("pattern", "description", "org_id")
 

@@ -79,7 +79,7 @@ def missing(
 
 
 def _with_it(definition: ResourceDefinition) -> str:
-    """Say what else leaves state, unread and without a warning of its own."""
+    """Name what else leaves state, without a read and a warning of its own."""
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
     return f", with those of its {' and '.join(below)} that state holds" if below else ""
 
@@ -191,7 +191,7 @@ def is_abandoned(values: Attributes) -> bool:
 
 
 def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
-    """Say that an abandoned object leaves management; `remains` says what it goes on doing."""
+    """Warn that an abandoned object leaves management; `remains` says what it continues to do."""
     return warning(
         f"The {name} leaves management; {remains}",
         'Its deletion_policy is "abandon".',

@@ -147,7 +147,7 @@ class HostLifecycle(BaseLifecycle):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say what became of creations whose outcome is unknown, by a dry run of their rows.
+        """Settle creations whose outcome is unknown, by a dry run of their rows.
 
         Raises:
             ConsoleError: the console could not be asked.
@@ -197,7 +197,7 @@ class HostLifecycle(BaseLifecycle):
         prior, host_id = request.prior, request.prior["id"]
         if is_abandoned(prior):
             self.session.release_host(host_id)
-            # Nobody need wait for its agents to go.
+            # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
             return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
         await self.session.before_write("delete", [request])

@@ -55,7 +55,7 @@ class HostComparison:
         """Compare hosts; nothing is compared once a verdict of this run was none of the settings'.
 
         `same` then has the outcomes of those that are the same, by their place in `requests`, and
-        `diagnostics` what there is to say of the comparison itself.
+        `diagnostics` has warnings about the comparison itself.
         """
         items = [
             _Compared(place, request, self._row(request))

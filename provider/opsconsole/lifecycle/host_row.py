@@ -201,7 +201,7 @@ def _tied(
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, compare, update what is declared otherwise, and take it into state.
 
-    What only a new host could have otherwise is refused: nothing is replaced by adopting. Where
+    A difference that only a new host could remove is refused: adopting replaces nothing. Where
     hosts cannot be read, everything declared is sent, and the answer to that is compared.
     """
     name = steps.name(row.request.config | {"id": host_id}, row.request.address)
@@ -237,7 +237,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
 
 
 async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
-    """Read the host; nothing where hosts cannot be read, with what there is to say of that."""
+    """Read the host, with diagnostics; empty where hosts cannot be read."""
     if not session.can_read_hosts:
         return {}, ()
     try:

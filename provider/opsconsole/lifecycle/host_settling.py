@@ -72,7 +72,7 @@ def _came(
     *,
     imported: bool,
 ) -> list[bool]:
-    """Return which hosts exist; `imported`: the console ignored the dry run and made them."""
+    """Return which hosts exist; `imported`: the console ignored the dry run and created them."""
     if imported:
         pairs = zip(lost, judged, strict=False)
         return [verdict.created and verdict.id is not None for _, verdict in pairs]

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 def diagnose(
     problem: BaseException, doing: str, definition: ResourceDefinition | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return what to tell the user of `problem`, met while `doing` something.
+    """Return the diagnostics for `problem`, which occurred while `doing` something.
 
     Args:
         problem: The error. Any unexpected error becomes one diagnostic; its traceback is logged.

@@ -1,6 +1,6 @@
-"""What looks like a move: one object is to go, and one that is equal but for its address to come.
+"""What looks like a move: a deletion and a creation that differ only in the address.
 
-Pure. Nothing is guessed: where several could be meant, all of them are named.
+Pure. Nothing is guessed: if several are possible, all of them are named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MANY: Final = 50
 
 @dataclass
 class _Search:
-    """Pairs what goes with what comes, as far as each has exactly one counterpart.
+    """Pairs deletions with creations, where each has exactly one counterpart.
 
     Attributes:
         coming: The creations and imports that have no counterpart yet, by address.

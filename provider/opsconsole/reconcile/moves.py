@@ -1,9 +1,9 @@
-"""What becomes of addresses: `moved` blocks, and the moves that go without saying, as in core.
+"""Changes of addresses: `moved` blocks, and the moves that core makes without a block.
 
-One object of the console has one address: what has two is refused before any request.
+One object of the console has one address: an object with two is refused before any request.
 
-A chain of blocks is followed whatever their order. A block or a `count` that comes or goes moves
-nothing onto what is there already.
+A chain of blocks is followed whatever their order. A move never goes to an address that holds an
+object already.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> It
 
 
 def _ordered(moves: Sequence[Move]) -> list[Move]:
-    """Return moves so that what goes on from an address comes after what leads there.
+    """Return moves so that a move from an address comes after the move to it.
 
     Raises:
         UserError: They form a cycle.
@@ -139,7 +139,7 @@ def _ordered(moves: Sequence[Move]) -> list[Move]:
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
-    """Move in state from address to address; what stands where another goes makes room first.
+    """Move in state from address to address; an object at a target is moved away first.
 
     Raises:
         UserError: There is something at a target.

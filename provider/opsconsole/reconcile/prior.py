@@ -48,7 +48,7 @@ class Prior:
 
 
 def not_there(type_name: str, import_id: str) -> Diagnostic:
-    """Say that what is to be imported does not exist; it is never created instead."""
+    """Report that an object to import does not exist; it is never created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
         "Check the id, the key and the org. Nothing was changed.",

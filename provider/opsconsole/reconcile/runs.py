@@ -98,7 +98,7 @@ async def make_plan(
 async def settle_all(
     workspace: Workspace, session: StateSession, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Settle what earlier runs left unknown, and plan nothing; return what the user is told.
+    """Settle what earlier runs left unknown, and plan nothing; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or what was found cannot be made durable.
@@ -121,7 +121,7 @@ async def import_instance(
     import_id: str,
     on_stop: OnStop,
 ) -> list[Diagnostic]:
-    """Import an object; return what the user is told. With an error nothing was changed.
+    """Import an object; return diagnostics. With an error nothing was changed.
 
     An instance whose creation is not settled may be imported over: this settles it.
 
@@ -225,7 +225,8 @@ def counted(applied: Applied) -> Counts:
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
     """Return the plan with the console's verdict on every creation that it can judge.
 
-    A declaration is sent as far as its values are known; what it was judged without is said.
+    A declaration is sent as far as its values are known; a note names the values that were left
+    out.
     """
     diagnostics: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}

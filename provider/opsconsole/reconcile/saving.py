@@ -1,4 +1,4 @@
-"""What goes into a saved plan beside the plan, and how a program is opened again from one.
+"""What a saved plan holds beside the plan, and how a program is opened again from one.
 
 It is applied only where nothing has changed since: the state it was made from, or the console.
 

@@ -1,6 +1,6 @@
 """What renderings need of an address: its parts, its order among others, its definition.
 
-The text form of addresses is the state's business; this only asks it.
+The state parses and prints addresses; this module only uses that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who carries a call out: the native engine or the real Terraform, to which it is handed over.
+"""Decides whether the native engine or the real Terraform carries out a call.
 
 Decided before any effect. The rule: OPSCONSOLE_ENGINE, where it is set; a verb that the engine
 lacks; the engine that made the plan file; else the program alone, the same way for every verb.
@@ -45,7 +45,7 @@ def reason_for_terraform(
     """Return why the real Terraform is to carry a call out; empty: it is not.
 
     Raises:
-        UserError: OPSCONSOLE_ENGINE says what cannot be.
+        UserError: OPSCONSOLE_ENGINE has a value that is not possible.
     """
     forced = environ.get(ENGINE, "")
     if forced not in ("", "native", "terraform"):
@@ -88,9 +88,9 @@ def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
 
 
 def only_terraform(directory: Path) -> str:
-    """Name what in the program of a directory only Terraform can run; empty: nothing.
+    """Name the part of a directory's program that only Terraform can run; empty: there is none.
 
-    A program with a mistake in it is the engine's, which says what is wrong.
+    The engine takes a program with a mistake in it, and reports the mistake.
     """
     from opsconsole.language import OnlyTerraform, check_support, load_directory
 

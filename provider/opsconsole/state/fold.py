@@ -1,4 +1,4 @@
-"""Taking a journal into state: which state it starts from, and what of it still applies. Pure.
+"""Adds a journal's changes to a state: where they start, and which of them still apply. Pure.
 
 Three cases, distinguished by the digests that the journal noted:
 

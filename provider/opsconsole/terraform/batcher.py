@@ -1,7 +1,7 @@
 """Collects calls that arrive one by one, but at the same time, into one request for all.
 
 Terraform sends one call a resource; the console takes many hosts in one import, and compares many
-in one dry run. What is done for many is the lifecycle's affair.
+in one dry run. The lifecycle decides what is done for many at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""go-plugin's handshake: is a client there, what does it ask for, and the line it is answered with.
+"""go-plugin's handshake: whether a client is there, what it asks for, and the line of the answer.
 
 Everything up to that line belongs here and imports as little as it can: Terraform waits for it,
 three or four times a run. The server itself is made afterwards, while Terraform connects.

@@ -90,7 +90,7 @@ class StorageBackend(Backend):
         return meta
 
     def check(self) -> None:
-        """Do nothing while the lock is held.
+        """Check that the lock is held.
 
         Raises:
             LockLost: It is no longer held.
