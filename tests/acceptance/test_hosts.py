@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_left_as_it_is(
     assert console.traffic()["total"] == 0
 
 
-def test_what_the_console_keeps_otherwise_is_told(
+def test_what_the_console_keeps_otherwise_is_reported(
     project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
 ) -> None:
     console = console_of("tidying")

@@ -291,7 +291,7 @@ def held(storage: Storage, type_name: str) -> int:
     return sum(address.type == type_name for address in state.addresses())
 
 
-def test_the_journal_lies_where_a_pipeline_keeps_it(
+def test_the_journal_is_kept_where_a_pipeline_keeps_it(
     app: Any, make_place: Make, tmp_path: Path
 ) -> None:
     place = make_place("http")

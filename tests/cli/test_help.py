@@ -61,7 +61,7 @@ def test_the_example_is_one_that_the_parser_takes(words: tuple[str, ...]) -> Non
         assert found.command == command[1]
 
 
-def test_every_option_stands_in_the_guides() -> None:
+def test_every_option_is_in_the_guides() -> None:
     options = {
         word.partition("=")[0]
         for words in LEAVES

@@ -72,7 +72,7 @@ def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], i
         (ConfigurationError("No key."), "Error: No key.\n"),
     ],
 )
-def test_an_error_is_told_with_its_remedy(
+def test_an_error_is_reported_with_its_remedy(
     failure: Exception,
     told: str,
     ending: Callable[[BaseException], int],

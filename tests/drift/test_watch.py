@@ -241,7 +241,7 @@ def test_a_full_disk_costs_one_report(
     json.loads((tmp_path / "log").read_text())
 
 
-def test_what_a_check_came_to_is_told_once(ground: Any) -> None:
+def test_what_a_check_came_to_is_reported_once(ground: Any) -> None:
     with watching(ground, "--format", f"json={ground.folder / 'x.json'}") as watch:
         watch.until(lambda: watch.metric("opsconsole_drift_outcome", outcome="clean") == 1)
         watch.process.send_signal(signal.SIGTERM)

@@ -339,7 +339,9 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
         ({"for_each": "${sensitive({})}"}, "must not be sensitive"),
     ],
 )
-def test_instances_that_cannot_be_told_are_refused(start: Start, meta: Any, message: str) -> None:
+def test_instances_that_cannot_be_determined_are_refused(
+    start: Start, meta: Any, message: str
+) -> None:
     run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
@@ -523,7 +525,7 @@ def test_a_key_of_an_import_block_has_no_attributes(start: Start) -> None:
         run.evaluator.imports()
 
 
-def test_replacement_triggers_are_told(start: Start) -> None:
+def test_replacement_triggers_are_reported(start: Start) -> None:
     def triggered(*texts: str) -> dict[str, Any]:
         return {"count": 2, "name": "t", "lifecycle": {"replace_triggered_by": list(texts)}}
 

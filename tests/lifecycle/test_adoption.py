@@ -66,7 +66,7 @@ async def test_an_adopted_host_is_read_once_and_updated_once(
 
 
 @pytest.mark.parametrize("profile", [SPARSE], indirect=True)
-async def test_what_an_adopted_host_does_not_show_is_said(
+async def test_what_an_adopted_host_does_not_show_is_reported(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:
     console.create("hosts", name="old")

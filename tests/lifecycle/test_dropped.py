@@ -10,7 +10,7 @@ DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
 
 
 @pytest.mark.parametrize("profile", ["dropping"], indirect=True)
-async def test_a_dropped_value_is_told_at_creation_and_no_difference_later(steps_of):
+async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
     assert sorted(item.path for item in made.diagnostics) == [("mac",), ("unique_id",)]

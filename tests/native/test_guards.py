@@ -47,7 +47,7 @@ def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
-def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(
     native_on: Callable[[str], Any], policy: str
 ) -> None:
     native = native_on("default")
@@ -147,7 +147,7 @@ def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native: Any) -> 
     assert "archived by" not in result.text
 
 
-def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
+def test_a_replacement_that_fails_is_reported_once(native: Any) -> None:
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}

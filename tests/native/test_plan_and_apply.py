@@ -244,7 +244,7 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
-def test_a_replacement_of_nothing_is_told_of(
+def test_a_replacement_of_nothing_is_reported(
     native: Any, fleet: Fleet, address: str, said: str
 ) -> None:
     native.write(fleet(2, agents=False))

@@ -110,7 +110,7 @@ def agent_on_b(native: Any) -> None:
     )
 
 
-def test_an_agent_is_left_alone_until_the_user_says_that_it_never_was(
+def test_an_agent_is_left_alone_until_the_user_says_that_it_was_never_created(
     native: Any, crashed: Unresolved
 ) -> None:
     agent_on_b(native)
@@ -259,7 +259,9 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
-def test_a_host_that_never_came_is_created_once_it_cannot_come_any_more(native: Any) -> None:
+def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(
+    native: Any,
+) -> None:
     native.settings |= {"max_retries": 0}
     native.write({"opsconsole_host": {"b": {"name": "b"}}})
     native.run("apply", "-auto-approve")

@@ -105,7 +105,7 @@ def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
     ]
 
 
-def test_a_missing_variable_is_told_in_the_words_that_clients_know(standin) -> None:
+def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin) -> None:
     engine = standin({"variable": {"v": {}}})
     run = engine.run("plan", expect={1})
     assert "Error: No value for required variable" in run.err

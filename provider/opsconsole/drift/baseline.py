@@ -186,7 +186,9 @@ class Baseline:
         for entry in self.entries:
             if entry.expires < today:
                 problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-            elif entry not in judge.used and certain and not _untold(entry, findings, listed):
+            elif (
+                entry not in judge.used and certain and not _may_be_in_use(entry, findings, listed)
+            ):
                 problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
         return marked, tuple(problems)
 
@@ -216,7 +218,7 @@ class _Judge:
         return found[0] if found else None
 
 
-def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
+def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
     """Return whether the objects of an entry were not seen, so that it may be in use."""
     named = [finding for finding in findings if entry.names(finding)]
     if not named and not listed:

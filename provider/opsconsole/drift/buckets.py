@@ -60,7 +60,7 @@ def finding_of(
 def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
     definition = RESOURCES[held.known.type_name]
     before = held.known.before
-    differences, first = _compared(definition, held, outcome, state)
+    differences, first = _compared(definition, held, state)
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
@@ -79,7 +79,7 @@ def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
 
 
 def _compared(
-    definition: ResourceDefinition, held: StateObject, outcome: Outcome, state: Attributes
+    definition: ResourceDefinition, held: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of what was seen for the first time.
 

@@ -161,7 +161,7 @@ def likely_moves(
         LikelyMove(source.address, target, coming[target].construct_path)
         for target, source in search.paired.items()
     ]
-    return found, [*_told(found), *map(_told_unclear, search.unclear())]
+    return found, [*_move_warnings(found), *map(_unclear_warning, search.unclear())]
 
 
 def _keys(change: Change, values: Attributes) -> list[tuple[object, ...]]:
@@ -204,7 +204,7 @@ def _agrees(attribute: Attribute, held: Value, declared: Value) -> bool:
     return same(held, declared)
 
 
-def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
+def _move_warnings(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
     """Yield a warning for what looks like moves, if anything does."""
     if found:
         count = len(found)
@@ -223,7 +223,7 @@ def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
         )
 
 
-def _told_unclear(group: tuple[list[str], list[str]]) -> Diagnostic:
+def _unclear_warning(group: tuple[list[str], list[str]]) -> Diagnostic:
     sources, targets = ("\n".join(f"  {address}" for address in side) for side in group)
     return warning(
         "It is unclear which resource moved where",

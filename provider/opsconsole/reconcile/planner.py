@@ -173,8 +173,8 @@ class Planner:
         changes = self._explained(walk)
         changes += _unsettled(known, walk.changes)
         if options.mode == "normal":
-            self._likely_moves, told = likely_moves(changes, self._replanned)
-            self._report(told)
+            self._likely_moves, warnings = likely_moves(changes, self._replanned)
+            self._report(warnings)
         adopted = adopted_places(changes, console_of)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())

@@ -113,10 +113,10 @@ async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
             )
             continue
         provider = target.provider or config.provider
-        found, told = await named_by_import(
+        found, problems = await named_by_import(
             providers, provider, address, config.type_name, target.id
         )
-        diagnostics += told
+        diagnostics += problems
         if found is not None:
             prior.known[address] = found
             prior.imports[address] = target.id
