@@ -53,7 +53,7 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
 
 
 def _place() -> str | None:
-    """Return FILE:LINE of the innermost caller that lies under the working directory.
+    """Return FILE:LINE of the innermost caller under the working directory.
 
     The framework leaves no stack trace for Python programs. Files of this package and of installed
     ones do not count. The path is relative to the working directory, which is that of

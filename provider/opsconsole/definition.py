@@ -198,7 +198,7 @@ class Look:
     """How the graph of a program draws a resource.
 
     Attributes:
-        brackets: What stands around its label in Mermaid.
+        brackets: The brackets around its label in Mermaid.
         shape: Its shape in Graphviz's DOT.
         fill: Its colour, as CSS writes it.
     """

@@ -210,7 +210,7 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(
     app.write("only", place, resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
-        assert f"a state with 1 object lies in {app.folder / where}" in told
+        assert f"a state with 1 object is in {app.folder / where}" in told
         assert "init -migrate-state" in told
     assert len(app.console.rows("hosts")) == 1
     here = app.folder / "cdktf.out/stacks/only"

@@ -74,7 +74,7 @@ def _baseline(path: Path | None) -> Baseline:
 
 
 def anchor(args: argparse.Namespace) -> str:
-    """Return the file that stands for places that are not known: the program's, or a state's.
+    """Return the file to name where a place is not known: the program's, or a state's.
 
     Code scanning refuses a result without a file. Relative to the working directory.
     """

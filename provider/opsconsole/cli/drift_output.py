@@ -67,7 +67,7 @@ def write_all(
     """Write every report; files first, so that all are there when stdout ends.
 
     Args:
-        anchor: The file that stands for places that are not known.
+        anchor: The file to name where a place is not known.
         reported: Whether the headline was written already.
 
     Raises:

@@ -62,7 +62,7 @@ def held_back(waiting: HeldBack) -> str:
 
 
 class ApplyMessages:
-    """Sends one of Terraform's messages when a change begins, goes on for long, and ends.
+    """Sends one of Terraform's messages when a change begins, takes long, and ends.
 
     Attributes:
         waiting: Returns how long the console has the run wait.
@@ -163,7 +163,7 @@ class Printer:
         self._waiting = False
 
     def __call__(self, text: str) -> None:
-        """Write a line; it is flushed before the event loop goes on."""
+        """Write a line; it is flushed before the event loop continues."""
         sys.stdout.write(f"{text}\n")
         if not self._waiting:
             self._waiting = True

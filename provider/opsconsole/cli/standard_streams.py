@@ -1,7 +1,7 @@
 """Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
-A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk that a log lies on is full.
-What cannot be written is dropped; the command is told, so that it ends its work in good order.
+A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log is full.
+Output that cannot be written is dropped; the command learns of it, and ends its work in good order.
 Also what a command asks of them: whether to print in colour, and how wide.
 """
 

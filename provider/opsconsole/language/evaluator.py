@@ -169,7 +169,7 @@ class Evaluator:
         """Return the configuration of an instance.
 
         Raises:
-            UserError: It names an attribute that there is not, lacks a required one, or an
+            UserError: It names an attribute that does not exist, lacks a required one, or an
                 expression cannot be evaluated.
         """
         block = instance.block

@@ -35,7 +35,7 @@ class App:
     """What a cdktf.json says.
 
     Attributes:
-        directory: Where it lies; the app runs there.
+        directory: The directory of the file; the app runs there.
         command: The shell command that synthesises.
         output: The directory that synthesis writes to.
         context: Values that constructs can read, feature flags among them.

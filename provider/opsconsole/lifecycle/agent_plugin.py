@@ -217,7 +217,7 @@ class AgentPluginLifecycle(SingleCreation):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say by the agents' lists what was attached.
+        """Settle attachments by the agents' lists.
 
         Attaching twice does no harm, so a list that does not show the plugin may be incomplete.
         """

@@ -1,4 +1,4 @@
-"""What an agent may become: the console deletes no agent, so each removal and move is judged. Pure.
+"""Judges each removal and move of an agent, because the console deletes no agent. Pure.
 
 Terraform cannot know why an agent is destroyed; the reconciler can, and says so (`Removal`).
 """
@@ -44,7 +44,7 @@ def undeclared(config: Attributes) -> list[Diagnostic]:
 def judge_removal(
     name: str, prior: Attributes, why: Removal, *, deletable: bool
 ) -> tuple[Diagnostic, ...]:
-    """Say what becomes of a removed agent, or refuse the removal (`deletion_policy`)."""
+    """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not Removal.WITH_OWNER:
         return (_prevented(name, why),)
@@ -99,7 +99,7 @@ def judge_replacement(
 
 
 def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-    """Warn of a move to a host that is not known yet, where nobody knows about the old one."""
+    """Warn of a move to a host that is not known yet, where the old host may be replaced."""
     unknown = proposal.planned["host_id"] is UNKNOWN
     if request.removal is not Removal.UNEXPLAINED or not unknown:
         return []

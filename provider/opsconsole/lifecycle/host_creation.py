@@ -223,7 +223,7 @@ class HostCreation:
     async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
-        What reading shows ties hosts to rows: an answer may hand the ids round. Returns the rows
+        What reading shows ties hosts to rows: an answer may swap the ids. Returns the rows
         of which no host that was read is the one.
         """
         bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
@@ -246,7 +246,7 @@ class HostCreation:
         return await self._tie(others)
 
     async def _tie(self, others: Mapping[HostRow, OtherHost]) -> list[HostRow]:
-        """Give rows whose ids were handed round the hosts of their names; return the others."""
+        """Give rows whose ids were swapped the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
         for problem in others.values():
             self._session.release_host(problem.answer["id"])

@@ -174,7 +174,7 @@ class LostCreate(NamedTuple):
         planned: The planned values that were known when it was sent.
         address: The resource's address.
         dry_run_status: The status that a dry run gave its row before it was sent, or empty.
-        may_arrive: Whether it was sent so lately that it may yet take effect.
+        may_arrive: Whether it was sent so recently that it may still take effect.
     """
 
     planned: Attributes

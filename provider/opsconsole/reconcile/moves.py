@@ -156,7 +156,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
 
 
 def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each block that moves or removes what the program goes on declaring.
+    """Yield an error for each block that moves or removes what the program still declares.
 
     Args:
         declared: The addresses of all instances, as far as they are known.

@@ -101,7 +101,7 @@ class _Lost:
         create: The create, as the console can settle it.
         held: What state is to hold of it, but for its value.
         call: The call that an interrupted run left; None: it is in state, under a sentinel.
-        arrives: Whether it may yet take effect, whatever the console says now.
+        arrives: Whether it may still take effect, whatever the console answers now.
     """
 
     create: LostCreate

@@ -170,7 +170,7 @@ def _applies(state: State, first: StateChange, last: StateChange) -> bool:
 
 def _vanished(source: str) -> UserError:
     return UserError(
-        f"The state {source} is gone, but a journal with changes to it lies beside it.",
+        f"The state {source} is gone, but a journal with changes to it is beside it.",
         "Restore the state from its backup, or remove the journal if both are not wanted.",
     )
 

@@ -253,7 +253,7 @@ class Journal:
     def close(self) -> None:
         """Leave the journal where it is; nothing more is written to it."""
         with self._file_lock:
-            # Another file may get this number next: whoever comes late must not write there.
+            # Another file may get this number next: a late caller must not write there.
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 

@@ -64,7 +64,7 @@ def backend_for(
         state_path: A state file given by the user (`-state`), which comes before the program's.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
         given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
-        journals: Where the journal of a remote state lies; None is the working directory.
+        journals: The folder for the journal of a remote state; None is the working directory.
 
     Raises:
         UserError: A setting or a library of the backend is missing; or it is one that only
@@ -94,7 +94,7 @@ def backend_for(
 
 
 def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:
-    """Return the path beside which the journal of a remote state lies.
+    """Return the path beside which the journal of a remote state is.
 
     In a directory that many stacks share, each has a name of its own.
     """
@@ -183,7 +183,7 @@ def read_foreign(
 
 
 def _found(backend: Backend) -> tuple[bytes, bytes, bytes]:
-    """Return the journal that lies here, the stored one and the state, which need not fit."""
+    """Return the local journal, the stored one and the state, which need not fit."""
     return _bytes_of(backend.journal), backend.fetch_journal(), backend.read()
 
 
@@ -206,7 +206,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _journalled(backend: Backend, data: bytes) -> list[Record]:
-    """Return the whole records of a journal that lies here, without claiming it."""
+    """Return the whole records of a local journal, without claiming it."""
     return decode_lines(data.rstrip(b"\0"), str(backend.journal))[0]
 
 

@@ -45,7 +45,7 @@ class Batcher:
         self._collecting = False
 
     async def create(self, request: CreateRequest) -> Outcome:
-        """Return what became of a creation, as soon as it is known.
+        """Return the outcome of a creation, as soon as it is known.
 
         A caller that is cancelled leaves its request in the batch: it may have been sent.
 

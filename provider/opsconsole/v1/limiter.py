@@ -321,7 +321,7 @@ class CircuitBreaker:
 
         A console that let one call use up its tries without any answer, or gave none for as long
         as that takes, gets one try for each further call until it answers again, and none for a
-        while after one that was sent in vain: a thousand resources must not each wait for it. A
+        while after one that got no answer: a thousand resources must not each wait for it. A
         create whose answer is lost says nothing of the kind: the call that settles its outcome
         must pass. Arguments as of `Retry.delay`.
         """

@@ -1,7 +1,7 @@
 """State in PostgreSQL: Terraform's `pg` backend.
 
 The lock is an advisory lock of a session, so it ends with the connection. The state is written over
-the same connection. What is stored beside a state lies in a table of its own, which Terraform does
+the same connection. What is stored beside a state is in a table of its own, which Terraform does
 not look at, and is written over a second connection: a large write never holds it up.
 """
 
