@@ -1,6 +1,6 @@
 """Attributes of constructs as descriptors: reading gives a token, assigning declares a value.
 
-A token is asked of jsii when it is first read, once for each construct and attribute.
+jsii makes a token when it is first read, once for each construct and attribute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Chosen = TypeVar("Chosen", bound=str)
 
 
 class Holder(Protocol):
-    """What has attributes that may be declared."""
+    """An object with attributes that may be declared."""
 
     _values: dict[str, Any]
 

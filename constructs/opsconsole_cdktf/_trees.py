@@ -40,7 +40,7 @@ class Tree:
         handed_out: The string tokens that were handed out: whose attribute each is.
         declared: The resources, in the order in which they were made.
         carriers: The agents, in the order in which they were made.
-        revision: Counts what is declared, so that a conclusion drawn from it can age.
+        revision: Counts declarations, which shows whether a conclusion is out of date.
         remarked: The warnings that were added, with the construct of each.
         ordered: The stacks that have what settles the dependencies of their hosts, see `_ordering`.
         conclusions: What was concluded last about the order of destruction.

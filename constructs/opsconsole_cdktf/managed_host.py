@@ -65,7 +65,7 @@ class ManagedHost(Host):
             chain = _chain(jump, self)
             if chain is not None:
                 route = " → ".join(host.node.path for host in (self, *chain))
-                raise ValueError(f"{path}: jump hosts in a circle: {route}")
+                raise ValueError(f"{path}: the jump hosts form a cycle: {route}")
             if jump.is_jump_host_input is False:
                 raise ValueError(
                     f"{path}: {jump.node.path} declares is_jump_host=False, and is not a jump host"

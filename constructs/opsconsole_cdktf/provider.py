@@ -48,8 +48,8 @@ class OpsconsoleProviderAttributes:
     session_cookie_input = attributes.Declaration[str]()
     reset_session_cookie = attributes.Reset()
     org_id = attributes.text_setting(
-        "Org of hosts and agents that name none, when they are created; never used for "
-        "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset."
+        "Org for created hosts and agents that declare no `org_id`; never used for blacklisted "
+        "commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset."
     )
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
@@ -71,7 +71,7 @@ class OpsconsoleProviderAttributes:
     reset_max_concurrency = attributes.Reset()
     rate_limit_patience = attributes.number_setting(
         "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
-        "fails of it. Default: 300."
+        "fails because of it. Default: 300."
     )
     rate_limit_patience_input = attributes.Declaration[int | float]()
     reset_rate_limit_patience = attributes.Reset()
@@ -146,8 +146,8 @@ class OpsconsoleProviderAttributes:
     on_missing_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissing]()
     reset_on_missing = attributes.Reset()
     on_missing_host = attributes.ChosenSetting[OpsconsoleProviderOnMissingHost](
-        "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`. One of "
-        "`remove`, `error`.",
+        "The same for hosts alone; it overrides `on_missing`. Default: the value of `on_missing`. "
+        "One of `remove`, `error`.",
         Bounds(allowed=("remove", "error")),
     )
     on_missing_host_input = attributes.DeclaredChoice[OpsconsoleProviderOnMissingHost]()
@@ -192,7 +192,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             OPSCONSOLE_BASE_URL.
         api_key: API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY.
         session_cookie: A console session cookie, `name=value`, instead of `api_key`.
-        org_id: Org of hosts and agents that name none, when they are created; never used for
+        org_id: Org for created hosts and agents that declare no `org_id`; never used for
             blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
         request_timeout: Seconds that one request may take. Default: 30.
         max_retries: Tries after the first; waiting after a 429 does not count as one. Default: 4.
@@ -200,7 +200,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         max_concurrency: Requests in flight at most, abandoned ones included. Fewer are sent where
             that serves the console better. Default: 32. At least 1.
         rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)
-            before a resource fails of it. Default: 300.
+            before a resource fails because of it. Default: 300.
         max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864. At
             least 1024.
         ca_file: File of certificates to trust, PEM.
@@ -226,7 +226,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         on_missing: What to do with an object in state that answers 404, or that a whole list does
             not show: `remove` it from state with a warning, or `error`. It is deleted, or not
             visible to this key: the console does not say which. Default: `remove`.
-        on_missing_host: The same for hosts alone; it outranks `on_missing`. Default: as
+        on_missing_host: The same for hosts alone; it overrides `on_missing`. Default: the value of
             `on_missing`. One of `remove`, `error`.
         list_query: Extra query parameters of list calls. A name after `hosts.`, `agents.`,
             `plugins.`, `specialties.` or `blacklisted_commands.` is a parameter of that list alone.

@@ -1,6 +1,6 @@
 """Ansible inventories, read by Ansible's own command. Nothing else belongs here.
 
-The command is a public interface of ansible-core, its Python modules are none.
+The command is a public interface of ansible-core, its Python modules are not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What can be known to be wrong with the constructs of a stack together, before any request.
+"""Finds contradictions between the constructs of a stack, before any request.
 
-All problems are errors of one synthesis, each with the construct's path and source line. What a
-console may accept all the same is a warning. What only Terraform knows passes.
+All problems are errors of one synthesis, each with the construct's path and source line. A value
+that a console may accept all the same is a warning. A value that only Terraform knows passes.
 """
 
 from __future__ import annotations
@@ -138,6 +138,6 @@ def _place(item: Resource) -> str:
 
 
 def _is_there(item: Resource) -> bool:
-    """Return whether it was not taken out of its scope again."""
+    """Return whether the construct is still in its scope."""
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item

@@ -53,10 +53,10 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
 
 
 def _place() -> str | None:
-    """Return FILE:LINE of the innermost caller that lies under the working directory.
+    """Return FILE:LINE of the innermost caller under the working directory.
 
     The framework leaves no stack trace for Python programs. Files of this package and of installed
-    ones do not count. The file is told relative to the working directory, which is that of
+    ones do not count. The path is relative to the working directory, which is that of
     `cdktf.json` while the framework's command synthesises, so that what is synthesised is the same
     on every machine. None if there is no such caller.
     """
@@ -137,10 +137,10 @@ class Declared:
         # Raised here, and not while the other is handled: a program's author sees one traceback.
         raise type(refused)(f"{where}: {name}: {refused}")
 
-    if not TYPE_CHECKING:  # a type checker would take it for leave to assign to any name
+    if not TYPE_CHECKING:  # a type checker would then allow assignments to any name
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """Refuse names that the construct has not: they would be dropped in silence."""
+            """Refuse names that the construct does not have: they would be dropped silently."""
             if (
                 name.startswith("_")
                 or hasattr(type(self), name)

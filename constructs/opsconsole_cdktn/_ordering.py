@@ -46,7 +46,7 @@ class DestroyedBeforeSpecialties(Resource):
             _Dependencies(self._tree, stack)
 
     def depend_on_specialties(self) -> None:
-        """Depend on the specialties of the host's agents, as of what is declared now."""
+        """Depend on the specialties that the host's agents carry now."""
         implied = tuple(
             address
             for address in _Conclusions.current(self._tree).implied(self)

@@ -1,4 +1,4 @@
-"""Who refers to whom in a synthesised stack, and which hosts must outlive no specialty. Pure."""
+"""Which addresses of a stack refer to which, and the specialties that its hosts depend on. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _text(block: Any) -> str:
 
 
 def reference_graph(stack: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Return who refers to whom in a stack's synthesised JSON."""
+    """Return which addresses refer to which in a stack's synthesised JSON."""
     blocks = {f"local.{name}": value for name, value in stack.get("locals", {}).items()}
     blocks |= {f"module.{name}": value for name, value in stack.get("module", {}).items()}
     for prefix, kind in (("", "resource"), ("data.", "data")):

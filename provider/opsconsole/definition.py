@@ -198,7 +198,7 @@ class Look:
     """How the graph of a program draws a resource.
 
     Attributes:
-        brackets: What stands around its label in Mermaid.
+        brackets: The brackets around its label in Mermaid.
         shape: Its shape in Graphviz's DOT.
         fill: Its colour, as CSS writes it.
     """
@@ -228,10 +228,10 @@ class ResourceDefinition(_Attributed):
         operations: What each of `STEPS` rests on: step to `METHOD /path`; a step that the document
             does not offer is left out.
         lifted_by: Step to the extra endpoint that lifts its limit.
-        notes: Step to what it does, or what is done in its stead.
+        notes: Step to what it does, or what is done instead.
         gone: Why reading may find one gone.
-        owner: The attribute that refers to the resource whose deletion takes this one along; it is
-            read before this one. Empty: nothing takes it along.
+        owner: The attribute that refers to the resource whose deletion deletes this one too; it is
+            read before this one. Empty: there is none.
         reads_whole: Whether the documented operations show all of it. Where they do not, drift
             demands no coverage of it.
         read_ways: Values of the setting `NAME_read`, from the least to the most that it shows, to

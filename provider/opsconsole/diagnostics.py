@@ -1,4 +1,4 @@
-"""Diagnostics: what a user is told. They are collected and returned, not thrown."""
+"""Diagnostics: errors and warnings for the user. They are collected and returned, not thrown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Path = tuple[str | int, ...]
 
 
 class Severity(Enum):
-    """How grave a diagnostic is: an error stops the resource it speaks of, a warning nothing."""
+    """How grave a diagnostic is: only an error stops the resource that it is about."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -55,7 +55,7 @@ class Diagnostic:
 def error(
     summary: str, detail: str = "", path: Path = (), cause: Cause | None = None
 ) -> Diagnostic:
-    """Make a diagnostic that stops the resource it speaks of."""
+    """Make a diagnostic that stops the resource that it is about."""
     return Diagnostic(Severity.ERROR, summary, detail, path, cause)
 
 

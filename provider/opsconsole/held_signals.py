@@ -18,7 +18,7 @@ SIGNALS = tuple(
 """The signals that end a command."""
 
 _INSISTENT = 3
-"""So many signals cut even a clean-up off: it may wait for a server that does not answer."""
+"""This many signals end even a clean-up, which may wait for a server that does not answer."""
 
 
 @contextmanager

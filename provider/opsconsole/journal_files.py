@@ -1,6 +1,6 @@
-"""Where a journal of the native engine lies, and which of them were left behind by a crash.
+"""Where a journal of the native engine is, and which of them were left behind by a crash.
 
-Only names, what `terraform init` noted of a state's place, and a finder: both engines look here,
+Only names, the place of a state that `terraform init` noted, and a finder: both engines look here,
 and neither needs to know what a journal holds.
 """
 
@@ -38,7 +38,7 @@ def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
 
 
 def journal_of(state: Path) -> Path:
-    """Return where the journal of a state file lies."""
+    """Return the path of a state file's journal."""
     return state.with_name(state.name + JOURNAL_SUFFIX)
 
 
@@ -48,12 +48,12 @@ def unresolved_of(state: Path) -> Path:
 
 
 def unfolded_journals(directory: Path) -> list[Path]:
-    """Return the journals that lie in a working directory, or beside the state it uses.
+    """Return the journals in a working directory, or beside the state it uses.
 
     Looked at are the directory, its workspaces, the place of a local backend that `terraform init`
     noted, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
     `cdktf.json`). While one of them is there, state lacks changes that the console has: nothing
-    may be planned by another engine before `opsconsole state fold` took it in.
+    may be planned by another engine before `opsconsole state fold` has added it to the state.
     """
     return _found(directory, JOURNAL_SUFFIX)
 

@@ -1,6 +1,6 @@
 """Keeps secrets out of everything that a user, a log or a report may show.
 
-What reads a secret setting passes it to `learn`; what writes text calls `hide` first.
+Code that reads a secret setting passes it to `learn`; code that writes text calls `hide` first.
 """
 
 from __future__ import annotations

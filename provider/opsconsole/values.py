@@ -10,7 +10,7 @@ from typing import Any, Final
 
 
 class Unknown:
-    """The type of UNKNOWN: a value that is settled only by applying."""
+    """The type of UNKNOWN: a value that is known only after apply."""
 
     _instance: Unknown | None = None
 
@@ -53,6 +53,6 @@ def unknown_names(values: Attributes) -> list[str]:
     return [
         name
         for name, value in values.items()
-        # Asked of each attribute of each resource: most are null or unknown themselves.
+        # This runs for each attribute of each resource: most are null or unknown themselves.
         if value is UNKNOWN or (isinstance(value, (list, dict)) and holds_unknown(value))
     ]

@@ -117,7 +117,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     engine.write(moved)
     plan = foresee(engine)
     assert plan.actions[ADDRESS] == ["delete", "create"]
-    [told] = warnings(plan.run, "is replaced, as the id of its host is not known yet")
+    [told] = warnings(plan.run, "is replaced, because the id of its host is not known yet")
     assert "otherwise both run" in told
     engine.apply(plan.saved)
     third = held(engine)[ADDRESS]

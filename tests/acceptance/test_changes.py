@@ -270,7 +270,7 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
     plan = foresee(engine)
     assert plan.actions == found
     assert set(plan.drift) == set(found) | followed
-    told = {w["address"] for w in plan.run.warnings if "by itself" in w["summary"]}
+    told = {w["address"] for w in plan.run.warnings if "The console itself changed" in w["summary"]}
     assert told == followed
     if found:
         engine.apply(plan.saved)

@@ -53,7 +53,7 @@ GONE = {
 GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.gone"}
 
 
-def test_what_is_gone_is_found_and_made_anew(
+def test_what_is_gone_is_found_and_made_again(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
     engine = project(program(**REMAKEABLE, **ADOPTED), console)

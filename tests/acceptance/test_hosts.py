@@ -44,7 +44,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(
     [error] = run.errors
     assert error["address"] == "opsconsole_host.other"
     assert "'ext-2' there and 'ext-9' here" in error["detail"]
-    [adopted] = warned(run, "was there already and is adopted")
+    [adopted] = warned(run, "existed already and is adopted")
     assert "tags" in adopted
     assert held(engine)["opsconsole_host.there"]["id"] == there["id"]
     assert console.row("hosts", there["id"])["tags"] == ["env:new"]
@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_left_as_it_is(
     assert console.traffic()["total"] == 0
 
 
-def test_what_the_console_keeps_otherwise_is_told(
+def test_what_the_console_keeps_otherwise_is_reported(
     project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
 ) -> None:
     console = console_of("tidying")
@@ -219,7 +219,7 @@ def test_what_the_console_keeps_otherwise_is_told(
 
     plan = foresee(engine)
     assert plan.actions == {"opsconsole_host.web": ["update"]}
-    assert warned(plan.run, "The console changed mac of the host")
+    assert warned(plan.run, "The console itself changed mac of the host")
     [error] = engine.apply(plan.saved, expect={1}).errors
     assert "The console kept another value for knowledge" in error["summary"]
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]

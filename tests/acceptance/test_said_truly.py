@@ -50,7 +50,7 @@ def test_a_license_is_no_matter_of_scopes(
     assert "scope" not in error["detail"]
 
 
-def test_a_key_that_may_not_write_hosts_is_told_what_reading_takes(
+def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
     engine = project(program(host={"web": {"name": "web"}}), console)

@@ -66,7 +66,7 @@ def test_its_replacement_is_refused_and_nothing_else(lost: Terraform, console: E
         ADDRESS: ["delete", "create"],
         "opsconsole_host.more": ["create"],
     }
-    assert any("Nobody knows whether the agent" in item["summary"] for item in plan.run.warnings)
+    assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
 
     run = lost.apply(expect={1})
     [error] = run.errors
@@ -125,7 +125,7 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(
     hosts = program(host={"web": {"name": "web"}})
     engine = project(hosts, console, SETTINGS)
     run = engine.apply(expect={1})
-    assert "Nobody knows whether the host" in run.errors[0]["summary"]
+    assert "It is not known whether the host" in run.errors[0]["summary"]
 
     run = engine.apply(expect={1})
     assert "may exist already" in run.errors[0]["summary"]

@@ -179,7 +179,7 @@ def test_lists_that_cannot_be_read_are_an_error(adopt, monkeypatch) -> None:
     assert "404" in told
 
 
-def test_what_to_do_next_is_said(adopt, tmp_path, opsconsole_emulator) -> None:
+def test_what_to_do_next_is_reported(adopt, tmp_path, opsconsole_emulator) -> None:
     host = opsconsole_emulator.create("hosts", name="web")["id"]
     (tmp_path / "app").mkdir()
     _, _, told = adopt("--output", "app/one.py", host)

@@ -210,7 +210,7 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(
     app.write("only", place, resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
-        assert f"a state with 1 object lies in {app.folder / where}" in told
+        assert f"a state with 1 object is in {app.folder / where}" in told
         assert "init -migrate-state" in told
     assert len(app.console.rows("hosts")) == 1
     here = app.folder / "cdktf.out/stacks/only"
@@ -249,7 +249,9 @@ def test_a_run_whose_machine_is_gone_loses_nothing_that_is_five_seconds_old(
     names = [row["name"] for row in app.console.rows("agents")]
     assert len(names) == len(set(names))
     # The eleven operations cannot tell which agents in flight came to be: the run names them.
-    unknown = re.findall(r"Error: Nobody knows whether opsconsole_agent\.(\S+) was created", told)
+    unknown = re.findall(
+        r"Error: It is not known whether opsconsole_agent\.(\S+) was created", told
+    )
     assert unknown
     assert {f"a{number}" for number in range(200)} == {
         *names,
@@ -289,7 +291,7 @@ def held(storage: Storage, type_name: str) -> int:
     return sum(address.type == type_name for address in state.addresses())
 
 
-def test_the_journal_lies_where_a_pipeline_keeps_it(
+def test_the_journal_is_kept_where_a_pipeline_keeps_it(
     app: Any, make_place: Make, tmp_path: Path
 ) -> None:
     place = make_place("http")

@@ -131,7 +131,7 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
         assert "opsconsole_host.a" in again.state
 
 
-def test_a_lock_that_cannot_be_released_is_told_with_the_way_out(
+def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
     make_place: Make, tmp_path: Path
 ) -> None:
     place = make_place("http")

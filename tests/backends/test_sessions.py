@@ -183,7 +183,7 @@ async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
                 await session.flush()
             else:
                 await session.checkpoint()
-        with pytest.raises(LockLost, match=r"the next run takes it in.*journal is .*one"):
+        with pytest.raises(LockLost, match=r"the next run adds it to the state.*journal is .*one"):
             session.close()
         assert "opsconsole_host.b" not in stored(place)
     assert "opsconsole_host.other" in stored(place)

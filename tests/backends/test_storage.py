@@ -202,7 +202,7 @@ def test_a_lock_is_released_by_force_with_its_id_alone(place: Place) -> None:
 
 
 @on(*FIVE)
-def test_companions_stand_beside_the_state_and_go(place: Place) -> None:
+def test_companions_are_stored_beside_the_state_and_removed(place: Place) -> None:
     first, second = place.storage(), place.storage()
     if not place.keeps_companions:
         assert not first.keeps_companions

@@ -27,7 +27,7 @@ def _problems(stack):
     return re.findall(r"\[stack\] (.*)", str(failure.value))
 
 
-def test_all_problems_are_told_at_once(stack) -> None:
+def test_all_problems_are_reported_at_once(stack) -> None:
     north = Construct(stack, "north")
     for name in ("one", "two"):
         Specialty(north, name, key="linux-server")

@@ -52,7 +52,9 @@ def test_jump_hosts_that_cannot_be(stack) -> None:
     hosts[1].behind(hosts[2])
     with pytest.raises(ValueError, match="stack/c: a host cannot be its own jump host"):
         hosts[2].behind(hosts[2])
-    with pytest.raises(ValueError, match="in a circle: stack/c → stack/a → stack/b → stack/c"):
+    with pytest.raises(
+        ValueError, match="the jump hosts form a cycle: stack/c → stack/a → stack/b → stack/c"
+    ):
         hosts[2].behind(hosts[0])
     other = Host(stack, "other", name="other", is_jump_host=False)
     with pytest.raises(ValueError, match="stack/other declares is_jump_host=False"):

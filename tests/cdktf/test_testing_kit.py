@@ -90,7 +90,7 @@ def test_another_profile(opsconsole_emulator) -> None:
     assert opsconsole_emulator.profile.name == "strict"
 
 
-def test_markers_that_name_no_profile_are_told(tmp_path) -> None:
+def test_markers_that_name_no_profile_are_reported(tmp_path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
         "class Testing:\n"

@@ -72,7 +72,7 @@ def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], i
         (ConfigurationError("No key."), "Error: No key.\n"),
     ],
 )
-def test_an_error_is_told_with_its_remedy(
+def test_an_error_is_reported_with_its_remedy(
     failure: Exception,
     told: str,
     ending: Callable[[BaseException], int],
@@ -82,12 +82,12 @@ def test_an_error_is_told_with_its_remedy(
     assert capsys.readouterr().err == told
 
 
-def test_an_unforeseen_error_is_one_message_without_a_traceback(
+def test_an_unexpected_error_is_one_message_without_a_traceback(
     ending: Callable[[BaseException], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ending(ZeroDivisionError("by 0")) == 1
     error = capsys.readouterr().err
-    assert error.startswith("Error: unforeseen ZeroDivisionError: by 0\n")
+    assert error.startswith("Error: unexpected ZeroDivisionError: by 0\n")
     assert "--debug" in error
     assert "Traceback" not in error
 

@@ -116,7 +116,7 @@ def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
     assert "opsconsole provider install" in lost.stderr
 
 
-def test_a_python_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_python_that_is_gone_is_reported(tmp_path: Path) -> None:
     (tmp_path / "venv").symlink_to(sys.prefix)
     launcher = provider_install.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
     (tmp_path / "venv").unlink()
@@ -132,7 +132,7 @@ def test_a_python_without_the_provider_is_refused(python: str, tmp_path: Path) -
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_cannot_be_written_is_told(
+def test_a_folder_that_cannot_be_written_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -160,12 +160,12 @@ def test_windows_is_refused_with_a_remedy() -> None:
         provider_install.platforms("Windows", "AMD64")
 
 
-def test_by_default_nothing_needs_to_be_told(
+def test_by_default_terraform_needs_no_setting(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main(["provider", "install"]) == 0
     assert (home / ".terraform.d/plugins" / DEFAULT_HOSTS[0] / SOURCE / __version__).is_dir()
-    assert "look there by themselves" in capsys.readouterr().out
+    assert "look there by default" in capsys.readouterr().out
 
 
 def test_another_folder_needs_a_setting(

@@ -194,7 +194,7 @@ def test_a_dry_run_that_is_none_ends_it_with_an_error(ground_on: Any) -> None:
     ground.console.switch(honours_dry_run=False)
     found = ground.drift()
     assert found.code == 1
-    assert "hosts were compared by it" in found.told
+    assert "it was sent to compare hosts" in found.told
     assert found.document["calls"] == {"host_import": 1, "host_update": 6}
 
 

@@ -94,7 +94,7 @@ def test_a_list_that_is_cut_short_is_an_error(kind: str, cut: Any) -> None:
     assert "cursor_parameter" in found.told
 
 
-def test_plugins_that_a_cut_list_may_hide_are_told(cut: Any) -> None:
+def test_plugins_that_a_cut_list_may_hide_are_reported(cut: Any) -> None:
     agent_id = cut.id_of("opsconsole_agent.ops[0]")
     cut.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
 

@@ -54,7 +54,7 @@ def test_what_was_moved_is_not_pending(ground: Any) -> None:
     assert ground.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
 
 
-def test_what_cannot_be_told_of_the_program_is_said(ground: Any) -> None:
+def test_what_cannot_be_determined_in_the_program_is_reported(ground: Any) -> None:
     ground.apply(HOST)
     ground.write(
         {

@@ -140,7 +140,7 @@ def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
         assert "beta" in said
 
 
-def test_a_shard_without_a_report_cannot_be_told(console: Emulator) -> None:
+def test_a_shard_without_a_report_is_an_error_of_the_merge(console: Emulator) -> None:
     reports = shards(3, 0, COUNTED)
     document = merged(*reports[:2], expect=1)
     assert "1 of 3 shards have no report: 3" in document["diagnostics"][0]["summary"]

@@ -148,7 +148,7 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
         found = ground.drift("terraform.tfstate")
         assert found.code == 1
         assert found.bucket(address) == "unchecked"
-        assert "Nobody knows" in found.of(address)["reason"]
+        assert "It is not known" in found.of(address)["reason"]
         [told] = [item for item in found.document["diagnostics"] if "state rm" in item["detail"]]
         assert f"`opsconsole state rm '{address}'`" in told["detail"]
 

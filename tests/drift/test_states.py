@@ -140,7 +140,7 @@ def test_a_plugin_attached_by_another_stack_is_managed(ground: Any, world: World
     assert alone.drifted == {f"{agent_id}/plg_logs"}
 
 
-def test_states_of_one_console_under_other_settings_are_told_together(
+def test_states_of_one_console_under_other_settings_are_reported_together(
     ground: Any, world: World
 ) -> None:
     """Settings differ from stack to stack; what one of them manages is not unmanaged."""
@@ -182,17 +182,17 @@ def test_a_state_that_cannot_be_read_hides_no_other(ground: Any) -> None:
     assert "b: its state was not read" in found.told
 
 
-def test_of_an_empty_file_nothing_can_be_told(ground: Any) -> None:
+def test_an_empty_state_file_is_an_error(ground: Any) -> None:
     """A write that a full disk cut short leaves one; a state without resources is no such file."""
     (ground.folder / "empty.tfstate").write_text("")
     found = ground.drift("empty.tfstate")
     assert found.code == 1
     assert found.findings == []
     assert found.document["calls"] == {}
-    assert "empty: its state is empty, so nothing of it was checked" in found.told
+    assert "empty: its state is empty, so it was not checked" in found.told
 
 
-def test_a_state_that_is_emptied_and_written_anew_is_waited_for(ground: Any) -> None:
+def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground: Any) -> None:
     """Terraform writes in place: a moment's emptiness is no state without resources."""
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"

@@ -192,7 +192,7 @@ def test_settings_are_missing(
     assert found.document["calls"] == {}
 
 
-def test_the_key_stands_in_no_report(ground: Any) -> None:
+def test_the_key_is_in_no_report(ground: Any) -> None:
     key = ground.console.api_key
     ground.console.fault(times=None, path="^/api/", status=500, message=f"wrong: {key}")
     for name in ("terminal", "json", "markdown", "junit", "sarif", "prometheus", "html"):

@@ -209,7 +209,7 @@ def test_it_stops_while_an_app_is_at_work(ground: Any) -> None:
     assert "Traceback" not in err and "never retrieved" not in err
 
 
-async def test_nothing_unforeseen_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def surprised(*_: Any, **__: Any) -> DriftReport:
         raise RuntimeError("key: svc_ak_secret")
 
@@ -241,7 +241,7 @@ def test_a_full_disk_costs_one_report(
     json.loads((tmp_path / "log").read_text())
 
 
-def test_what_a_check_came_to_is_told_once(ground: Any) -> None:
+def test_what_a_check_came_to_is_reported_once(ground: Any) -> None:
     with watching(ground, "--format", f"json={ground.folder / 'x.json'}") as watch:
         watch.until(lambda: watch.metric("opsconsole_drift_outcome", outcome="clean") == 1)
         watch.process.send_signal(signal.SIGTERM)

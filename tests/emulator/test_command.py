@@ -39,7 +39,7 @@ def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == [*profiles()]
 
 
-def test_it_says_where_it_is_and_stops_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
+def test_it_says_where_it_is_and_stops_after_its_time(capfd: pytest.CaptureFixture[str]) -> None:
     args = parsed("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3")
     assert command.run(args) == 0
     said = capfd.readouterr().out.splitlines()

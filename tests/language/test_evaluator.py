@@ -325,7 +325,7 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
 @pytest.mark.parametrize(
     ("meta", "message"),
     [
-        ({"count": "${opsconsole_host.z.target_port}"}, "only apply settles"),
+        ({"count": "${opsconsole_host.z.target_port}"}, "known only after apply"),
         ({"count": -1}, "whole number from 0 on"),
         ({"count": 1.5}, "whole number from 0 on"),
         ({"count": None}, "must not be null"),
@@ -333,13 +333,15 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
         ({"count": "${sensitive(1)}"}, "must not be sensitive"),
         ({"for_each": ["a"]}, "a map or a set of strings, not a tuple"),
         ({"for_each": "${toset([1])}"}, "not a set of number"),
-        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "only apply settles"),
-        ({"for_each": "${opsconsole_host.z.tags}"}, "only apply settles"),
+        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "known only after apply"),
+        ({"for_each": "${opsconsole_host.z.tags}"}, "known only after apply"),
         ({"for_each": None}, "not null"),
         ({"for_each": "${sensitive({})}"}, "must not be sensitive"),
     ],
 )
-def test_instances_that_cannot_be_told_are_refused(start: Start, meta: Any, message: str) -> None:
+def test_instances_that_cannot_be_determined_are_refused(
+    start: Start, meta: Any, message: str
+) -> None:
     run = start(hosts(z={"name": "z"}, a={"name": "a", **meta}))
     with pytest.raises(UserError, match=message) as caught:
         run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
@@ -523,7 +525,7 @@ def test_a_key_of_an_import_block_has_no_attributes(start: Start) -> None:
         run.evaluator.imports()
 
 
-def test_replacement_triggers_are_told(start: Start) -> None:
+def test_replacement_triggers_are_reported(start: Start) -> None:
     def triggered(*texts: str) -> dict[str, Any]:
         return {"count": 2, "name": "t", "lifecycle": {"replace_triggered_by": list(texts)}}
 

@@ -180,7 +180,7 @@ def test_files_that_only_terraform_reads_are_refused(tmp_path: Path) -> None:
         load_directory(tmp_path, resources)
 
 
-def test_a_directory_without_files_is_told(tmp_path: Path) -> None:
+def test_a_directory_without_files_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no \*.tf.json file"):
         load_directory(tmp_path, resources)
     with pytest.raises(UserError, match="There is no directory"):

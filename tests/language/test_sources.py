@@ -264,7 +264,7 @@ def test_a_node_that_does_not_serve_is_passed_over(
     assert find_node()[0] == packaged_node()
 
 
-def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_node_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JSII_NODE", "/nowhere/node")
     monkeypatch.setattr(sys, "path", [])
@@ -285,13 +285,13 @@ def test_no_node_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"app": ', r"cdktf\.json:1:"),
     ],
 )
-def test_a_bad_configuration_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_configuration_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "cdktf.json").write_text(text)
     with pytest.raises(UserError, match=message):
         load_program(tmp_path, resources)
 
 
-def test_a_place_without_a_program_is_told(tmp_path: Path) -> None:
+def test_a_place_without_a_program_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"There is no program in .*, and no \*\.tf\.json file"):
         load_program(tmp_path, resources)
     (tmp_path / "main.tf").touch()

@@ -183,7 +183,7 @@ def test_values_that_do_not_fit_are_refused(
         ("v = 1\nv = 2", "v is declared twice"),
     ],
 )
-def test_a_bad_tfvars_file_is_told(
+def test_a_bad_tfvars_file_is_reported(
     write_program: Callable[..., Path], text: str, message: str
 ) -> None:
     directory = write_program({"variable": {"v": {}}})

@@ -79,6 +79,6 @@ async def test_a_console_that_clears_what_replaces_never_replaces(
     assert plan.replace == ()
     # Terraform takes no null for what is configured: one apply without a call, then none.
     assert plan.planned[name] == applied.state[name] == "one"
-    assert any(f"holds no {name}" in item.summary for item in plan.diagnostics)
+    assert any(f"has no {name}" in item.summary for item in plan.diagnostics)
     assert all(item.severity is Severity.WARNING for item in plan.diagnostics)
     assert console.traffic()["total"] == 0

@@ -66,7 +66,7 @@ async def test_an_adopted_host_is_read_once_and_updated_once(
 
 
 @pytest.mark.parametrize("profile", [SPARSE], indirect=True)
-async def test_what_an_adopted_host_does_not_show_is_said(
+async def test_what_an_adopted_host_does_not_show_is_reported(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:
     console.create("hosts", name="old")
@@ -162,5 +162,5 @@ async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
     [problem] = refused.diagnostics
     assert problem.severity is Severity.ERROR
     assert problem.path == (name,)
-    assert "'one' there and 'two' here" in problem.detail
+    assert "'one' on the console and 'two' in the program" in problem.detail
     assert console.row("hosts", there["id"])["knowledge"] == "before"

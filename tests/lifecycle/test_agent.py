@@ -278,7 +278,7 @@ async def test_a_truncated_list_proves_presence_and_never_absence(
     assert Seen.PRESENT in {item.seen for item in read}
 
 
-async def test_a_plugin_declared_twice_is_told(
+async def test_a_plugin_declared_twice_is_reported(
     one_run: Callable[..., Lifecycle], steps_of: Callable[..., Any], declared: dict[str, Any]
 ) -> None:
     agents, attachments = steps_of("agent"), steps_of("agent_plugin")

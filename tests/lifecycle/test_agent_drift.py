@@ -54,7 +54,7 @@ async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_plugins_that_may_stay_attached_are_told(
+async def test_plugins_that_may_stay_attached_are_reported(
     steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
 ) -> None:
     agents = steps_of("agent")

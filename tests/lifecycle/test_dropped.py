@@ -10,7 +10,7 @@ DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
 
 
 @pytest.mark.parametrize("profile", ["dropping"], indirect=True)
-async def test_a_dropped_value_is_told_at_creation_and_no_difference_later(steps_of):
+async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
     assert sorted(item.path for item in made.diagnostics) == [("mac",), ("unique_id",)]
@@ -35,9 +35,9 @@ async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of
 
     plan = await hosts.plan(read, hosts.config(**DECLARED))
     assert plan.replace == ()
-    assert {item.summary.split(" of ")[0] for item in plan.diagnostics} == {
-        "The console holds no mac",
-        "The console holds no unique_id",
+    assert {item.summary.split(" for ")[0] for item in plan.diagnostics} == {
+        "The console has no mac",
+        "The console has no unique_id",
     }
     kept = await hosts.read(await hosts.change(read, **DECLARED))
     again = await hosts.plan(kept, hosts.config(**DECLARED))

@@ -151,7 +151,7 @@ async def test_an_import_that_cannot_be_settled_is_uncertain(
 
     assert created.uncertain
     assert is_sentinel(created.state["id"])
-    assert "Nobody knows" in errors(created)[0]
+    assert "It is not known" in errors(created)[0]
     assert len(console.rows("hosts")) == 1
     replaced = await hosts._run(lambda steps: steps.delete(DeleteRequest(created.state)))
     assert replaced.state is not None
@@ -199,7 +199,7 @@ async def test_a_console_that_changes_it_by_itself_never_replaces(
     assert read.state[name] == "moved"
     assert plan.replace == ()
     assert plan.planned == read.state
-    assert "by itself" in warnings(plan)[0]
+    assert "The console itself changed" in warnings(plan)[0]
 
 
 @pytest.mark.parametrize("imported", [True, False])
@@ -222,7 +222,7 @@ async def test_nor_where_no_apply_took_the_declaration(
 
     assert plan.replace == ()
     assert plan.planned == moved.state
-    assert "by itself" in warnings(plan)[0]
+    assert "The console itself changed" in warnings(plan)[0]
     assert changed.replace == ("external_id",)
 
 

@@ -96,7 +96,7 @@ async def test_a_created_host_without_an_id_is_of_unknown_outcome(
     assert one.state["id"] == made
     assert two.uncertain
     assert is_sentinel(two.state["id"])
-    assert "Nobody knows" in errors(two)[0]
+    assert "It is not known" in errors(two)[0]
 
 
 async def test_a_row_that_fails_after_all_leaves_nothing_in_state(

@@ -23,7 +23,7 @@ def summaries(outcome: Any) -> list[str]:
     return [item.summary for item in outcome.diagnostics]
 
 
-async def test_a_stranger_is_not_taken_for_the_created_agent(
+async def test_an_unrelated_agent_is_not_taken_for_the_created_agent(
     console: Emulator, steps_of: Callable[..., Any], host_id: str
 ) -> None:
     other = console.create("agents", name="other", host_id="hst_other", specialty_id="spc_linux")
@@ -39,7 +39,7 @@ async def test_a_stranger_is_not_taken_for_the_created_agent(
 
 
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
-async def test_an_agent_with_another_host_specialty_org_or_name_is_a_stranger(
+async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
     console: Emulator, steps_of: Callable[..., Any], host_id: str, shown: str
 ) -> None:
     sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
@@ -83,7 +83,7 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
         ("blacklisted_command", "blacklist_create", {"pattern": "rm", "org_id": "org_main"}),
     ],
 )
-async def test_a_stranger_is_no_created_specialty_or_blacklisted_command(
+async def test_an_unrelated_object_is_no_created_specialty_or_blacklisted_command(
     console: Emulator,
     steps_of: Callable[..., Any],
     name: str,
@@ -109,7 +109,7 @@ async def test_a_delete_answered_404_while_the_host_is_there(
     kept = await hosts.delete(made)
     assert kept.failed
     assert kept.state == made.state
-    assert "this key may read it and not delete it" in kept.diagnostics[0].text
+    assert "this key may read it, but not delete it" in kept.diagnostics[0].text
     assert len(console.rows("hosts")) == 1
 
 
@@ -123,7 +123,7 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(
     kept = await hosts.delete(made)
     assert kept.failed
     assert kept.state == made.state
-    assert "Nobody knows whether" in kept.diagnostics[0].summary
+    assert "It is not known whether" in kept.diagnostics[0].summary
 
 
 async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(
@@ -261,7 +261,7 @@ async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_re
     assert ended.failed is (kind == "not_found")
     if kind == "not_found":
         assert ended.state == made.state
-        assert "this key may read it and not delete it" in ended.diagnostics[0].text
+        assert "this key may read it, but not delete it" in ended.diagnostics[0].text
     else:
         assert ended.state is None
 

@@ -91,7 +91,7 @@ def test_what_needs_a_read_that_fails_is_skipped(native: Any) -> None:
         data={"opsconsole_specialty": key},
     )
     result = native.run("apply", "-auto-approve", expect=1)
-    assert "opsconsole_host.b: Skipped, as data.opsconsole_specialty.x failed" in result.text
+    assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
     assert native.addresses() == ["opsconsole_host.a"]
 
 

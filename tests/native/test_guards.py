@@ -47,7 +47,7 @@ def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
-def test_a_requested_replacement_of_an_agent_is_told_at_plan_time(
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(
     native_on: Callable[[str], Any], policy: str
 ) -> None:
     native = native_on("default")
@@ -122,7 +122,7 @@ def test_a_host_is_not_deleted_under_what_the_plan_keeps(native: Any) -> None:
     result = native.run("apply", "-auto-approve", "-force", expect=1)
 
     assert "opsconsole_host.web cannot be deleted" in result.text
-    assert "archives with it: opsconsole_agent.a. Remove these too" in result.text
+    assert "would also archive opsconsole_agent.a. Remove these too" in result.text
     assert native.console.rows("hosts") == [host]
 
 
@@ -147,7 +147,7 @@ def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native: Any) -> 
     assert "archived by" not in result.text
 
 
-def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
+def test_a_replacement_that_fails_is_reported_once(native: Any) -> None:
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
@@ -161,7 +161,7 @@ def test_a_replacement_that_fails_is_told_of_once(native: Any) -> None:
     assert "which is opsconsole_host.web in state" in result.text
     assert "leave create_before_destroy out" in result.text
     skipped = [line for line in result.out.splitlines() if ": Skipped" in line]
-    assert skipped == ["opsconsole_agent.a: Skipped, as opsconsole_host.web failed"]
+    assert skipped == ["opsconsole_agent.a: Skipped, because opsconsole_host.web failed"]
     assert "1 change failed:\n  ✗ opsconsole_host.web\n1 change skipped:\n" in result.out
 
 
@@ -253,7 +253,7 @@ def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(na
     assert instance["attributes"]["id"] == agent["id"] != old
 
 
-def test_an_agent_moves_in_time_though_other_updates_wait_in_a_circle(
+def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(
     native_on: Callable[[str], Any],
 ) -> None:
     """`other` leaves `inner` for `web["a"]`, and the agent `web["b"]` for `inner`."""

@@ -54,7 +54,7 @@ def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -
     agents = [item for item in native.addresses() if ".a[" in item]
     assert len(agents) == created, "what happened is in state"
     assert not journal_of(native.state_file).exists()
-    left = re.search(r"Not begun, as the run was interrupted: (\d+)", out)
+    left = re.search(r"Not begun, because the run was interrupted: (\d+)", out)
     assert left is not None and int(left[1]) == 12 - created + 12
     assert re.search(r"^  create opsconsole_agent\.a\[\d+\]$", out, re.MULTILINE)
     native.run("apply", "-auto-approve")
@@ -67,13 +67,13 @@ def test_twice_stops_now_and_loses_nothing(native: Any, fleet: Any) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
-    assert "the next run takes it in" in err
+    assert "the next run adds it to the state" in err
     assert journal_of(native.state_file).exists()
     native.console.clear_faults()
     # What was sent is handled by the console all the same.
     wait_for(lambda: not native.console.traffic()["in_flight"], "the console ends its work")
     result = native.run("apply", "-auto-approve", expect=None)
-    assert "Took in" in result.err
+    assert "of an interrupted run to the state" in result.err
     names = [row["name"] for row in native.console.rows("agents")]
     assert len(names) == len(set(names)), "nothing is created twice"
     assert not journal_of(native.state_file).exists()

@@ -107,7 +107,7 @@ def test_what_differs_is_no_move(native: Any, other: dict[str, Any]) -> None:
     native.write({"opsconsole_host": {"new": {**first, **other}}})
     text = told(native, "-moved")
     assert "like a move" not in text
-    assert "No move was found" in text
+    assert "No undeclared move was found" in text
 
 
 def test_equal_candidates_are_named_and_not_guessed(native: Any) -> None:

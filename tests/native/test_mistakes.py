@@ -61,9 +61,10 @@ def test_a_host_name_that_is_declared_twice(native: Any) -> None:
     said = native.run("apply", "--auto-approve", expect=1).text
     assert 'Error: The console would not create the host "web"' in said
     assert (
-        "In a dry run, which changes nothing, the console's word for its row is 'updated'" in said
+        "In a dry run, which changes nothing, the console gives its row the status 'updated'"
+        in said
     )
-    assert "opsconsole_host.a of this run has the same name. Declare a machine once." in said
+    assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
     assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1
 
 
@@ -91,8 +92,8 @@ def test_a_plan_is_not_written_over_another_file(native: Any) -> None:
     native.console.reset_log()
     refused = native.run("plan", "--out", "main.py", expect=1)
     assert refused.err == (
-        "Error: main.py is there already and is not a plan, so no plan is written over it.\n"
-        "Name another file, or remove that one first.\n"
+        "Error: main.py exists already and is not a plan, so it is not overwritten.\n"
+        "Name another file, or remove that file first.\n"
     )
     assert program.read_text() == "print('mine')\n"
     assert native.console.traffic()["total"] == 0
@@ -230,6 +231,6 @@ def test_a_folder_that_cannot_be_entered(unwritable: Path) -> None:
     unwritable.chmod(0o555)
     seen = as_another_user(unwritable, "plan", "--dir", "app")
     assert seen.returncode == 1
-    assert "unforeseen" not in seen.stderr
+    assert "unexpected" not in seen.stderr
     assert "Traceback" not in seen.stderr
     inner.chmod(0o755)

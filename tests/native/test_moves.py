@@ -86,7 +86,7 @@ def test_only_a_free_address_is_moved_to(native: Any) -> None:
         ({"a": {}, "b": {}}, [(A, B)], "is still declared"),
         ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
         ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
-        ({"b": {}}, [(A, B), (B, A)], "in a circle"),
+        ({"b": {}}, [(A, B), (B, A)], "form a cycle"),
         ({"a": {}}, [(A, A)], "to its own address"),
     ],
 )

@@ -94,7 +94,7 @@ def test_adoptions_under_two_providers_of_one_console(native: Any) -> None:
     native.console.create("hosts", id="hst_a", name="a")
     two_providers(native, hosts_of_two_providers(), on_existing_host="adopt")
     result = native.run("apply", "-auto-approve", expect=1)
-    assert "hst_a stands for two declarations" in result.text
+    assert "hst_a would stand for two declarations" in result.text
     assert len(native.addresses()) == 1
 
 

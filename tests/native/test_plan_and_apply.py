@@ -244,7 +244,7 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
-def test_a_replacement_of_nothing_is_told_of(
+def test_a_replacement_of_nothing_is_reported(
     native: Any, fleet: Fleet, address: str, said: str
 ) -> None:
     native.write(fleet(2, agents=False))
@@ -348,23 +348,23 @@ def test_a_plan_that_takes_much_away_is_forced(
     native.run("apply", "-auto-approve")
     native.write(fleet(count - 5, agents=False))
     warned = native.run("plan").out
-    assert ("The plan takes away 5 of" in warned) is forced
+    assert ("The plan removes 5 of" in warned) is forced
     result = native.run("apply", "-auto-approve", expect=1 if forced else 0)
-    assert ("needs to be forced" in result.out) is forced
+    assert ("must be forced" in result.out) is forced
     if forced:
         assert len(native.console.rows("hosts")) == count
         native.run("apply", "-auto-approve", "--max-destroy", "60")
     assert len(native.console.rows("hosts")) == count - 5
 
 
-def test_hosts_that_vanished_need_force_too(native: Any, fleet: Fleet) -> None:
+def test_hosts_that_are_gone_need_force_too(native: Any, fleet: Fleet) -> None:
     native.write(fleet(10, agents=False))
     native.run("apply", "-auto-approve")
     for row in native.console.rows("hosts")[:4]:
         native.console.delete("hosts", row["id"])
     for command in ("apply", "destroy"):
         refused = native.run(command, "-auto-approve", expect=1)
-        assert "4 had vanished from the console" in refused.out
+        assert "4 are gone from the console" in refused.out
     native.run("apply", "-auto-approve", "--force")
     assert len(native.console.rows("hosts")) == 10
 

@@ -132,7 +132,7 @@ def test_the_estimate_follows_the_recent_rate() -> None:
     assert 80 <= found[1] <= 120
 
 
-def test_a_wait_that_the_console_asks_for_is_told() -> None:
+def test_a_wait_that_the_console_asks_for_is_reported() -> None:
     written: list[str] = []
     lines = Lines(written.append)
     lines.tick()

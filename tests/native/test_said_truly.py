@@ -80,7 +80,7 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native: Any) ->
     assert f'"ops" ({agent_id})' in told
 
 
-def test_a_key_that_may_not_write_hosts_is_told_what_reading_takes(native: Any) -> None:
+def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(native: Any) -> None:
     native.write({"opsconsole_host": {"web": {"name": "web"}}})
     native.run("apply", "-auto-approve")
     native.console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])

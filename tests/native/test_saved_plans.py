@@ -140,7 +140,7 @@ def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native:
     native.settings["api_key"] = "${local.key}"
     native.write(HOST, locals={"key": "svc_ak_in_a_local"})
     refused = native.run("plan", "-out=p", expect=1)
-    assert "spells out a credential" in refused.err
+    assert "holds a credential of the provider as a literal" in refused.err
     assert not (native.folder / "p").exists()
 
 
@@ -191,7 +191,7 @@ def test_the_guard_holds_when_it_is_applied(native: Any, fleet: Any) -> None:
     native.run("apply", "-auto-approve")
     native.write(fleet(2, agents=False))
     native.run("plan", "-out=p", "--force")
-    assert "needs to be forced" in native.run("apply", "p", expect=1).err
+    assert "must be forced" in native.run("apply", "p", expect=1).err
     native.run("apply", "p", "--force")
     assert len(native.console.rows("hosts")) == 2
 

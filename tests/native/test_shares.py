@@ -103,8 +103,8 @@ def test_a_saved_plan_of_each_stack_is_applied(console: Emulator, capfd: Any) ->
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--stack=alpha"], "-stack is of one"),
-        (["--json"], "-json is of one"),
+        (["--stack=alpha"], "-stack is for one stack"),
+        (["--json"], "-json is for one stack"),
         (["-out=all.plan"], "Write {stack} where the stack's name belongs"),
         (["--markdown=plan.md"], "Write {stack} where the stack's name belongs"),
     ],

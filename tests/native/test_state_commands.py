@@ -77,7 +77,7 @@ def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native: 
 
 def test_fold_says_when_there_is_nothing(native: Any) -> None:
     native.write(HOST)
-    assert "nothing to take in" in native.run("state", "fold").out
+    assert "Nothing to add" in native.run("state", "fold").out
 
 
 def test_state_commands_need_no_program_beside_a_state(native: Any) -> None:

@@ -145,12 +145,12 @@ def test_after_a_kill_only_what_was_in_flight_is_not_known_and_each_is_named(sto
     open_writes = _open_intents(journal.read_bytes())
     assert 0 < len(open_writes) <= AT_ONCE
     folded = story.native.run("state", "fold")
-    assert "Took in" in folded.out
+    assert "of the interrupted run to the state" in folded.out
     if story.kind != "attach":
         # Attaching may be repeated, so nothing need be said of it where the list shows it.
         for address in open_writes:
             assert address in folded.text, f"{address} is named"
-    unsettled = folded.err.count("Nobody knows whether")
+    unsettled = folded.err.count("It is not known whether")
     assert unsettled == (len(open_writes) if story.kind == "create" else 0)
     if story.kind == "create":
         # An agent cannot be settled under the documented operations: the user says which it was.
@@ -215,10 +215,10 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
         native.console.clear_faults()
         err = process.stderr.read()
     assert process.returncode == 130, err
-    assert "Interrupted, as nobody reads the output any more" in err
+    assert "Interrupted, because nobody reads the output any more" in err
     left = effects(native.console)["agents"]
     assert 0 < left < 12
-    assert "Not begun, as the run was interrupted" in err
+    assert "Not begun, because the run was interrupted" in err
     held = {item["type"]: len(item["instances"]) for item in native.state["resources"]}
     assert held["opsconsole_host"] == held["opsconsole_agent_plugin"] == left
     assert not [path for path in native.folder.iterdir() if "journal" in path.name]

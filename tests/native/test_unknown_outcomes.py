@@ -83,11 +83,11 @@ def test_without_proof_it_is_kept_apart(native: Any, crashed: Unresolved) -> Non
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
     result = native.run("apply", "-auto-approve", expect=1)
-    assert "Nobody knows whether opsconsole_host.a was created" in result.out
+    assert "It is not known whether opsconsole_host.a was created" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
     native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
     refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
-    assert "Nobody knows whether opsconsole_host.a was created" in refreshed.text
+    assert "It is not known whether opsconsole_host.a was created" in refreshed.text
     assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
     [item] = [i for i in native.state["resources"] if i["name"] == "a"]
     assert item["instances"][0]["status"] == "tainted"
@@ -110,7 +110,7 @@ def agent_on_b(native: Any) -> None:
     )
 
 
-def test_an_agent_is_left_alone_until_the_user_says_that_it_never_was(
+def test_an_agent_is_left_alone_until_the_user_says_that_it_was_never_created(
     native: Any, crashed: Unresolved
 ) -> None:
     agent_on_b(native)
@@ -158,7 +158,7 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "opsconsole_agent.came was created by the run that was interrupted" in told
     assert "opsconsole_agent.never was not created by the run that was interrupted" in told
-    assert "Nobody knows whether opsconsole_agent.twins was created" in told
+    assert "It is not known whether opsconsole_agent.twins was created" in told
     assert native.attributes("opsconsole_agent.came")["id"] == "agt_1"
     assert sorted(row["name"] for row in native.console.rows("agents")) == [
         "came",
@@ -229,7 +229,7 @@ def test_while_one_stands_no_run_is_complete(native: Any) -> None:
         planned = native.run("plan", "-detailed-exitcode", *words, expect=2)
         assert "No changes" not in planned.out
         assert "The outcome of 1 creation is not known" in planned.out
-        assert planned.out.count("Nobody knows whether") == 1
+        assert planned.out.count("It is not known whether") == 1
         again = native.run("apply", "-auto-approve", *words, expect=1)
         assert "Apply incomplete" in again.out
         assert "opsconsole state rm 'opsconsole_agent.x'" in again.out
@@ -253,14 +253,16 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
     leave(native, [("opsconsole_agent.late", late)], at=now())
     told = native.run("apply", "-auto-approve", expect=1).out
-    assert "Nobody knows whether opsconsole_agent.late was created" in told
+    assert "It is not known whether opsconsole_agent.late was created" in told
     assert native.console.rows("agents") == []
     native.console.create("agents", id="agt_late", **late)
     native.run("apply", "-auto-approve")
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
-def test_a_host_that_never_came_is_created_once_it_cannot_come_any_more(native: Any) -> None:
+def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(
+    native: Any,
+) -> None:
     native.settings |= {"max_retries": 0}
     native.write({"opsconsole_host": {"b": {"name": "b"}}})
     native.run("apply", "-auto-approve")

@@ -108,7 +108,7 @@ def test_what_was_reviewed_is_deployed(github: GitHub, console: Emulator) -> Non
     assert "No drift" in healthy.summary
 
 
-def test_drift_and_refusals_are_told_apart(plain: GitHub, console: Emulator) -> None:
+def test_drift_and_refusals_are_distinguished(plain: GitHub, console: Emulator) -> None:
     pull, _ = open_pull(plain)
     assert merge(plain, pull).code == 0
     healthy = plain.run("drift", "schedule", plain.repository.head)

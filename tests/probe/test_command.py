@@ -58,14 +58,14 @@ def test_a_dry_run_needs_no_settings(run: Run, monkeypatch: pytest.MonkeyPatch) 
     code, out, err = run("--dry-run")
     assert code == 0
     assert "POST /api/v1/hosts/hst_1\n" in out
-    assert "No API key is set; host_get is taken to be not named." in err
+    assert "No API key is set; the list assumes that host_get is not named." in err
 
 
 def test_nothing_but_get_is_sent_without_a_yes(run: Run, console: Emulator) -> None:
     console.reset_log()
     code, out, err = run(answer="no\n")
     assert code == 0
-    assert "Only 'yes' lets anything but GET be sent" in err
+    assert "Only 'yes' allows requests other than GET" in err
     assert {item["method"] for item in console.requests()} == {"GET"}
     assert "Not learned" in out
     run(answer="yes\n")

@@ -19,12 +19,12 @@ def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
 
 
 @pytest.mark.parametrize("count", [1, FEWEST - 1])
-def test_few_are_told_one_by_one(count: int) -> None:
+def test_few_are_reported_one_by_one(count: int) -> None:
     told = [refused(number) for number in range(count)]
     assert dedupe_diagnostics(told) == told
 
 
-def test_many_are_told_once_and_named() -> None:
+def test_many_are_reported_once_and_named() -> None:
     [told] = dedupe_diagnostics(refused(number) for number in range(25))
     assert told.summary == "Cannot create the host h0 (and 24 more like it)"
     lines = body_of(told).splitlines()
@@ -34,7 +34,7 @@ def test_many_are_told_once_and_named() -> None:
     assert diagnostics_text.render([refused(number) for number in range(25)]).count("Error:") == 1
 
 
-def test_pages_say_once_what_is_said_of_many() -> None:
+def test_pages_say_once_what_holds_for_many() -> None:
     """What changes must not stand behind thousands of messages."""
     told = Plan((), diagnostics=tuple(refused(number) for number in range(4000)))
     assert len(plan_page.page_of(told).diagnostics) == 1

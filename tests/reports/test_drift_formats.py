@@ -132,7 +132,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == text
 
 
-def test_several_stacks_are_told_apart(report: DriftReport) -> None:
+def test_several_stacks_are_distinguished(report: DriftReport) -> None:
     first, *rest = report.findings
     both = replace(report, findings=(replace(first, stack="other"), *rest))
     assert 'fleet: opsconsole_host.db["7"]' in drift_text.render(both)
@@ -286,7 +286,7 @@ def test_a_check_that_could_not_tell_ages_the_last_good_one(
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "prometheus"])
-def test_what_was_not_seen_of_a_resource_is_said(name: str) -> None:
+def test_what_was_not_seen_of_a_resource_is_reported(name: str) -> None:
     found = replace(HOSTILE, unobserved=("mac", "knowledge"))
     text = FORMATS[name](DriftReport((found,), "2026-03-01T02:00:00Z"))
     assert "mac" in text

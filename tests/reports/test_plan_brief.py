@@ -70,7 +70,7 @@ def test_what_moves_or_is_imported_says_where_from(plan: Plan) -> None:
     assert "archived with them, without a call" in text
 
 
-def test_notes_are_told_once_for_all_that_share_them() -> None:
+def test_notes_are_reported_once_for_all_that_share_them() -> None:
     plan = creations(["a", "b"])
     noted = tuple(replace(change, notes=("it stays unread",)) for change in plan.changes)
     text = short(replace(plan, changes=noted))

@@ -60,7 +60,7 @@ def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
     assert "because of the verb `console`" in run.err
 
 
-def test_a_directory_without_plugins_is_told_of(elsewhere) -> None:
+def test_a_directory_without_plugins_is_reported(elsewhere) -> None:
     engine = elsewhere(HOST | {"terraform": {"backend": {"local": {"path": "s"}}}})
     engine.init()
     run = engine.run("console", expect={7})

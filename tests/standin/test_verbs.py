@@ -105,7 +105,7 @@ def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
     ]
 
 
-def test_a_missing_variable_is_told_in_the_words_that_clients_know(standin) -> None:
+def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin) -> None:
     engine = standin({"variable": {"v": {}}})
     run = engine.run("plan", expect={1})
     assert "Error: No value for required variable" in run.err
@@ -162,7 +162,9 @@ def test_output_that_cannot_be_written_is_an_error(standin_binary) -> None:
         command = [standin_binary, "providers", "schema", "-json"]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("Error: Not all was printed, as the output cannot be written")
+    assert ended.stderr.startswith(
+        "Error: The output is incomplete, because the output cannot be written"
+    )
 
 
 def test_help_lists_verbs_and_flags(standin) -> None:

@@ -242,7 +242,7 @@ def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, hos
         ({"workspace_dir": "spaces"}, "w", "spaces/w/terraform.tfstate"),
     ],
 )
-def test_state_lies_where_terraform_looks_for_it(
+def test_state_is_kept_where_terraform_looks_for_it(
     tmp_path: Path, settings: dict[str, str], workspace: str, place: str
 ) -> None:
     assert local_path(tmp_path, settings, workspace) == tmp_path / place

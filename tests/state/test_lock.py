@@ -108,7 +108,7 @@ def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[s
     holder.communicate("go\n", timeout=PATIENCE)
 
 
-def test_a_file_that_its_holder_removed_is_made_anew(
+def test_a_file_that_its_holder_removed_is_made_again(
     session: Open, state_path: Path, python: Callable[..., Popen[str]], host: Host
 ) -> None:
     holder = python(HOLD, "unlink")

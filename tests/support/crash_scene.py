@@ -143,7 +143,7 @@ class Scene:
         """A signal ends a run in good order: with its exit code, no lock, and no journal."""
         said = f"{ended.code}\n{ended.out}\n{ended.err}"
         assert ended.code in (0, 130), said
-        assert "Traceback" not in ended.err and "unforeseen" not in ended.err, said
+        assert "Traceback" not in ended.err and "unexpected" not in ended.err, said
         left = [file.name for file in self.folder.iterdir()]
         assert not [name for name in left if "lock.info" in name], f"{left}\n{said}"
         if what not in killed_run.TWICE:
@@ -189,7 +189,7 @@ class Scene:
         return found
 
     def unsettled(self) -> dict[str, Mapping[str, Any]]:
-        """Return the instances of which nobody knows whether they were created."""
+        """Return the instances of which it is not known whether they were created."""
         return {
             address: item for address, item in self.instances().items() if is_sentinel(item["id"])
         }

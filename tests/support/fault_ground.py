@@ -297,7 +297,7 @@ def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
     made = "row-a" in names
     if ran.code == 0 and not made:
         wrong.append("it says that it imported what is not there")
-    word = "complete" if ran.code == 0 else "unknown" if "Nobody knows" in ran.text else "failed"
+    word = "complete" if ran.code == 0 else "unknown" if "It is not known" in ran.text else "failed"
     if word == "failed" and made:
         wrong.append("what was imported is called failed")
     return Seen(word, "made" if made else "not made", tuple(wrong), ran, ran)

@@ -29,8 +29,8 @@ PROVIDER = (sys.executable, "-m", "opsconsole.terraform.main")
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({COOKIE_NAME: ""}, "Terraform starts it by itself"),
-        ({COOKIE_NAME: "guess"}, "Terraform starts it by itself"),
+        ({COOKIE_NAME: ""}, "Terraform itself starts it"),
+        ({COOKIE_NAME: "guess"}, "Terraform itself starts it"),
         ({"PLUGIN_PROTOCOL_VERSIONS": "4,5"}, "version 6"),
         ({"PLUGIN_CLIENT_CERT": ""}, "shows who it is"),
     ],

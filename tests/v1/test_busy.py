@@ -155,7 +155,7 @@ async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_tim
     assert client._limiter.in_flight == 0
 
 
-async def test_calls_in_the_queue_hear_that_nobody_answers(server, connect, answer, loop_time):
+async def test_calls_in_the_queue_learn_that_nobody_answers(server, connect, answer, loop_time):
     client, console = connect(max_concurrency=1, request_timeout=1, max_retries=0)
     server.will(answer(held=True))
     calls = [asyncio.create_task(read(console)) for _ in range(5)]

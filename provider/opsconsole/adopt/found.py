@@ -69,7 +69,7 @@ class Findings:
 
     Attributes:
         specialties: Key of each specialty that the console's search shows, by its id.
-        remarks: What there is to say beside the objects.
+        remarks: Sentences for the user, apart from the objects.
     """
 
     objects: Sequence[FoundObject]
@@ -102,7 +102,7 @@ def wanted_by(text: str) -> Wanted:
 
 
 async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
-    """Return the objects that the console's list endpoints show, and what there is to say of them.
+    """Return the objects that the console's list endpoints show, and remarks on the lists.
 
     Raises:
         UserError: No list endpoint is named, so nothing can be looked up.
@@ -130,7 +130,7 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
         if name not in named
     ]
     remarks += [
-        f"The list of {RESOURCES[name].plural} has an end that was not seen: there may be more."
+        f"The list of {RESOURCES[name].plural} was not read to its end: there may be more."
         for name, listing in lists.items()
         if not listing.complete
     ]
@@ -200,7 +200,7 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     values = outcome.shows or outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
-        reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs one"
+        reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
         return FoundObject(type_name, import_id, {}, reason=reason)
     # What an agent's plugins are is read by itself: they are attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
@@ -220,7 +220,7 @@ async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], lis
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
     if listing.complete:
         return ids, []
-    return ids, [f"The list of the plugins of {agent_id} has an end that was not seen."]
+    return ids, [f"The list of the plugins of {agent_id} was not read to its end."]
 
 
 async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> dict[str, str]:
@@ -243,7 +243,7 @@ def _one_line(diagnostic: Diagnostic) -> str:
 
 
 async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
-    """Return the hosts that exist, and what there is to say of the other rows.
+    """Return the hosts that exist, and remarks on the other rows.
 
     Raises:
         OpsconsoleError: The dry run could not be made.

@@ -35,7 +35,7 @@ def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str)
 
 
 def remarks_of(findings: Findings) -> list[str]:
-    """Return the comments of a program on what could not be read, and what else there is to say."""
+    """Return the comments of a program on objects that could not be read, and other remarks."""
     unread = [
         f"# {line(item.import_id)} could not be read: {line(item.reason)}"
         for item in findings.objects

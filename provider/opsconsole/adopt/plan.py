@@ -125,7 +125,7 @@ def _ordered(readable: Mapping[str, FoundObject]) -> Iterator[str]:
 
 
 def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> Iterator[str]:
-    """Yield hosts after their jump hosts; a circle is broken where it is entered."""
+    """Yield hosts after their jump hosts; a cycle is broken where it is entered."""
     placed: set[str] = set()
     visiting: set[str] = set()
 
@@ -173,9 +173,7 @@ def _declared(
 
 
 def _refused(found: FoundObject) -> dict[str, str]:
-    """Return why attributes cannot be declared, by name: the console holds what a declaration of
-    them may not.
-    """
+    """Return, by name, why attributes cannot be declared: no declaration may have their value."""
     shown = {name: value for name, value in found.values.items() if name not in found.unread}
     problems = validate(RESOURCES[found.type_name], shown)
     # In reverse, so that the first problem of an attribute is the one that stays.

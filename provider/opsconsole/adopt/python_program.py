@@ -95,7 +95,7 @@ def _imported(package: str, names: Sequence[str]) -> str:
 def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
     """Return the variables of the items that need one, by import id.
 
-    These are the items that others refer to, and those whose declaration goes on after its call.
+    These are the items that others refer to, and those whose declaration continues after its call.
     """
     referred = [
         one.item

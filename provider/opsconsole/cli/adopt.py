@@ -33,8 +33,9 @@ def register(parser: Parser) -> None:
     """Describe the command and add its arguments."""
     parser.describe(
         "Write a program that imports what the console has. Objects are read, and nothing is "
-        "changed. Without ids, what the list endpoints show that the provider settings name. What "
-        "the state here holds already is left out; what cannot be read becomes a comment.",
+        "changed. Without ids, the program imports what the list endpoints show that the provider "
+        "settings name. Objects that the state here already holds are left out; an object that "
+        "cannot be read becomes a comment.",
         example="opsconsole adopt hst_0123456789 agt_0123456789\n"
         "opsconsole adopt --inventory hosts.csv",
     )
@@ -139,7 +140,7 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
         other = "--hcl" if args.hcl else "--output -"
         raise UserError(
             f"--fleet writes a Python program and a file beside it, and {other} leaves no place "
-            "for them.",
+            "for the file.",
             "Give one of the two.",
         )
     return path.with_suffix(".json")
@@ -176,7 +177,7 @@ async def _look(
             matched, remarks = await matched_ids(lifecycle, rows)
             ids = [*ids, *matched]
         elif not ids:
-            sys.stderr.write("Asking the named list endpoints what there is.\n")
+            sys.stderr.write("Reading the list endpoints that the settings name.\n")
             ids, remarks = await listed_ids(lifecycle)
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(lifecycle, wanted)

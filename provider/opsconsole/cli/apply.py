@@ -31,7 +31,7 @@ from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
-"""What a saved plan has settled."""
+"""The options that a saved plan fixes."""
 
 
 def register(parser: Parser) -> None:
@@ -59,9 +59,7 @@ def register_destroy(parser: Parser) -> None:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.flag(parser, "auto-approve", "do not ask")
     arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
-    parser.add_argument(
-        "--checksum", metavar="SUM", help="demand that the plan is the one of this checksum"
-    )
+    parser.add_argument("--checksum", metavar="SUM", help="apply only a plan with this checksum")
     arguments.flag(parser, "json", "print Terraform's machine-readable messages")
     arguments.add_place(parser)
     arguments.add_variables(parser)
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out a plan; return the exit code."""
     if args.json and not args.auto_approve and args.planfile is None:
         raise UserError(
-            "With --json nothing can be asked.", "Add --auto-approve, or apply a saved plan."
+            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
         )
     apply = _apply_program if args.planfile is None else _apply_saved
     if not args.json:
@@ -112,9 +110,8 @@ def _apply_saved(args: argparse.Namespace) -> int:
     for name in _FIXED:
         if getattr(args, name):
             raise UserError(
-                f"--{name.replace('_', '-')} cannot be given with a saved plan, which has settled "
-                "it.",
-                "Plan again with it.",
+                f"--{name.replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
+                "Plan again with this option.",
             )
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
@@ -154,7 +151,7 @@ def demand(args: argparse.Namespace, plan: Plan) -> None:
     if args.checksum and args.checksum != checksum(plan):
         raise UserError(
             f"The plan has the checksum {checksum(plan)}, not {args.checksum}.",
-            "It is not the plan that was reviewed. Nothing was done.",
+            "It is not the plan that was reviewed. Nothing was changed.",
         )
 
 
@@ -258,13 +255,13 @@ def _question(plan: Plan) -> str:
     else:
         asked = "Do you want to perform these actions?"
         if plan.mode == "refresh-only":
-            remark = "  State is brought up to date; the console is left as it is.\n"
+            remark = "  Only the state is updated; the console is not changed.\n"
     return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
 
 
 def _left(applied: Applied) -> str:
     left = applied.not_started
-    lines = [f"\nNot begun, as the run was interrupted: {len(left):,}"]
+    lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
     lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
     if len(left) > _SHOWN:
         lines.append(f"  and {len(left) - _SHOWN:,} more")
@@ -293,7 +290,8 @@ def carry_out(
             )
     except KeyboardInterrupt:
         sys.stderr.write(
-            "Stopped. What was done is in the journal beside the state; the next run takes it in.\n"
+            "Stopped. The journal beside the state holds what was done; the next run adds it to "
+            "the state.\n"
         )
         return INTERRUPTED
     ui.ended(applied, session)

@@ -175,9 +175,9 @@ def add_planning(parser: argparse.ArgumentParser, *, destroying: bool = False) -
 
 
 def add_guards(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the guard against plans that take much away."""
+    """Add the options of the guard against plans that delete much."""
     group = parser.add_argument_group("guard")
-    flag(group, "force", "allow a plan that takes away more than --max-destroy")
+    flag(group, "force", "allow a plan that deletes or replaces more than --max-destroy")
     parser.set_defaults(force=os.environ.get("OPSCONSOLE_FORCE", "") not in ("", "0"))
     group.add_argument(
         "--max-destroy",
@@ -185,7 +185,7 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
         type=per_cent,
         # A default that is a text is read as if it were given.
         default=os.environ.get("OPSCONSOLE_MAX_DESTROY") or DEFAULT_SHARE,
-        help="how many per cent of the resources in state a plan may delete or replace without "
+        help="the percentage of the resources in state that a plan may delete or replace without "
         f"--force, where there are ten or more (default {DEFAULT_SHARE:g})",
     )
 
@@ -197,9 +197,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--markdown", metavar="FILE", type=Path, help="write the plan as Markdown")
     flag(group, "no-color", "print without colour")
     length = group.add_mutually_exclusive_group()
-    flag(
-        length, "compact", "name and count what is created or goes away; show only changes in full"
-    )
+    flag(length, "compact", "name and count what is created or removed; show only changes in full")
     flag(
         length,
         "full",

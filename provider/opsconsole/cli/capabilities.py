@@ -58,6 +58,6 @@ def _line(item: Capability, pen: Pen) -> str:
     text = f"  {pen.paint(sign, tone)} {item.step:7} {shown:47} {item.note}".rstrip()
     if not item.lifted_by:
         return f"{text}\n"
-    verb = "could also rest on" if item.reach is Reach.FULL else "lifted by"
+    verb = "could also use" if item.reach is Reach.FULL else "lifted by"
     lifted = f"{verb} {' or '.join(item.lifted_by)}"
     return f"{text}\n{' ' * 12}{pen.paint(lifted, 'dim')}\n"

@@ -124,7 +124,7 @@ class Parser(argparse.ArgumentParser):
         parser.set_defaults(run=run)
         return parser
 
-    def parse_known_args(  # type: ignore[override]  # argparse has overloads that come to this
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, and refuse what is left over with the nearest name there is.
@@ -138,7 +138,7 @@ class Parser(argparse.ArgumentParser):
             if word.startswith("-"):
                 name = word.partition("=")[0]
                 self.error(f"There is no option {name}.{self._nearest(name)}")
-            self.error(f'The word "{word}" is one too many.')
+            self.error(f'The argument "{word}" is not expected.')
         return found, left
 
     def _nearest(self, name: str) -> str:

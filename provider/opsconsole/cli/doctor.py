@@ -112,7 +112,7 @@ def _findings(args: argparse.Namespace) -> Iterator[CheckResult]:
         raise
     except OpsconsoleError as problem:
         yield CheckResult("settings", WRONG, problem.message, problem.remedy)
-        yield CheckResult("console", NOTE, "not asked, as the settings are wrong")
+        yield CheckResult("console", NOTE, "not asked, because the settings are wrong")
         return
     yield CheckResult("settings", OK, f"{found.base_url}, from {origin}")
     yield from _console(found)
@@ -141,7 +141,7 @@ def _terraform(path: str | None) -> CheckResult:
         version = json.loads(seen.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
         return CheckResult(
-            "Terraform", WRONG, f"{path} does not tell its version", "Run it by hand."
+            "Terraform", WRONG, f"{path} does not print its version", "Run it by hand."
         )
     return CheckResult("Terraform", OK, f"{version}, {path}")
 

@@ -81,7 +81,7 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("check")
-    flag(group, "read-only", "let nothing but GET leave this process; hosts then need host_get")
+    flag(group, "read-only", "send only GET requests; hosts are then read only by host_get")
     group.add_argument(
         "--baseline",
         type=Path,

@@ -74,7 +74,7 @@ def _baseline(path: Path | None) -> Baseline:
 
 
 def anchor(args: argparse.Namespace) -> str:
-    """Return the file that stands for places that are not known: the program's, or a state's.
+    """Return the file to name where a place is not known: the program's, or a state's.
 
     Code scanning refuses a result without a file. Relative to the working directory.
     """
@@ -134,7 +134,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
 def _stacks_to_check(
     args: argparse.Namespace, *, run_app: bool
 ) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    """Return the stacks that the command line names, and what to say of how they were found.
+    """Return the stacks that the command line names, and remarks on how they were found.
 
     Args:
         run_app: Whether an app may be run; else what it wrote before is read.
@@ -203,7 +203,7 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
 
 
 def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
-    """Return the backend of a program; one that cannot be set up is told of when it is read."""
+    """Return the backend of a program; an error in its settings is reported when it is read."""
     try:
         return backend_for(program.root, settings, "drift", given={})
     except UserError as problem:

@@ -53,7 +53,7 @@ class Exporter:
         self._registry = CollectorRegistry()
         self._checks = Counter(
             f"{_PREFIX}_checks",
-            "Checks by what they came to; `failed` ones made no report.",
+            "Checks by outcome; a check that `failed` made no report.",
             ["outcome"],
             registry=self._registry,
         )
@@ -67,12 +67,13 @@ class Exporter:
         )
         self._in_a_row = Gauge(
             f"{_PREFIX}_failures_in_a_row",
-            "Checks since one could tell.",
+            "Checks since the last one that could tell.",
             registry=self._registry,
         )
         self._age = Gauge(
             f"{_PREFIX}_last_good_check_age_seconds",
-            "How long ago a check could tell, whether it found drift or not; +Inf: never.",
+            "Seconds since the last check that could tell, with drift or without; +Inf: none "
+            "could.",
             registry=self._registry,
         )
 
@@ -132,7 +133,7 @@ class Exporter:
         return HTTPStatus.OK, page[1]
 
     def health(self) -> tuple[bool, str]:
-        """Return whether checks go on, and what the last one came to, as JSON.
+        """Return whether checks continue, and the outcome of the last one, as JSON.
 
         An unreachable console leaves the exporter healthy: restarting it does not help.
         """
@@ -159,7 +160,7 @@ _NO_REPORT: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="10">
 <title>No drift report</title>
 <body style="font: 1rem/1.5 system-ui, sans-serif; margin: 3rem; max-width: 45rem">
-<h1>No drift report</h1><p>{}</p><p>This page asks again every 10 seconds.</p>
+<h1>No drift report</h1><p>{}</p><p>This page reloads every 10 seconds.</p>
 """
 
 
@@ -199,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, page = self.server.exporter.page()
             self._answer(status, "text/html; charset=utf-8", page, **_PAGE_HEADERS)
         else:
-            text = "There are /, /metrics and /healthz.\n"
+            text = "The paths are /, /metrics and /healthz.\n"
             self._answer(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", text.encode())
 
     do_HEAD = do_GET

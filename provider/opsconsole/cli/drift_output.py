@@ -67,7 +67,7 @@ def write_all(
     """Write every report; files first, so that all are there when stdout ends.
 
     Args:
-        anchor: The file that stands for places that are not known.
+        anchor: The file to name where a place is not known.
         reported: Whether the headline was written already.
 
     Raises:
@@ -97,7 +97,7 @@ def write_all(
 
 
 def headline(report: DriftReport) -> str:
-    """Return what a report comes to, in one line."""
+    """Return the verdict of a report, in one line."""
     verdict = judge(report)
     return f"{verdict.headline}. {verdict.explanation}"
 

@@ -127,32 +127,32 @@ async def _check_for_ever(
 async def check_once(
     args: argparse.Namespace, targets: Sequence[Target], exporter: Exporter, *, run_app: bool
 ) -> int:
-    """Make one check; return how many in a row could not tell. Nothing that fails ends a watch."""
+    """Make one check; return how many in a row could not tell. A failure does not end the watch."""
     try:
         report = await checked(args, run_app=run_app)
     except Exception as problem:
-        said = _said(problem)
-        _log(f"Could not check. {said}")
-        return exporter.fail(said)
+        message = _message_of(problem)
+        _log(f"Could not check. {message}")
+        return exporter.fail(message)
     failures = exporter.take(report)
     _log(headline(report))
     _write_headline(report)
     try:
         write_all(report, targets, colour=False, anchor=anchor(args), reported=True)
     except Exception as problem:
-        _log(_said(problem))
+        _log(_message_of(problem))
     if lost := lost_output():
-        _log(f"Not all was printed, as {lost}.")
+        _log(f"The output is incomplete, because {lost}.")
     write_again()
     return failures
 
 
-def _said(problem: Exception) -> str:
+def _message_of(problem: Exception) -> str:
     if isinstance(problem, OpsconsoleError):
         return str(problem)
     # Its text may quote a setting, and would be served to anyone.
     return (
-        f"Unforeseen {type(problem).__name__}. `opsconsole --debug drift` without --watch shows "
+        f"Unexpected {type(problem).__name__}. `opsconsole --debug drift` without --watch shows "
         "where it comes from."
     )
 

@@ -40,7 +40,7 @@ from opsconsole.v1.settings import Settings
 def register(parser: Parser) -> None:
     """Describe the command and add its verb."""
     example = "opsconsole hosts import fleet.csv --dry-run"
-    parser.describe("Import hosts in bulk, beside any program.", example=example)
+    parser.describe("Import hosts in bulk, without a program.", example=example)
     parser = parser.add_verb(
         "import",
         run,
@@ -59,7 +59,7 @@ def register(parser: Parser) -> None:
     parser.add_argument(
         "--on-error-parameter",
         metavar="NAME",
-        help="for CSV: the query parameter that takes --on-error, which no document names",
+        help="for CSV: the query parameter that takes --on-error; no document names it",
     )
     arguments.flag(parser, "dry-run", "let the console judge the rows, and import none")
     arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
@@ -139,7 +139,9 @@ def parse_rows(
 
 def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
     if path.suffix.lower() != ".json":
-        raise UserError(f"{path} is neither a .csv nor a .json file.", "Name it by its content.")
+        raise UserError(
+            f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
+        )
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -223,7 +225,7 @@ class _Lines:
         return "  ".join(fitted).rstrip() + "\n"
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print what it came to."""
+        """Print the totals."""
         counts = ", ".join(f"{count:,} {name}" for name, count in done.counts.items())
         opening = "Import"
         if args.dry_run:
@@ -231,10 +233,10 @@ class _Lines:
             if done.imported_all_the_same:
                 opening = "The console ignored the dry run and imported rows"
             elif not done.is_dry_run_sure:
-                opening = "Dry run without an answer, so nobody knows whether it imported rows"
+                opening = "Dry run without an answer, so it is not known whether it imported rows"
         if done.unknown:
             sys.stdout.write(
-                f"\nNobody knows whether {plural(done.unknown, 'row')} marked unknown were "
+                f"\nIt is not known whether {plural(done.unknown, 'row')} marked unknown were "
                 "imported: the answer was lost. They are not sent again; --dry-run shows which "
                 "of them the console knows.\n"
             )
@@ -254,7 +256,7 @@ class _JsonLines:
         self._write(*({"object": "row", **dataclasses.asdict(row)} for row in rows))
 
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
-        """Print what it came to."""
+        """Print the totals."""
         self._write(
             {
                 "object": "import",

@@ -61,8 +61,8 @@ class Interrupts:
     def arrive(self, number: int) -> None:
         """Take one signal.
 
-        A terminal that goes away sends SIGHUP more than once, and a program that ends its child
-        may send others beside it: only who asks for the second time is in a hurry.
+        A terminal that goes away sends SIGHUP more than once, and a program that ends its child may
+        send other signals as well: only a second interrupt asks to stop at once.
         """
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
@@ -79,7 +79,7 @@ class Interrupts:
 
         The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
         """
-        self._stop(f"Interrupted, as {lost_output()}", "twice")
+        self._stop(f"Interrupted, because {lost_output()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
         if self.stopped:
@@ -98,7 +98,7 @@ def _write(text: str) -> None:
 
 
 def _leave(terminals: Sequence[int]) -> None:
-    """Let what is still written to a terminal that is gone go nowhere."""
+    """Discard what is still written to a terminal that is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)
@@ -123,16 +123,16 @@ def run_stoppable(
 ) -> Result:
     """Run `work` to its end and return its result; interrupts go to what it registers.
 
-    Not as the runner's own result: it asks for the signal handler afterwards, and Python then
-    writes out the finished task, a plan of fifty thousand changes included, for an error that
+    The result is not the runner's own: the runner asks for the signal handler afterwards, and
+    Python then formats the finished task, with a plan of fifty thousand changes, for an error that
     nobody sees.
 
     Raises:
         KeyboardInterrupt: A second interrupt ended it.
-        Stopped: What was printed before did not arrive; nothing is begun.
+        Stopped: Earlier output did not arrive; nothing is started.
     """
     if lost := lost_output():
-        raise Stopped(f"Nothing was begun, as {lost}.")
+        raise Stopped(f"Nothing was begun, because {lost}.")
     results: list[Result] = []
     interrupts = Interrupts(promise)
     stdout = output()
@@ -159,7 +159,7 @@ def run_stoppable(
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
-                # What follows an interrupt is the command's end, which none may cut off.
+                # After an interrupt the command ends; no further interrupt may cut that off.
                 signal.signal(number, signal.SIG_IGN if interrupts.stopped else before[number])
 
     try:

@@ -54,10 +54,10 @@ COMMANDS: Final = {
     "output": Command(_STATE, "show:register_output", "print the outputs that state holds"),
     "adopt": Command(_STATE, "adopt", "write a program that imports what the console has"),
     "import": Command(
-        _STATE, "state_commands:register_import", "take an object that the console has into state"
+        _STATE, "state_commands:register_import", "add an object that the console has to the state"
     ),
     "state": Command(
-        _STATE, "state_commands", "list, show, move, remove, pull or push what it holds"
+        _STATE, "state_commands", "list, show, move, remove, pull or push its resources"
     ),
     "workspace": Command(_STATE, "workspace", "list, show, make, select or delete workspaces"),
     "force-unlock": Command(
@@ -68,10 +68,12 @@ COMMANDS: Final = {
     "capabilities": Command(
         _CHECK, "capabilities", "show what the console can do for each resource"
     ),
-    "probe": Command(_CHECK, "probe", "ask the console what its document leaves open"),
-    "graph": Command(_CHECK, "graph", "print what depends on what in the program"),
+    "probe": Command(_CHECK, "probe", "ask the console what the API document leaves open"),
+    "graph": Command(
+        _CHECK, "graph", "print the dependencies between the resources of the program"
+    ),
     "provider": Command(_SETUP, "provider_install", "install the Terraform provider"),
-    "hosts": Command(_SETUP, "hosts_import", "import hosts in bulk, beside any program"),
+    "hosts": Command(_SETUP, "hosts_import", "import hosts in bulk, without a program"),
     "emulator": Command(_SETUP, "emulator", "serve a console for development and tests"),
     "completion": Command(_SETUP, "completion", "print a completion script for bash, zsh or fish"),
 }
@@ -102,7 +104,7 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
     parser.add_argument(
         "--debug",
         action="store_true",
-        help="show where an unforeseen error comes from (OPSCONSOLE_DEBUG=1)",
+        help="show where an unexpected error comes from (OPSCONSOLE_DEBUG=1)",
     )
     groups = dict.fromkeys(command.group for command in COMMANDS.values())
     for group in groups if not every else ():
@@ -145,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def debugging() -> bool:
-    """Return whether the environment asks to show where unforeseen errors come from."""
+    """Return whether the environment asks to show where unexpected errors come from."""
     return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
 
 
@@ -163,7 +165,7 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
     except (KeyboardInterrupt, Stopped):
         ignore_further()
         lost = lost_output()
-        sys.stderr.write(f"Interrupted, as {lost}.\n" if lost else "Interrupted.\n")
+        sys.stderr.write(f"Interrupted, because {lost}.\n" if lost else "Interrupted.\n")
         return INTERRUPTED
     except Exception as failure:
         if debug:
@@ -180,7 +182,7 @@ def _arrived(code: int) -> int:
     if stdout.is_unread:
         # A reader of a few lines only (`| head`) wants no error.
         return FAILED if stdout.ends_work else code
-    _write_safely(f"Error: Not all was printed, as {stdout.failure}.\n")
+    _write_safely(f"Error: The output is incomplete, because {stdout.failure}.\n")
     return FAILED
 
 
@@ -201,14 +203,14 @@ def _text_of(failure: Exception, debug: bool, again: str) -> str:
         failure = UserError(
             f"This user may not read or write {failure.filename or 'a file'}: "
             f"{failure.strerror or failure}.",
-            "Change who may, or work in another directory.",
+            "Change its permissions, or work in another directory.",
         )
     elif isinstance(failure, ModuleNotFoundError):
         failure = missing_package(failure) or failure
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:
-        message = f"unforeseen {type(failure).__name__}: {failure}"
+        message = f"unexpected {type(failure).__name__}: {failure}"
         remedy = "" if debug else f"Run it again as `{again}` to see where it comes from."
     return f"Error: {message}\n" + (f"{remedy}\n" if remedy else "")
 

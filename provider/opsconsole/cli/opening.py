@@ -169,7 +169,7 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
         why = f"{backend.name} is reached through Terraform, which cannot hold its lock for a run."
     else:
         return
-    message = f"{why} Another run may write at the same time; its writes are never written over."
+    message = f"{why} Another run may write at the same time; its writes are never overwritten."
     agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")
     if operation in _WRITES and not (getattr(args, "unlocked_backend", False) or agreed):
         raise UserError(
@@ -184,10 +184,10 @@ def _report_wait(holder: LockInfo) -> None:
 
 
 def report_folded(session: StateSession) -> None:
-    """Say on stderr what of an interrupted run was taken in."""
+    """Say on stderr how many changes of an interrupted run were added to the state."""
     if session.folded:
         sys.stderr.write(
-            f"Took in {plural(session.folded, 'change')} of an earlier run that was interrupted.\n"
+            f"Added {plural(session.folded, 'change')} of an interrupted run to the state.\n"
         )
 
 

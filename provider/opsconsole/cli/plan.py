@@ -39,13 +39,16 @@ def register(parser: Parser) -> None:
         """,
     )
     parser.add_argument(
-        "--out", metavar="FILE", type=Path, help="save the plan, to apply exactly it"
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="save the plan, so that `apply` carries out exactly this plan",
     )
     arguments.flag(
         parser,
         "moved",
-        "write a moved block for each deletion and creation that are one object with another "
-        "address",
+        "write a moved block for each pair of a deletion and a creation that is one object with a "
+        "new address",
     )
     arguments.flag(
         parser, "detailed-exitcode", "exit with 0 for no changes, 2 for changes, 1 for errors"
@@ -97,7 +100,7 @@ def _check_share(args: argparse.Namespace) -> None:
     given = [name for name in ("stack", "dir", "state", "json") if getattr(args, name)]
     if given:
         raise UserError(
-            f"--shard plans the stacks of an app, and --{given[0]} is of one.", "Give one of them."
+            f"--shard plans several stacks, and --{given[0]} is for one stack.", "Give one of them."
         )
     for name in _FILES:
         path = getattr(args, name)
@@ -189,7 +192,7 @@ def write_moves(program: Program, moves: Sequence[LikelyMove]) -> None:
     fresh = [{"from": move.source, "to": move.target} for move in moves]
     fresh = [block for block in fresh if block not in blocks]
     if not fresh:
-        sys.stderr.write("No move was found that is not declared, so no file is written.\n")
+        sys.stderr.write("No undeclared move was found, so no file is written.\n")
         return
     content["moved"] = [*blocks, *fresh]
     try:

@@ -46,7 +46,7 @@ def register(parser: Parser) -> None:
         help="write the settings that were found, for a provider block and for the environment",
     )
     arguments.flag(parser, "dry-run", "list the calls, and send nothing")
-    arguments.flag(parser, "yes", "do not ask before anything but GET is sent")
+    arguments.flag(parser, "yes", "send requests other than GET without asking")
     arguments.flag(parser, "json", "print the findings as JSON")
     arguments.flag(parser, "no-color", "print without colour")
     arguments.add_settings(parser)
@@ -78,7 +78,7 @@ def _plan(args: argparse.Namespace) -> int:
     except ConfigurationError as problem:
         found = None
         sys.stderr.write(
-            f"{problem.message.removesuffix('.')}; host_get is taken to be not named.\n"
+            f"{problem.message.removesuffix('.')}; the list assumes that host_get is not named.\n"
         )
     planned = _planned(args, found)
     if args.json:
@@ -104,9 +104,9 @@ def _listed(planned: Sequence[PlannedCall], pen: Pen, stream: TextIO | None = No
         text += f"{call.most:>5} x {printable(call.text)}\n"
     total = sum(call.most for call in planned)
     note = (
-        f"{total} calls at most, one after another: the answers make them fewer, and tell what "
-        f'stands for "{UNKNOWN}". A call that is answered with 429 is sent again, up to '
-        f"{TRIES - 1} times."
+        f"{total} calls at most, one after another: answers can make some of them unnecessary, "
+        f'and give the values for "{UNKNOWN}". A call that is answered with 429 is sent again, up '
+        f"to {TRIES - 1} times."
     )
     return text + "\n" + "".join(f"{line}\n" for line in wrapped(note, width))
 
@@ -123,8 +123,8 @@ def _allowed(found: Settings, planned: Sequence[PlannedCall]) -> bool:
     """Ask whether more than GET may be sent; stdout stays for what was found."""
     sys.stderr.write(
         f"These calls are made at {found.base_url}; none of them changes anything on a console "
-        f"that keeps to its document.\n\n{_listed(planned, Pen(False), sys.stderr)}\n"
-        "Only 'yes' lets anything but GET be sent: "
+        f"that follows its document.\n\n{_listed(planned, Pen(False), sys.stderr)}\n"
+        "Only 'yes' allows requests other than GET: "
     )
     sys.stderr.flush()
     return sys.stdin.readline().strip() == "yes"

@@ -43,7 +43,7 @@ def _action_of(step: Step) -> Action:
 
 
 def _is_quiet(step: Step) -> bool:
-    """Return whether a step changes the address of an object only."""
+    """Return whether a step only changes the address of an object."""
     return _action_of(step) is Action.NO_OP and not step.change.import_id
 
 
@@ -54,7 +54,7 @@ def _id(value: object) -> str:
 
 
 def held_back(waiting: HeldBack) -> str:
-    """Return what is to be said of a wait that the console asks for; empty below a second."""
+    """Return the text about a wait that the console asks for; empty below a second."""
     if waiting.seconds < 1:
         return ""
     count = plural(waiting.callers, "request")
@@ -62,7 +62,7 @@ def held_back(waiting: HeldBack) -> str:
 
 
 class ApplyMessages:
-    """Sends one of Terraform's messages when a change begins, goes on for long, and ends.
+    """Sends one of Terraform's messages when a change begins, takes long, and ends.
 
     Attributes:
         waiting: Returns how long the console has the run wait.
@@ -102,7 +102,7 @@ class ApplyMessages:
     def skipped(self, step: Step, because: str) -> None:
         """Report what is skipped, and why."""
         if because:
-            self._say(f"{step.change.address}: Skipped, as {because} failed")
+            self._say(f"{step.change.address}: Skipped, because {because} failed")
 
     def tick(self) -> None:
         """Report what has been under way for about ten seconds or more."""
@@ -149,7 +149,7 @@ class Lines(ApplyMessages):
             super().finished(step, outcome, seconds)
 
     def _tell(self, hook: Hook) -> None:
-        # Making messages of which nobody sees more than the text takes a twentieth of an apply.
+        # Making whole messages would take a twentieth of an apply, and only their text is shown.
         self._write(hook.text)
 
     def _say(self, text: str) -> None:
@@ -163,7 +163,7 @@ class Printer:
         self._waiting = False
 
     def __call__(self, text: str) -> None:
-        """Write a line; it is flushed before the event loop goes on."""
+        """Write a line; it is flushed before the event loop continues."""
         sys.stdout.write(f"{text}\n")
         if not self._waiting:
             self._waiting = True

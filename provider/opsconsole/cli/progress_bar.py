@@ -17,9 +17,10 @@ from opsconsole.reports import messages
 
 
 class RecentRate:
-    """How many changes a second have ended of late.
+    """How many changes a second have ended recently.
 
-    The first changes say little of the rest: one may be alone before hundreds that go together.
+    The first changes do not predict the rest: a single one may come before hundreds that are sent
+    together.
     """
 
     WINDOW = 10.0

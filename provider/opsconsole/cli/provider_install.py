@@ -1,4 +1,4 @@
-"""`opsconsole provider install`: puts the provider where `terraform init` finds it by itself.
+"""`opsconsole provider install`: puts the provider where `terraform init` finds it by default.
 
 The provider is in a filesystem mirror: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. A package holds
 one launcher whose text depends on nothing but the version. Terraform records a hash of the package
@@ -79,8 +79,8 @@ def register(parser: Parser) -> None:
         "--plugin-dir",
         type=Path,
         metavar="DIR",
-        help="the filesystem mirror to put it into; by default the one that Terraform reads "
-        "without being told: ~/.terraform.d/plugins",
+        help="the filesystem mirror to put it into; by default the one that Terraform always "
+        "reads: ~/.terraform.d/plugins",
     )
 
 
@@ -102,7 +102,7 @@ def default_folder(environment: Mapping[str, str]) -> Path:
 
 
 def implied_folders(environment: Mapping[str, str]) -> list[Path]:
-    """Return every folder that Terraform reads without being told (implied local mirrors)."""
+    """Return every folder that Terraform reads by default (implied local mirrors)."""
     default = default_folder(environment)
     home = default.parent.parent
     data = [environment.get("XDG_DATA_HOME") or str(home / ".local" / "share")]
@@ -115,9 +115,9 @@ def implied_folders(environment: Mapping[str, str]) -> list[Path]:
 
 
 def advice(folder: Path, environment: Mapping[str, str]) -> str:
-    """Say what Terraform must be told, if anything, to find the provider in `folder`."""
+    """Say which setting Terraform needs, if any, to find the provider in `folder`."""
     settings = settings_file(environment)
-    reads = "Terraform and OpenTofu look there by themselves: run `terraform init`."
+    reads = "Terraform and OpenTofu look there by default: run `terraform init`."
     if folder.absolute() in implied_folders(environment):
         if settings is None:
             return reads
@@ -126,10 +126,10 @@ def advice(folder: Path, environment: Mapping[str, str]) -> str:
             "so Terraform looks only where that says."
         )
     else:
-        why = "Terraform does not look there by itself."
+        why = "Terraform does not look there by default."
     setting = f"export TF_CLI_CONFIG_FILE={shlex.quote(str(folder.absolute() / CONFIGURATION))}"
     lines = configuration(folder).replace("\n", "\n  ").rstrip()
-    return f"{why} Set\n\n  {setting}\n\nor have this in your own CLI configuration:\n\n  {lines}"
+    return f"{why} Set\n\n  {setting}\n\nor add this to your own CLI configuration:\n\n  {lines}"
 
 
 def settings_file(environment: Mapping[str, str]) -> Path | None:

@@ -92,7 +92,7 @@ def _one(args: argparse.Namespace, outputs: dict[str, StateOutput]) -> str:
         known = ", ".join(outputs) or "none"
         raise UserError(
             f'There is no output "{args.name}" in state.',
-            f"Outputs in state: {known}. An output is there once it was applied.",
+            f"Outputs in state: {known}. An output is in the state after it was applied.",
         )
     if args.json:
         return json.dumps(output.value, ensure_ascii=False) + "\n"

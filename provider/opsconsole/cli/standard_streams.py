@@ -1,7 +1,7 @@
 """Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
-A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk that a log lies on is full.
-What cannot be written is dropped; the command is told, so that it ends its work in good order.
+A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log is full.
+Output that cannot be written is dropped; the command learns of it, and ends its work in good order.
 Also what a command asks of them: whether to print in colour, and how wide.
 """
 
@@ -95,7 +95,7 @@ def open_descriptors() -> None:
 
 
 def output() -> OutputStream | None:
-    """Return the stdout of this process, where it was put in place here, with all written to it."""
+    """Flush the stdout of this process and return it, where it was put in place here."""
     raw = _raw(sys.stdout)
     if not isinstance(raw, OutputStream):
         return None

@@ -1,6 +1,7 @@
 """`opsconsole state`, `import` and `force-unlock`: state, and how it is changed by hand.
 
-What asks the console is imported where it is needed: most verbs only read or edit state.
+Modules that call the console are imported where they are needed: most verbs only read or edit
+state.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
         return [(found[0], target)]
     if target.key is not None:
         raise UserError(
-            f"{source} names {plural(len(found), 'instance')}, and {target} is one.",
+            f"{source} names {plural(len(found), 'instance')}, and {target} names a single one.",
             "Name a resource.",
         )
     return [(old, replace(target, key=old.key)) for old in found]
@@ -173,7 +174,7 @@ def _push(args: argparse.Namespace) -> int:
 
 
 def _check_succession(held: State, pushed: State) -> None:
-    remedy = "Nothing was changed. --force writes it all the same."
+    remedy = "Nothing was changed. --force writes it anyway."
     if held.empty and not held.serial:
         return
     if held.lineage != pushed.lineage:
@@ -196,9 +197,9 @@ def _fold(args: argparse.Namespace) -> int:
         diagnostics = _settle(args, session) if session.unresolved else []
         unresolved = list(session.unresolved)
     if folded:
-        sys.stdout.write(f"Took in {plural(folded, 'change')} of the run that was interrupted.\n")
+        sys.stdout.write(f"Added {plural(folded, 'change')} of the interrupted run to the state.\n")
     else:
-        sys.stdout.write("There was nothing to take in: state is up to date.\n")
+        sys.stdout.write("Nothing to add: the state is up to date.\n")
     if diagnostics:
         from opsconsole.cli import planning
 
@@ -207,7 +208,7 @@ def _fold(args: argparse.Namespace) -> int:
         sys.stdout.write(
             f"It is not known yet whether {plural(len(unresolved), 'write')} took place:\n"
             + "".join(f"  {call.address}\n" for call in unresolved)
-            + "`opsconsole plan` settles what the console can tell.\n"
+            + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0
 
@@ -272,7 +273,7 @@ _VERBS = (
     (
         "mv",
         _move,
-        "Give an instance, or all instances of a resource, another address.",
+        "Move an instance, or all instances of a resource, to another address.",
         " opsconsole_host.web opsconsole_host.gate",
     ),
     ("rm", _remove, "Forget instances; the console keeps them.", " opsconsole_agent.old"),
@@ -283,7 +284,12 @@ _VERBS = (
         "Replace the state by a file of the same lineage and a serial that is not older.",
         " backup.tfstate",
     ),
-    ("fold", _fold, "Take in what an interrupted run left, so that Terraform may go on.", ""),
+    (
+        "fold",
+        _fold,
+        "Add the changes of an interrupted run to the state, so that Terraform can continue.",
+        "",
+    ),
 )
 
 
@@ -338,8 +344,8 @@ def run_import(args: argparse.Namespace) -> int:
 def register_force_unlock(parser: Parser) -> None:
     """Describe the command `force-unlock` and add its arguments."""
     parser.describe(
-        "Release the lock of this ID. Make sure that no run holds it any more: one that still goes "
-        "on stops at its next write, and keeps what it did in its journal.",
+        "Release the lock of this ID. Make sure that no run holds it any more: a run that is "
+        "still in progress stops at its next write, and its journal keeps what it did.",
         example="opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
     )
     parser.add_argument("id", metavar="ID", help="the lock's ID, as the refusal names it")
@@ -371,7 +377,7 @@ def run_force_unlock(args: argparse.Namespace) -> int:
 
 def _confirmed(name: str) -> bool:
     sys.stdout.write(
-        f"Release the lock of {name}? Two runs at once must not follow from it.\n"
+        f"Release the lock of {name}? No other run may be in progress.\n"
         "Only 'yes' is taken as approval: "
     )
     sys.stdout.flush()

@@ -85,7 +85,7 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
                 yield _located(_diagnostic(problem), block)
             continue
         found = (item for one in instances for item in _of_block(block, evaluator, one))
-        # What is wrong with each instance alike is said once.
+        # A mistake that all instances share is reported once.
         for item in dict.fromkeys(found):
             yield _located(item, block)
     for key in program.providers:

@@ -129,7 +129,7 @@ class Entry(BaseModel):
         return ", ".join(parts)
 
     def names(self, finding: Finding) -> bool:
-        """Return whether it speaks of this resource."""
+        """Return whether the entry is about this resource."""
         return fits(self.address, finding.address) and (
             not self.stack or fits(self.stack, finding.stack)
         )
@@ -186,7 +186,9 @@ class Baseline:
         for entry in self.entries:
             if entry.expires < today:
                 problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
-            elif entry not in judge.used and certain and not _untold(entry, findings, listed):
+            elif (
+                entry not in judge.used and certain and not _may_be_in_use(entry, findings, listed)
+            ):
                 problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
         return marked, tuple(problems)
 
@@ -216,8 +218,8 @@ class _Judge:
         return found[0] if found else None
 
 
-def _untold(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Return whether what an entry speaks of was not seen, so that it may be in use."""
+def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
+    """Return whether the objects of an entry were not seen, so that it may be in use."""
     named = [finding for finding in findings if entry.names(finding)]
     if not named and not listed:
         return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute

@@ -1,4 +1,4 @@
-"""From what a read showed of one resource to its bucket. Pure.
+"""Finds the bucket of a resource by what a read of it showed. Pure.
 
 A resource is in sync only if every attribute that state holds was seen and is the same. What was
 never seen before is not a difference: a null in state beside a first sight is not drift.
@@ -60,7 +60,7 @@ def finding_of(
 def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
     definition = RESOURCES[held.known.type_name]
     before = held.known.before
-    differences, first = _compared(definition, held, outcome, state)
+    differences, first = _compared(definition, held, state)
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
@@ -79,7 +79,7 @@ def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
 
 
 def _compared(
-    definition: ResourceDefinition, held: StateObject, outcome: Outcome, state: Attributes
+    definition: ResourceDefinition, held: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of what was seen for the first time.
 

@@ -156,7 +156,7 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a sharded check says to the checks of the other shards.
+    """What a sharded check reports to the merge of all shards.
 
     Attributes:
         shard: Which it is.

@@ -142,7 +142,7 @@ class StackState:
 
 
 def read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
-    """Return what a state holds, and what there is to say of it.
+    """Return what a state holds, and diagnostics about it.
 
     Raises:
         UserError: It cannot be read.
@@ -188,7 +188,7 @@ def absent(read: Sequence[StackState], *, whole: bool = True) -> Iterator[Diagno
     for found in read:
         if found.absent and (file := _empty_file(found.stack)):
             yield error(
-                f"{found.stack.name}: its state is empty, so nothing of it was checked",
+                f"{found.stack.name}: its state is empty, so it was not checked",
                 f"{file} holds nothing: either nothing was ever applied, or a write was cut short. "
                 "Restore it from its backup, or remove it.",
             )
@@ -196,7 +196,7 @@ def absent(read: Sequence[StackState], *, whole: bool = True) -> Iterator[Diagno
     nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
     for stack in stacks:
         yield (error if nothing else warning)(
-            f"{stack.name}: there is no state, so nothing of it was checked",
+            f"{stack.name}: there is no state, so it was not checked",
             "If it was applied before, check that its backend names this place.",
         )
 

@@ -93,6 +93,6 @@ def _name(path: Path, depth: int) -> str:
 
 
 def workspace_of_state(path: Path) -> str:
-    """Return the workspace that a state file belongs to, by where it lies."""
+    """Return the workspace that a state file belongs to, by its folder."""
     folder = path.absolute().parent
     return folder.name if folder.parent.name == _WORKSPACES else DEFAULT_WORKSPACE

@@ -111,7 +111,7 @@ def cut_short(
         shown = f"The list shows {len(listing.entries)}."
         why = explained(type_name, listing)[1]
         yield error(
-            f"Perhaps not every {type_name} was seen: some may be unmanaged", f"{shown} {why}"
+            f"Not every {type_name} may have been seen: some may be unmanaged", f"{shown} {why}"
         )
     partial = [item for item in session.listed_plugins().values() if not item.complete]
     if partial and "plugins" in counted:

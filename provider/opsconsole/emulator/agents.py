@@ -201,7 +201,7 @@ def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
 def _refused(status: int, agent_id: str) -> Refusal:
     if status == 404:
         return not_found("agent", agent_id)
-    return Refusal(status, _code(status), f"the plugins of agent {agent_id} are not to be had")
+    return Refusal(status, _code(status), f"the plugins of agent {agent_id} cannot be read")
 
 
 def _code(status: int) -> str:

@@ -1,4 +1,4 @@
-"""From a request to an answer: operation, caller, rule, status. No network."""
+"""Turns a request into an answer: operation, caller, rule, status. No network."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class EmulatedConsole:
         return errors
 
     def check_query(self, query: Mapping[str, str], known: tuple[str | None, ...]) -> None:
-        """Raise 400 for query parameters that the operation has not, where the profile does."""
+        """Raise 400 for unknown query parameters, if the profile refuses them."""
         if query and self.profile.unknown_parameters == "refused":
             unknown = [name for name in query if name not in known]
             if unknown:

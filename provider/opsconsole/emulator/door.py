@@ -12,7 +12,7 @@ _TRIES = 1000
 
 
 class Door:
-    """Closes and opens the API's address while the control side goes on."""
+    """Closes and opens the API's address while the control side stays open."""
 
     def __init__(self) -> None:
         self._factory: Callable[[], asyncio.Protocol] | None = None

@@ -15,7 +15,7 @@ class ControlError(Exception):
 
 
 class Emulator:
-    """A handle to a running emulator: its address, its key, and what lies behind its API.
+    """A handle to a running emulator: its address, its key, and the control side behind its API.
 
     Every method is a request to the control side, so that it may be called from any thread.
     """
@@ -30,7 +30,7 @@ class Emulator:
 
     @property
     def provider_settings(self) -> dict[str, Any]:
-        """What the provider is told: base_url, api_key, and what goes with the profile."""
+        """The provider's settings: base_url, api_key, and those that go with the profile."""
         return {
             "base_url": self.base_url,
             "api_key": self.api_key,

@@ -1,4 +1,4 @@
-"""The bulk import of hosts: the envelope and its options, what becomes of each row, the result."""
+"""The bulk import of hosts: the envelope and its options, the outcome of each row, the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MATCHED = {"update": "updated", "skip": "skipped", "fail": "failed"}
 
 
 class ImportedRow(NamedTuple):
-    """What became of one row: one of the four counts, the host's id, and what was wrong."""
+    """The outcome of one row: one of the four counts, the host's id, and what was wrong."""
 
     outcome: str
     row_id: str | None = None
@@ -163,7 +163,7 @@ class Batch:
         self._promised: dict[tuple[str, str], str] = {}
 
     def judge(self, row: Any) -> ImportedRow:
-        """Import one row, or say what would become of it."""
+        """Import one row, or return what its outcome would be."""
         if type(row) is not dict:
             return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}

@@ -32,7 +32,7 @@ class Profile:
     unset_lists: Literal["empty", "unset"] = "empty"
     order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
 
-    # What becomes of the values that a host is given.
+    # What the console does with the values of a host.
     trims: bool = False
     lowercases: tuple[str, ...] = ()
     assigns: tuple[str, ...] = ()

@@ -203,7 +203,7 @@ def _module(module: Module) -> str:
     lines: list[str] = []
     for attribute in module.chosen:
         lines += members.choices(module.class_name, attribute)
-    # A class stands two lines below the imports, anything else one.
+    # A class follows two empty lines after the imports, anything else one.
     lines = [*lines, ""] if lines else [""]
     for attribute in module.nested:
         lines += _struct(module, attribute) if attribute.settable else []

@@ -26,7 +26,7 @@ class Fork:
 
     @property
     def folder(self) -> str:
-        """Where the package of constructs lies in the checkout."""
+        """The folder of the package of constructs in the checkout."""
         return f"constructs/{self.package}"
 
     def renamed(self, source: str) -> str:

@@ -101,8 +101,8 @@ def count_value(value: Any) -> Any:
 def size_of(value: Any) -> int:
     """Return how many parts a value has at all depths.
 
-    A part that occurs in it several times counts each time, though memory holds it once: whoever
-    writes or compares the value goes over all of them.
+    A part that occurs in it several times counts each time, though memory holds it once: code that
+    writes or compares the value visits all of them.
 
     Raises:
         BeyondBounds: They are too many.

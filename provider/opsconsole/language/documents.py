@@ -179,7 +179,7 @@ def single(value: Any, where: str) -> dict[str, Any]:
 
 
 def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
-    """Yield label and content of what stands below a block's type, a label as often as it stands.
+    """Yield each label below a block's type with its content; a repeated label is repeated.
 
     Args:
         required: Whether null is refused, which otherwise is not a block.

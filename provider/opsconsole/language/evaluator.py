@@ -1,7 +1,7 @@
 """Evaluates a program: instances, their configurations, provider settings and outputs.
 
-One Evaluator serves one phase (a plan, or an apply): what it has evaluated once it keeps. What
-resources hold it asks from the engine, address by address.
+One Evaluator serves one phase (a plan, or an apply): it keeps what it has evaluated. It asks the
+engine for the values of resources, address by address.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Evaluated:
     """An evaluated configuration.
 
     Attributes:
-        values: Every attribute of the definition; null where none is declared, UNKNOWN where
-            only apply settles it.
+        values: Every attribute of the definition; null where none is declared, UNKNOWN where it is
+            known only after apply.
         sensitive: Paths of what must not be shown, beyond what the definition says.
     """
 
@@ -65,7 +65,7 @@ class OutputValue:
     """An evaluated output.
 
     Attributes:
-        value: A wire value, UNKNOWN (or holding it) where only apply settles it.
+        value: A wire value, UNKNOWN (or holding it) where it is known only after apply.
         type: Its type.
         sensitive: Whether it is declared sensitive.
     """
@@ -168,7 +168,7 @@ class Evaluator:
         """Return the configuration of an instance.
 
         Raises:
-            UserError: It names an attribute that there is not, lacks a required one, or an
+            UserError: It names an attribute that does not exist, lacks a required one, or an
                 expression cannot be evaluated.
         """
         block = instance.block
@@ -314,7 +314,7 @@ class Evaluator:
         return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
 
     def scope(self) -> ProgramScope:
-        """Return the scope of what is outside of all resources."""
+        """Return the scope of expressions outside of all resources."""
         return ProgramScope(self._resolver, None)
 
 

@@ -26,4 +26,4 @@ class NotKnownYet(EvaluationError):
 
 
 class UnsupportedExpression(ExpressionFailure):
-    """The expression uses something that Terraform has and this evaluator has not."""
+    """The expression uses something that Terraform has and this evaluator does not."""

@@ -1,4 +1,4 @@
-"""Dependencies between the blocks of a program, and the order that they ask for.
+"""Dependencies between the blocks of a program, and the order that follows from them.
 
 A block depends on what its arguments refer to (through local values too), on what `depends_on`
 and `replace_triggered_by` name, and on what its provider's settings refer to.
@@ -40,7 +40,7 @@ class Graph:
 
     Attributes:
         direct: Address to the addresses that the block depends on itself, in order of mention.
-        order: All addresses; each stands after everything that it depends on. Blocks that do not
+        order: All addresses; each comes after everything that it depends on. Blocks that do not
             depend on each other are in the order of reading.
         outputs: Name of an output to the addresses that it depends on.
     """

@@ -56,7 +56,7 @@ def parse(text: str, strings: Sequence[Node]) -> Node:
 class _Builder:
     """Turns hcl2's tree into nodes; `strings` are what placeholders stand for.
 
-    A tree of the kind `x` is the business of the method `of_x`.
+    The method `of_x` handles a tree of the kind `x`.
     """
 
     def __init__(self, strings: Sequence[Node]) -> None:

@@ -81,7 +81,8 @@ def count_entries(value: Any) -> dict[InstanceKey, None]:
         raise EvaluationError("count must not be sensitive")
     if number is UNKNOWN:
         raise NotKnownYet(
-            "count depends on values that only apply settles; apply what it depends on first"
+            "count depends on values that are known only after apply; apply what it depends on "
+            "first"
         )
     if number is None:
         raise EvaluationError("count must not be null")
@@ -109,7 +110,8 @@ def each_entries(value: Any) -> dict[str, Any]:
         raise EvaluationError("for_each must not be sensitive: its keys would be shown")
     if source is UNKNOWN:
         raise NotKnownYet(
-            "for_each depends on values that only apply settles; apply what it depends on first"
+            "for_each depends on values that are known only after apply; apply what it depends on "
+            "first"
         )
     if isinstance(source, list | dict):
         _check_instances(len(source))
@@ -119,7 +121,7 @@ def each_entries(value: Any) -> dict[str, Any]:
         kind = "null" if source is None else f"a {describe(type_of(source))}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
     if not source.settled:
-        raise NotKnownYet("for_each holds a value that only apply settles")
+        raise NotKnownYet("for_each holds a value that is known only after apply")
     if None in source:
         raise EvaluationError("for_each must not hold null")
     if source and source.element != STRING:

@@ -1,5 +1,5 @@
 """Evaluates a JSON value in which strings are templates, collects what it refers to, and makes the
-errors that users see: whose expression failed and why, and what only Terraform can run.
+errors that users see: which expression failed and why, and what only Terraform can run.
 
 Which local values a local value needs first is found here, too.
 """
@@ -112,7 +112,7 @@ class LocalCycle(Exception):
 
 
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
-    """Return the local values to settle, `name` last; each stands after those that it refers to.
+    """Return the local values to settle, `name` last; each comes after those that it refers to.
 
     Found without recursion, as chains may be long.
 
@@ -171,7 +171,7 @@ TERRAFORM_FUNCTIONS: Final = frozenset(
         "yamlencode",
     )
 )
-"""Functions that Terraform has and this evaluator has not."""
+"""Functions that Terraform has and this evaluator does not."""
 
 
 class OnlyTerraform(UserError):
@@ -220,7 +220,7 @@ def evaluated(
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
-    """Return `step(*arguments)`; its failures are told as of the first argument.
+    """Return `step(*arguments)`; its failures are reported with the first argument.
 
     Raises:
         UserError: The step failed.
@@ -247,7 +247,7 @@ def explanation(
     if isinstance(error, BeyondBounds):
         return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
     return OnlyTerraform(
-        f"{where}: {written} uses {error}, which the native engine has not.",
+        f"{where}: {written} uses {error}, which the native engine does not support.",
         f"{where}: {error}",
     )
 

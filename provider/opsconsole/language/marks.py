@@ -1,7 +1,7 @@
 """Marks: what a value is besides its content (sensitive, ephemeral), and how marks travel.
 
 A mark wraps the smallest value that carries it. Whatever is computed from a marked value is
-marked too. Nothing of evaluation here.
+marked too. No evaluation here.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def rebuilt(like: Any, items: Any) -> Any:
 
 
 def marked_paths(value: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
-    """Yield where in `value` the mark `wanted` sits; what lies below such a place is not named."""
+    """Yield the paths in `value` with the mark `wanted`; places below such a path are not named."""
     if isinstance(value, Marked):
         if wanted in value.marks:
             yield at

@@ -34,7 +34,7 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     """Return the block that `body` declares.
 
     Raises:
-        UserError: It holds an argument that there is not, or lacks `backend`.
+        UserError: It holds an argument that does not exist, or lacks `backend`.
     """
     origin = origin_of(dict(body), file)
     address = f"{PREFIX}{name}"

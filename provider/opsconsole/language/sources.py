@@ -139,7 +139,8 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
     _refuse_native(directory, overriding)
     if not files:
         raise UserError(
-            f"{directory} holds no *.tf.json file.", "Synthesise, or name another directory."
+            f"{directory} holds no *.tf.json file.",
+            "Synthesise the program, or name another directory.",
         )
     return read_program(files, directory.absolute(), schemas, stack)
 

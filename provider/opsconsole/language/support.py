@@ -23,11 +23,11 @@ from opsconsole.language.syntax import Node, Reference
 
 
 def check_support(program: Program) -> None:
-    """Refuse a program that only Terraform can run; mistakes in it are left to who evaluates it.
+    """Refuse a program that only Terraform can run; its evaluation reports mistakes.
 
     Raises:
-        OnlyTerraform: An expression uses what this engine has not, or an import block asks for
-            configuration to be generated.
+        OnlyTerraform: An expression uses what this engine does not have, or an import block asks
+            for configuration to be generated.
     """
     for title, name, value in _values(program):
         try:
@@ -36,7 +36,7 @@ def check_support(program: Program) -> None:
         except UnsupportedExpression as error:
             raise explanation(title, name, value, error) from error
         except EvaluationError:
-            # A mistake, which evaluation reports with its value; only Terraform's own is told here.
+            # A mistake, which evaluation reports; here only what needs Terraform is reported.
             continue
         except RecursionError as error:
             raise nested_too_deeply(title, name) from error

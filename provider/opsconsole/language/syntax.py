@@ -1,6 +1,6 @@
 """The tree of a parsed expression. Each node evaluates itself in a scope.
 
-Built by `parsing`; what names stand for is the scope's business.
+Built by `parsing`; the scope resolves names.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class App:
     """What a cdktf.json says.
 
     Attributes:
-        directory: Where it lies; the app runs there.
+        directory: The directory of the file; the app runs there.
         command: The shell command that synthesises.
         output: The directory that synthesis writes to.
         context: Values that constructs can read, feature flags among them.
@@ -168,7 +168,7 @@ def app_environment(app: App) -> dict[str, str]:
 
 
 def jsii_environment() -> dict[str, str]:
-    """Return the variables by which jsii finds a Node, and says nothing of the Node's age.
+    """Return the variables by which jsii finds a Node and does not warn that the Node is old.
 
     Raises:
         UserError: There is no Node.

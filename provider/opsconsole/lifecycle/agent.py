@@ -170,7 +170,7 @@ class AgentLifecycle(SingleCreation):
         reattached = await self._reattached(agent_id, listing)
         if reattached is None:
             if prior.get("status") == "archived":
-                # So a write has answered; nothing is shown that leads back from there.
+                # A write has answered so; the document shows no way back from this status.
                 return Outcome(None, seen=Seen.ARCHIVED)
             unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
             return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
@@ -229,7 +229,7 @@ class AgentLifecycle(SingleCreation):
         return outcome._replace(state=outcome.state | {"plugin_ids": plugins})
 
     def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
-        """Bring a managed plugin set up to what the list shows; an absent one stays left alone.
+        """Update a managed plugin set from the list; a set that is not managed is left alone.
 
         No answer of an agent holds the set, so the list alone says whether it was seen. A truncated
         list proves presence, never absence.
@@ -267,7 +267,7 @@ class AgentLifecycle(SingleCreation):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say what became of creations whose outcome is unknown, where agents can be listed.
+        """Settle creations whose outcome is unknown, where agents can be listed.
 
         Raises:
             ConsoleError: the console could not be asked.
@@ -288,9 +288,7 @@ class AgentLifecycle(SingleCreation):
         known = self.session.agents.get(answer["id"])
         if known is None:
             return None
-        return UnexpectedAnswer(
-            f"The console answered with an agent that was there before: {known}."
-        )
+        return UnexpectedAnswer(f"The console answered with an agent that existed before: {known}.")
 
     def _answered(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
@@ -303,7 +301,7 @@ class AgentLifecycle(SingleCreation):
         differing = unsatisfied_fields(state, values, declared)
         diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
         if request.prior is not None:
-            # Beside an error state may follow the console: the next plan shows the difference.
+            # After an error, state may follow the console: the next plan shows the difference.
             state |= {name: values[name] for name in differing}
             if values.get("status") == "archived":
                 diagnostics = (*diagnostics, archived(self.name(state, request.address)))
@@ -345,7 +343,7 @@ class AgentLifecycle(SingleCreation):
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
     ) -> _PluginSet:
-        """Attach what is missing, detach what is too many; one failure stops none of the others."""
+        """Attach missing plugins, detach surplus ones; a failure does not stop the others."""
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         found: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
@@ -354,7 +352,7 @@ class AgentLifecycle(SingleCreation):
             if not listing.complete:
                 not_whole = warning(
                     f"Not every plugin of the {self.name(prior)} could be seen",
-                    "One that is attached and not declared may stay attached. "
+                    "A plugin that is attached and not declared may stay attached. "
                     + explained("the agent's plugins", listing)[1],
                     ("plugin_ids",),
                 )

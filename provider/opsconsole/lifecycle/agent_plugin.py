@@ -217,7 +217,7 @@ class AgentPluginLifecycle(SingleCreation):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say by the agents' lists what was attached.
+        """Settle attachments by the agents' lists.
 
         Attaching twice does no harm, so a list that does not show the plugin may be incomplete.
         """
@@ -296,14 +296,14 @@ class AgentPluginLifecycle(SingleCreation):
         try:
             await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError:
-            if not await self._went_along(request):
+            if not await self._is_deleted_with_host(request):
                 raise
         return Outcome(None)
 
-    async def _went_along(self, request: DeleteRequest) -> bool:
+    async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
         """Return whether the attachment is gone with its host, though the console still lists it.
 
-        Some consoles go on listing the plugins of archived agents, and refuse to detach them.
+        Some consoles still list the plugins of archived agents, and refuse to detach them.
         """
         host_id = PrivateState.decode(request.private).host_id
         if host_id is None or not self.session.can_read_hosts:

@@ -1,4 +1,4 @@
-"""What an agent may become: the console deletes no agent, so each removal and move is judged. Pure.
+"""Judges each removal and move of an agent, because the console deletes no agent. Pure.
 
 Terraform cannot know why an agent is destroyed; the reconciler can, and says so (`Removal`).
 """
@@ -12,7 +12,7 @@ from opsconsole.lifecycle.planning import Proposal
 from opsconsole.values import UNKNOWN, Attributes
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
-_GOES_ON = "it goes on running"
+_GOES_ON = "it continues to run"
 
 
 def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
@@ -44,7 +44,7 @@ def undeclared(config: Attributes) -> list[Diagnostic]:
 def judge_removal(
     name: str, prior: Attributes, why: Removal, *, deletable: bool
 ) -> tuple[Diagnostic, ...]:
-    """Say what becomes of a removed agent, or refuse the removal (`deletion_policy`)."""
+    """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not Removal.WITH_OWNER:
         return (_prevented(name, why),)
@@ -55,8 +55,8 @@ def judge_removal(
     host = f"the host {prior.get('host_id') or '(not known)'}"
     if why is Removal.ALONE:
         text = (
-            f"The API has no operation that deletes an agent, and {host} stays: the agent goes "
-            f"on running there. {_LIFT}"
+            f"The API has no operation that deletes an agent, and {host} stays: the agent "
+            f"continues to run there. {_LIFT}"
         )
         return (warning(f"The {name} leaves management; it is not archived", text),)
     text = (
@@ -99,7 +99,7 @@ def judge_replacement(
 
 
 def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
-    """Warn of a move to a host that is not known yet, where nobody knows about the old one."""
+    """Warn of a move to a host that is not known yet, where the old host may be replaced."""
     unknown = proposal.planned["host_id"] is UNKNOWN
     if request.removal is not Removal.UNEXPLAINED or not unknown:
         return []
@@ -120,14 +120,15 @@ def archived(name: str) -> Diagnostic:
     """Refuse to call an agent changed that an answer shows to be archived."""
     return error(
         f"The {name} is archived",
-        "The console archives an agent when its host is deleted, and has no way back. Plan and "
-        "apply again: the next plan creates the agent again.",
+        "The console archives an agent when its host is deleted, and cannot reactivate it. Plan "
+        "and apply again: the next plan creates the agent again.",
     )
 
 
 def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
-        " Terraform cannot tell whether its host goes too: to delete both, change the policy first."
+        " Terraform cannot tell whether its host is deleted too: to delete both, change the "
+        "policy first."
         if why is Removal.UNEXPLAINED
         else ""
     )
@@ -140,7 +141,7 @@ def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnosti
 
 def _perhaps_moved(name: str, prior: Attributes, path: tuple[str, ...]) -> Diagnostic:
     return warning(
-        f"The {name} is replaced, as the id of its host is not known yet",
+        f"The {name} is replaced, because the id of its host is not known yet",
         f"The old agent is archived only if the host {prior.get('host_id') or '(not known)'} is "
         "deleted in this run; otherwise both run.",
         path,

@@ -71,7 +71,7 @@ class BaseLifecycle(ABC):
         self.session = session
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        """Say what would be done; reads what a plan must know, writes nothing."""
+        """Plan what would be done; read what a plan needs, write nothing."""
         return await each(requests, self._try_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
@@ -143,7 +143,7 @@ class BaseLifecycle(ABC):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say what became of creates whose outcome was lost, in order: here it stays unknown.
+        """Settle creates whose outcome was lost, in order: here it stays unknown.
 
         Args:
             existing: Resources of the kind that are known to exist.
@@ -279,7 +279,7 @@ class BaseLifecycle(ABC):
             return await self.settle_update(object_id, changes, problem, read_back)
 
     def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
-        """Return what stands for a create whose run ended before it knew the outcome.
+        """Return the state of a create whose run ended before it knew the outcome.
 
         None: it may be asked for again. `dry_run_status` is as of `lost`.
         """
@@ -298,8 +298,8 @@ class BaseLifecycle(ABC):
             return None
         refused = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
-            "One object has one address: removing either would delete what the other manages. "
-            "Declare it once.",
+            "One object has one address: removing one of the two would delete what the other "
+            "manages. Declare it once.",
         )
         return Outcome(None, diagnostics=(refused,))
 
@@ -352,7 +352,7 @@ class BaseLifecycle(ABC):
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
-        """Say what the resource's own rules find in a change, and bring `proposal` up to them."""
+        """Judge a change by the resource's own rules, and adapt `proposal` to them."""
         return ()
 
     @abstractmethod
@@ -392,7 +392,7 @@ class BaseLifecycle(ABC):
         return [
             error(
                 f"The {attribute} of the {name} cannot be changed",
-                f"Declared is {_shown(proposal.planned[attribute])}, the console holds "
+                f"The declaration says {_shown(proposal.planned[attribute])}, the console holds "
                 f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
                 + "Declare what the console holds, or leave the attribute out."
                 + _lift(self.definition[attribute].lifted_by),
@@ -412,7 +412,7 @@ class BaseLifecycle(ABC):
         return tuple(
             make(
                 f"The console kept another value for {name} of the {self.name(asked)}",
-                f"Asked for was {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
+                f"The request set {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
                 "Declare what the console keeps.",
                 (name,),
             )
@@ -464,8 +464,8 @@ def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
     return (
         warning(
             f"Not verified: {', '.join(proposal.unverified)} of the {name}",
-            "The console has not shown these values, so they are taken as declared: no difference "
-            "is claimed, and nothing is replaced for them.",
+            "The console has not shown these values, so they count as declared: no difference is "
+            "reported, and nothing is replaced because of them.",
         ),
     )
 

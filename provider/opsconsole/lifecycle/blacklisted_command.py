@@ -32,7 +32,7 @@ from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
-"""The documented codes of a 403 that are about access, not of a license."""
+"""The documented codes of a 403 that are about access, not about a license."""
 
 _WRITTEN = ("pattern", "description", "org_id")
 
@@ -65,9 +65,9 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return (
             warning(
                 f"The {self.name(prior)} leaves management; the row stays on the console",
-                "The API has no operation that deletes a blacklisted command, so it goes on "
-                "refusing what it refuses. Where the console has one, name it in "
-                "extra_endpoints as blacklist_delete.",
+                "The API has no operation that deletes a blacklisted command, so the command is "
+                "still refused. Where the console has one, name it in extra_endpoints as "
+                "blacklist_delete.",
             ),
         )
 
@@ -287,7 +287,7 @@ def _scope_refused(
     path = (field,) if field in _WRITTEN else ("org_id",)
     return error(
         f"This key sees the {name} but may not write its scope",
-        f"The row is {_scope(row)}, declared is {_scope(planned)}.{needs}",
+        f"The row is {_scope(row)}, the declaration says {_scope(planned)}.{needs}",
         path,
         problem.cause,
     )

@@ -1,4 +1,4 @@
-"""A bulk import: its guard, and what became of each of its rows.
+"""A bulk import: its guard, and the verdict on each of its rows.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
@@ -27,7 +27,7 @@ from opsconsole.v1.console import ImportResult, RowResult
 
 
 class RowVerdict(NamedTuple):
-    """What an import said of one row; `matched` is false where nothing is known of it."""
+    """The verdict of an import on one row; `matched` is false where no verdict belongs to it."""
 
     matched: bool
     created: bool

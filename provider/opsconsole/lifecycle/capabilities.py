@@ -1,6 +1,6 @@
 """What can be done with each resource under given settings, and what would lift each limit. Pure.
 
-Everything said of one resource is read from its definition.
+Everything about one resource is read from its definition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Capability:
         reach: How far it goes under the settings.
         operation: `METHOD /path` that it rests on, or empty.
         documented: Whether the document shows this operation.
-        note: What it does, or what is done in its stead.
+        note: What it does, or what is done instead.
         lifted_by: The settings that would lift its limit; empty: there is none to lift.
     """
 

@@ -1,4 +1,4 @@
-"""What a create made stays known, whatever else its answer holds.
+"""Keeps what a create made, even where its answer cannot be read.
 
 An error would leave it out of state, or taint it: either way the next apply makes a second one.
 """
@@ -87,7 +87,7 @@ def settle_by_list(
     existing: Sequence[Attributes],
     taken: Callable[[LostCreate, Answer], Outcome],
 ) -> list[SettledCreate]:
-    """Return what became of each creation of an agent, in order.
+    """Return the outcome of each creation of an agent, in order.
 
     The document shows no list of all agents: only where `agent_list` is named, there is one.
 

@@ -50,7 +50,7 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
     if len(wanted) != 1:
         return _nothing(
             "A specialty is found by exactly one of id, key or name",
-            f"Declared are {', '.join(wanted) or 'none of them'}.",
+            f"The declaration sets {', '.join(wanted) or 'none of them'}.",
         )
     [(name, value)] = wanted.items()
     listing = await candidates(session, wanted)

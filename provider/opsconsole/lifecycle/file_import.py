@@ -90,7 +90,7 @@ Rows = JsonRows | CsvRows
 
 @dataclass(frozen=True, slots=True)
 class ReportedRow:
-    """What became of one row.
+    """The outcome of one row.
 
     Attributes:
         number: Its place in the file, from 1.
@@ -167,7 +167,8 @@ class FileImport:
         left = len(rows.names) - done
         if not rows.divisible:
             return left
-        # Nobody knows yet whether the console honours a dry run: it then imports one row only.
+        # It is not known yet whether the console honours a dry run: if not, it imports only one
+        # row.
         first = self.dry_run and not self.session.dry_run_honoured
         return min(left, 1 if first else self.session.import_chunk_size)
 
@@ -209,7 +210,7 @@ class FileImport:
     async def _settle(
         self, rows: Rows, start: int, before: Sequence[RowVerdict], problem: ConsoleError
     ) -> None:
-        """Ask by another dry run what became of rows whose import was not answered."""
+        """Find the outcome of rows whose import was not answered, by another dry run."""
         unknown = RowVerdict(False, False, "unknown", error=str(problem))
         created = await self._created(rows, before)
         self.counts["created"] += len(created)

@@ -35,8 +35,8 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _WAY_OUT = (
-    "\nIf it is to be destroyed with the rest and is gone already: `terraform destroy "
-    "-refresh=false` makes no plan like this one first."
+    "\nTo destroy everything although this is gone already, run `terraform destroy "
+    "-refresh=false`: it does not make this plan first."
 )
 
 
@@ -79,7 +79,7 @@ def missing(
 
 
 def _with_it(definition: ResourceDefinition) -> str:
-    """Say what else leaves state, unread and without a warning of its own."""
+    """Name what else leaves state, without a read and a warning of its own."""
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
     return f", with those of its {' and '.join(below)} that state holds" if below else ""
 
@@ -93,8 +93,8 @@ def must_stay(
         return None
     return error(
         summary,
-        f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or let '
-        "the key see it.",
+        f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or give '
+        "the key access to it.",
         cause=cause,
     )
 
@@ -118,8 +118,8 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     diagnostic = replace(
         why,
         severity=Severity.WARNING,
-        detail="It was in state and is gone from the console. Applying fails here, as nothing "
-        f"creates it again; destroying goes on without it. {why.detail}",
+        detail="It was in state and is gone from the console. Applying fails here, because "
+        f"nothing creates it again; destroying continues without it. {why.detail}",
     )
     return PlanOutcome(held, diagnostics=(diagnostic,))
 
@@ -191,7 +191,7 @@ def is_abandoned(values: Attributes) -> bool:
 
 
 def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
-    """Say that an abandoned object leaves management; `remains` says what it goes on doing."""
+    """Warn that an abandoned object leaves management; `remains` says what it continues to do."""
     return warning(
         f"The {name} leaves management; {remains}",
         'Its deletion_policy is "abandon".',
@@ -237,8 +237,8 @@ def _rerouting(name: str, answer: Mapping[str, Any]) -> Outcome:
         return Outcome(None)
     diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
-        f"The console names {', '.join(rerouted)}. What that changed is seen when they are "
-        "read again.",
+        f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
+        "changed.",
     )
     return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
 
@@ -290,10 +290,10 @@ async def _read(is_there: IsThere) -> bool | None:
 
 def _perhaps_under_way(name: str, problem: ConsoleError) -> Diagnostic:
     return error(
-        f"Nobody knows whether the {name} is being deleted",
+        f"It is not known whether the {name} is being deleted",
         "Its deletion was sent, the console's answer does not say whether it was deleted, and a "
-        "read right after still shows it. It stays in state. Plan again later: the plan shows "
-        "whether it is gone.",
+        "read right after the deletion still shows it. It stays in state. Plan again later: the "
+        "plan shows whether it is gone.",
         cause=problem.cause,
     )
 
@@ -301,7 +301,7 @@ def _perhaps_under_way(name: str, problem: ConsoleError) -> Diagnostic:
 def _not_deletable(name: str, problem: NotFound) -> Diagnostic:
     return error(
         f"The {name} is still there, though its deletion was answered with 404",
-        "A read right after it shows it: this key may read it and not delete it. Nothing was "
-        "deleted.",
+        "A read right after the deletion shows it: this key may read it, but not delete it. "
+        "Nothing was deleted.",
         cause=problem.cause,
     )

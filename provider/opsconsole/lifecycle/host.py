@@ -147,7 +147,7 @@ class HostLifecycle(BaseLifecycle):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Say what became of creations whose outcome is unknown, by a dry run of their rows.
+        """Settle creations whose outcome is unknown, by a dry run of their rows.
 
         Raises:
             ConsoleError: the console could not be asked.
@@ -197,7 +197,7 @@ class HostLifecycle(BaseLifecycle):
         prior, host_id = request.prior, request.prior["id"]
         if is_abandoned(prior):
             self.session.release_host(host_id)
-            # Nobody need wait for its agents to go.
+            # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
             return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
         await self.session.before_write("delete", [request])
@@ -255,17 +255,17 @@ def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     if request.prior.get(attribute) is None:
         return warning(
-            f"The console holds no {attribute} of the {name}",
-            f"Declared is {request.config.get(attribute)!r}, the console shows null. It "
+            f"The console has no {attribute} for the {name}",
+            f"The declaration says {request.config.get(attribute)!r}, the console shows null. It "
             "can be set at creation only, so state keeps what is declared. This is reported once, "
             "and is not a difference until the declaration changes.",
             (attribute,),
         )
     return warning(
-        f"The console changed {attribute} of the {name} by itself",
-        f"Declared is {request.config.get(attribute)!r}, the console holds "
-        f"{request.prior.get(attribute)!r}. Replacing the host for that would archive its agents, "
-        "so state follows the console. Declare what it holds.",
+        f"The console itself changed {attribute} of the {name}",
+        f"The declaration says {request.config.get(attribute)!r}, the console holds "
+        f"{request.prior.get(attribute)!r}. Replacing the host because of that would archive its "
+        "agents, so state follows the console. Declare what it holds.",
         (attribute,),
     )
 
@@ -287,12 +287,12 @@ def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagn
             error(
                 f"{left}; it is not known whether {'it' if len(agents) == 1 else 'they'} {runs}",
                 "Whether their host was deleted is not known. Plan again: if the host is still "
-                "there, take them back with:\n" + "\n".join(lines),
+                "there, import them again with:\n" + "\n".join(lines),
             ),
         )
     return (
         error(
             f"{left} and {runs}",
-            "Their host was not deleted. Take them back with:\n" + "\n".join(lines),
+            "Their host was not deleted. Import them again with:\n" + "\n".join(lines),
         ),
     )

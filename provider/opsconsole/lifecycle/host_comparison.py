@@ -55,7 +55,7 @@ class HostComparison:
         """Compare hosts; nothing is compared once a verdict of this run was none of the settings'.
 
         `same` then has the outcomes of those that are the same, by their place in `requests`, and
-        `diagnostics` what there is to say of the comparison itself.
+        `diagnostics` has warnings about the comparison itself.
         """
         items = [
             _Compared(place, request, self._row(request))
@@ -168,7 +168,7 @@ def _imported(chunk: Sequence[_Compared], result: ImportResult) -> Diagnostic:
         else ""
     )
     return error(
-        f"{IGNORED}: hosts were compared by it",
+        f"{IGNORED}: it was sent to compare hosts",
         "Its rows count as imported: they hold what state held, so what had been changed on the "
         'console may be overwritten. No further dry run is sent. Take host_read = "dry_run" out '
         f"of the settings, and ask the console's operator.{created}",

@@ -154,8 +154,8 @@ class HostCreation:
                 await self._end(row, await adopt(self._steps, row, verdict.id))
             else:
                 would_adopt = warning(
-                    f"The {self._name(row)} is there already and would be adopted",
-                    f"The console knows it as {verdict.id}; what is declared otherwise would be "
+                    f"The {self._name(row)} exists already and would be adopted",
+                    f"Its id is {verdict.id}; attributes that are declared otherwise would be "
                     "changed there.",
                 )
                 await self._fail([row], would_adopt)
@@ -223,7 +223,7 @@ class HostCreation:
     async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
-        What reading shows ties hosts to rows: an answer may hand the ids round. Returns the rows
+        What reading shows ties hosts to rows: an answer may swap the ids. Returns the rows
         of which no host that was read is the one.
         """
         bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
@@ -246,7 +246,7 @@ class HostCreation:
         return await self._tie(others)
 
     async def _tie(self, others: Mapping[HostRow, OtherHost]) -> list[HostRow]:
-        """Give rows whose ids were handed round the hosts of their names; return the others."""
+        """Give rows whose ids were swapped the hosts of their names; return the others."""
         tied = tie_by_name({row: problem.answer for row, problem in others.items()})
         for problem in others.values():
             self._session.release_host(problem.answer["id"])
@@ -319,8 +319,8 @@ class HostCreation:
         other = f" {holder} holds it already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",
-            f"{host_id} stands for two declarations, so it is not taken into state again.{other} "
-            "Declare the machine once, and import it under its id.",
+            f"{host_id} would stand for two declarations, so it is not added to state "
+            f"again.{other} Declare each machine once, and import it by its id.",
         )
 
     def _name(self, row: HostRow) -> str:
@@ -343,8 +343,8 @@ _IGNORED = f"{IGNORED}, so its rows count as imported"
 _NO_MORE = error(_IGNORED, "Nothing more is sent in this run.")
 _KEPT = warning(
     _IGNORED,
-    "What was created is kept in state, and nothing more is sent in this run. This console's "
-    "import cannot be guarded: ask its operator.",
+    "What was created is kept in state, and nothing more is sent in this run. A dry run does not "
+    "protect imports on this console: ask its operator.",
 )
 _NOT_TOLD = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."

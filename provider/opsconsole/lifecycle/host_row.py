@@ -201,7 +201,7 @@ def _tied(
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, compare, update what is declared otherwise, and take it into state.
 
-    What only a new host could have otherwise is refused: nothing is replaced by adopting. Where
+    A difference that only a new host could remove is refused: adopting replaces nothing. Where
     hosts cannot be read, everything declared is sent, and the answer to that is compared.
     """
     name = steps.name(row.request.config | {"id": host_id}, row.request.address)
@@ -224,8 +224,8 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         if unseen:
             not_verified = warning(
                 f"Not verified: {', '.join(unseen)} of the {name}",
-                "The console does not show what it holds there, and no update changes it: state "
-                "holds what is declared.",
+                "The console does not show these values, and no update changes them: state holds "
+                "what is declared.",
                 (unseen[0],),
             )
             diagnostics = (*diagnostics, not_verified)
@@ -237,7 +237,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
 
 
 async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
-    """Read the host; nothing where hosts cannot be read, with what there is to say of that."""
+    """Read the host, with diagnostics; empty where hosts cannot be read."""
     if not session.can_read_hosts:
         return {}, ()
     try:
@@ -256,15 +256,16 @@ def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:
         detail = f"Changed to what is declared: {listed}."
     else:
         detail = "Nothing changed."
-    return warning(f"The {name} was there already and is adopted", detail)
+    return warning(f"The {name} existed already and is adopted", detail)
 
 
 def _cannot_adopt(name: str, fixed: list[str], row: HostRow, held: dict[str, object]) -> Diagnostic:
     shown_values = "; ".join(
-        f"{item} is {held[item]!r} there and {row.request.planned[item]!r} here" for item in fixed
+        f"{item} is {held[item]!r} on the console and {row.request.planned[item]!r} in the program"
+        for item in fixed
     )
     return error(
-        f"The {name} is there already and differs in what cannot be changed",
+        f"The {name} exists already and differs in attributes that cannot be changed",
         f"{shown_values}. Declare what the console holds, or delete the host there.",
         (fixed[0],),
     )
@@ -287,20 +288,20 @@ def not_created(
             "request, so nothing was sent for this host. Create it in the console, then import it.",
         )
     run = "a dry run, which changes nothing," if rehearsed else "the import"
-    detail = f"In {run} the console's word for its row is {verdict.status or 'nothing'!r}"
+    detail = f"In {run} the console gives its row the status {verdict.status or 'nothing'!r}"
     detail += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None and twin:
-        remedy = f"{twin} of this run has the same name. Declare a machine once."
+        remedy = f"{twin} of this run has the same name. Declare each machine once."
     elif verdict.id is None:
         remedy = "It exists already, or its row is wrong. Import it if it exists."
     elif holder is not None:
         remedy = (
-            f"It exists already as {verdict.id}, which is {holder}. Declare a machine once; where "
-            "it is to be replaced, leave create_before_destroy out, so that the old one goes first."
+            f"It exists already as {verdict.id}, which is {holder}. Declare each machine once; to "
+            "replace it, leave create_before_destroy out, so that the old one is deleted first."
         )
     else:
         remedy = (
-            f"It exists already as {verdict.id}: import it under that id, or set "
+            f"It exists already as {verdict.id}: import it by that id, or set "
             'on_existing_host = "adopt".'
         )
     return error(f"The console would not create the {name}", f"{detail} {remedy}")
@@ -313,7 +314,7 @@ def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
         return outcome
     diagnostic = error(
         f"The console created the {name} although it was asked for a dry run only",
-        f"It exists now as {state['id']}: import it under that id. This console's import cannot be "
-        "rehearsed; plan without preflight, and ask its operator.",
+        f"It exists now as {state['id']}: import it by that id. This console does not honour "
+        "dry runs; plan without --preflight, and ask its operator.",
     )
     return Outcome(None, diagnostics=(diagnostic,))

@@ -1,6 +1,6 @@
 """Settling creations of hosts whose outcome a crash left unknown, by a dry run of their rows.
 
-A dry run that knows a row under an id shows that the host came to be. One that would create it
+A dry run that shows an id for a row proves that the host was created. One that would create it
 shows the contrary only where the console demonstrably recognises hosts by such rows: where the row
 of a host that certainly exists, cut to the same fields, is recognised in the same dry run.
 """
@@ -51,28 +51,30 @@ async def settle_host_creates(
         steps.log(problem, "settle what an earlier run may have created")
         return [_UNKNOWN] * len(rows)
     judged = verdicts(result, len(sent))
-    came = _came(lost, judged, existing, imported=not result.dry_run)
+    exist = _which_exist(lost, judged, existing, imported=not result.dry_run)
     recognised: set[_Fields] = set()
     if result.dry_run:
-        recognised.update(frozenset(row.fields) for row, yes in zip(rows, came, strict=True) if yes)
+        recognised.update(
+            frozenset(row.fields) for row, yes in zip(rows, exist, strict=True) if yes
+        )
         vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
         recognised.update(fields for (fields, (host_id, _)), it in vouched if it.id == host_id)
     return [
         await _settled(
             steps, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
         )
-        for item, row, verdict, yes in zip(lost, rows, judged, came, strict=False)
+        for item, row, verdict, yes in zip(lost, rows, judged, exist, strict=False)
     ]
 
 
-def _came(
+def _which_exist(
     lost: Sequence[LostCreate],
     judged: Sequence[RowVerdict],
     existing: Sequence[Attributes],
     *,
     imported: bool,
 ) -> list[bool]:
-    """Return which hosts exist; `imported`: the console ignored the dry run and made them."""
+    """Return which hosts exist; `imported`: the console ignored the dry run and created them."""
     if imported:
         pairs = zip(lost, judged, strict=False)
         return [verdict.created and verdict.id is not None for _, verdict in pairs]
@@ -104,11 +106,11 @@ async def _settled(
     steps: BaseLifecycle,
     row: HostRow,
     verdict: RowVerdict,
-    came: bool,
+    exists: bool,
     recognisable: bool,
     dry_run_status: str,
 ) -> SettledCreate:
-    if not came:
+    if not exists:
         new = verdict.matched and (
             verdict.created or (bool(dry_run_status) and verdict.status == dry_run_status)
         )

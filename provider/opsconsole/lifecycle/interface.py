@@ -18,7 +18,7 @@ from opsconsole.values import UNKNOWN, Attributes
 
 
 class Removal(Enum):
-    """What an engine knows of why a resource is removed."""
+    """Why a resource is removed, as far as the engine knows."""
 
     UNEXPLAINED = "unexplained"
     """Nothing: Terraform's destroy plan sees one resource, in no order."""
@@ -79,7 +79,7 @@ class PlanOutcome(NamedTuple):
     """What would be done to one resource.
 
     Attributes:
-        planned: The value after apply, UNKNOWN where only apply settles it; None: removed.
+        planned: The value after apply, UNKNOWN where it is known only after apply; None: removed.
         replace: Names of the attributes whose change makes this a replacement; empty: in place.
         private: Bytes to hand to apply.
     """
@@ -174,7 +174,7 @@ class LostCreate(NamedTuple):
         planned: The planned values that were known when it was sent.
         address: The resource's address.
         dry_run_status: The status that a dry run gave its row before it was sent, or empty.
-        may_arrive: Whether it was sent so lately that it may yet take effect.
+        may_arrive: Whether it was sent so recently that it may still take effect.
     """
 
     planned: Attributes
@@ -191,7 +191,7 @@ class LostCreate(NamedTuple):
 
 
 class CreateOutcome(Enum):
-    """What became of a create whose outcome was lost."""
+    """The outcome of a create whose answer was lost."""
 
     CREATED = "created"
     NEVER = "never created"
@@ -213,7 +213,7 @@ class Seen(Enum):
 
 
 class Outcome(NamedTuple):
-    """What became of one resource.
+    """The outcome of one step for one resource.
 
     Attributes:
         state: The value to keep in state; None: nothing is kept.
@@ -262,14 +262,14 @@ class Outcome(NamedTuple):
 
 
 class SettledCreate(NamedTuple):
-    """What is found out of a create whose outcome was lost; `outcome` holds what was created."""
+    """The result of settling a create whose answer was lost; `outcome` holds what was created."""
 
     result: CreateOutcome
     outcome: Outcome | None = None
 
 
 class Report(Protocol):
-    """Receives what became of creations, as soon as it is known."""
+    """Receives the outcomes of creations, as soon as they are known."""
 
     async def __call__(
         self, results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True

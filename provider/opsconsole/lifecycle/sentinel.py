@@ -1,4 +1,4 @@
-"""What is remembered and said of a create that was sent and whose outcome is not known.
+"""The record of a create that was sent and whose outcome is not known, and the messages about it.
 
 It is never repeated blindly. The resource stays in state under a sentinel id until the user says
 which it was: `state rm` (never created), or `state rm` and `import`.
@@ -20,7 +20,7 @@ _ARRIVES_WITHIN = 900
 
 
 def sent_now(dry_run_status: str) -> dict[str, Any]:
-    """Return what is remembered of a create that is of unknown outcome from now on.
+    """Return the record of a create whose outcome is unknown from now on.
 
     Args:
         dry_run_status: What a dry run called it before it was sent, or empty.
@@ -29,7 +29,7 @@ def sent_now(dry_run_status: str) -> dict[str, Any]:
 
 
 def sent_by_a_run_that_ended(dry_run_status: str) -> dict[str, Any]:
-    """Return what is remembered of a create that matters only if its run ends before it.
+    """Return the record of a create; it matters only if the run ends before the create does.
 
     Args:
         dry_run_status: As for `sent_now`.
@@ -38,28 +38,28 @@ def sent_by_a_run_that_ended(dry_run_status: str) -> dict[str, Any]:
 
 
 def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
-    """Return what a dry run called such a create before it was sent, or nothing."""
+    """Return the status that a dry run gave such a create before it was sent, or nothing."""
     status = remembered.get(_STATUS)
     return status if isinstance(status, str) else ""
 
 
 def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
-    """Return whether such a create was sent so lately that it may yet take effect."""
+    """Return whether such a create was sent so recently that it may still take effect."""
     sent = remembered.get(_SENT)
     return not isinstance(sent, int) or _is_recent(sent)
 
 
 def was_noted_lately(remembered: Mapping[str, Any]) -> bool:
-    """Return whether such a create may yet take effect, also where the run that sent it has ended.
+    """Return whether such a create may still take effect, even after its run has ended.
 
-    The end of a run does not call back what the console has taken.
+    The end of a run does not cancel a request that the console has received.
     """
     noted = remembered.get(_NOTED)
     return may_still_arrive(remembered) or (isinstance(noted, int) and _is_recent(noted))
 
 
 def was_sent_lately(at: str) -> bool:
-    """Return whether a create may yet take effect that was sent at this time (ISO 8601)."""
+    """Return whether a create that was sent at this time (ISO 8601) may still take effect."""
     try:
         sent = datetime.fromisoformat(at)
     except ValueError:
@@ -72,7 +72,7 @@ def _is_recent(sent: float) -> bool:
 
 
 def remedy(import_id: str, address: str, command: str) -> str:
-    """Return what a user does about a create whose outcome stays unknown."""
+    """Return what the user can do about a create whose outcome stays unknown."""
     where = f"'{address}'" if address else "ADDRESS"
     return (
         f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
@@ -82,20 +82,20 @@ def remedy(import_id: str, address: str, command: str) -> str:
 
 
 def outcome_lost(name: str, cause: Cause, import_id: str, address: str, command: str) -> Diagnostic:
-    """Say that a create was sent and its outcome is not known; `command` is the engine's own."""
+    """Report that a create was sent and its outcome is not known; `command` is the engine's own."""
     return error(
-        f"Nobody knows whether the {name} was created",
-        "The create was sent, and no answer settles it. It is not sent again, so that nothing is "
-        f"created twice. {remedy(import_id, address, command)}",
+        f"It is not known whether the {name} was created",
+        "The create was sent, and no answer shows whether it took place. It is not sent again, so "
+        f"that nothing is created twice. {remedy(import_id, address, command)}",
         cause=cause,
     )
 
 
 def still_unsettled(name: str, import_id: str, address: str, command: str) -> Diagnostic:
-    """Say at plan time that an earlier create is still unsettled."""
+    """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
-        f"Nobody knows whether the {name} was created",
-        "An earlier run ended before it knew; applying refuses to touch it. "
+        f"It is not known whether the {name} was created",
+        "An earlier run ended before it knew; applying does not touch it. "
         + remedy(import_id, address, command),
     )
 

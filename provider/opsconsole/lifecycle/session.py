@@ -34,7 +34,7 @@ class SingleFlight:
     async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Return the answer under `key`, making `call` only where nobody asked before.
 
-        An error is an answer too. The one who asks may be cancelled: the call goes on for others.
+        An error is an answer too. A caller may be cancelled: the call continues for the others.
         """
         task = self._answers.get(key)
         if task is None:
@@ -52,14 +52,14 @@ class SingleFlight:
         }
 
     async def stop(self) -> None:
-        """Give up the calls that nobody waits for any more, and wait until they have ended."""
+        """Cancel the calls that nobody waits for any more, and wait until they have ended."""
         tasks = list(self._answers.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def forget(self, key: str) -> None:
-        """Let the next one who asks under `key` make a new call."""
+        """Let the next caller that asks for `key` make a new call."""
         self._answers.pop(key, None)
 
 
@@ -112,7 +112,7 @@ class Session:
 
     Attributes:
         gone: Type to the ids of what was deleted or found gone.
-        ended_host_deletes: Ids of hosts whose deletion was tried, whatever came of it.
+        ended_host_deletes: Ids of hosts whose deletion was tried, with whatever outcome.
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
@@ -238,7 +238,7 @@ class Session:
         return listing
 
     def specialties_changed(self) -> None:
-        """Note a write to a specialty: the next one who asks searches again."""
+        """Note a write to a specialty: the next caller searches again."""
         self._specialties.forget("")
 
     async def read_host(self, host_id: str) -> Mapping[str, Any]:
@@ -287,9 +287,9 @@ class Session:
         return (
             warning(
                 "Hosts cannot be read: the console refuses an empty update",
-                "Their state is kept as it was, and nothing is claimed of them. Where the console "
-                "has an operation that reads a host, name it in extra_endpoints as host_get; "
-                'host_read = "none" says so without a request.',
+                "Their state is kept as it was, and nothing is reported about them. Where the "
+                "console has an operation that reads a host, name it in extra_endpoints as "
+                'host_get; host_read = "none" says so without a request.',
                 cause=problem.cause,
             ),
         )
@@ -313,7 +313,7 @@ class Session:
                 self._on_host.setdefault(agent.host_id, set()).add(agent.id)
 
     def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
-        """Note that a host's deletion was tried, and wake who waits for its agents to go."""
+        """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
         self.ended_host_deletes.add(host_id)
         if deleted:
             self.gone_hosts.add(host_id)
@@ -338,7 +338,7 @@ class Session:
         return not self.stopped and self.ended_host_deletes != known
 
     def note_stop(self) -> None:
-        """Note that the run was told to stop, and wake who waits for something in it."""
+        """Note that the run was told to stop, and wake the callers that wait."""
         self.stopped = True
         self._wake()
 

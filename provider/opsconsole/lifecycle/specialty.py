@@ -112,7 +112,7 @@ class SpecialtyLifecycle(SingleCreation):
             if entry.get("id") == prior["id"]:
                 return self.seen(prior, request.private, entry)
         if listing.complete:
-            how = "A search that shows everything does not show it."
+            how = "The search shows every specialty, and this one is not among them."
             return self._gone(request, how)
         return unchecked(self, request, "specialties", listing)
 
@@ -242,12 +242,12 @@ class SpecialtyLifecycle(SingleCreation):
             )
         elif named := sorted(problem.problem.texts):
             who = (
-                f"The console names {', '.join(named)}. This run has met no agent that carries it: "
-                "those that do are outside this configuration, or unchanged in it."
+                f"The console names {', '.join(named)}. This run has read no agent that carries "
+                "it: such agents are outside this configuration, or unchanged in it."
             )
         else:
             who = (
-                "No agent that this run has met carries it: those that do are outside this "
+                "No agent that this run has read carries it: such agents are outside this "
                 "configuration, or unchanged in it. Find them in the console."
             )
         return error(summary, who, cause=problem.cause)

@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 def diagnose(
     problem: BaseException, doing: str, definition: ResourceDefinition | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Return what to tell the user of `problem`, met while `doing` something.
+    """Return the diagnostics for `problem`, which occurred while `doing` something.
 
     Args:
-        problem: The error. Anything unforeseen becomes one diagnostic; its traceback is logged.
+        problem: The error. Any unexpected error becomes one diagnostic; its traceback is logged.
         doing: What was attempted, as it follows "Cannot": `create the host "web-1"`.
         definition: The resource at hand, by which fields find their attributes.
     """
@@ -35,11 +35,11 @@ def diagnose(
         return (error(f"Cannot {doing}", path=path, cause=problem.cause),)
     if isinstance(problem, OpsconsoleError):
         return (error(f"Cannot {doing}", cause=problem.cause),)
-    _log.error("unforeseen error while trying to %s", doing, exc_info=problem)
+    _log.error("unexpected error while trying to %s", doing, exc_info=problem)
     return (
         error(
             f"Cannot {doing}",
-            f"An unforeseen error, which is a defect of the provider: "
+            f"An unexpected error, which is a defect of the provider: "
             f"{type(problem).__name__}. The log holds its traceback.",
         ),
     )

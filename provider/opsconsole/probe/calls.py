@@ -59,7 +59,7 @@ class ProbeCall:
 
     @property
     def outcome(self) -> str:
-        """What came of it, as a finding tells it."""
+        """Its outcome, in the words of a finding."""
         if not self.status:
             return self.problem
         if 200 <= self.status < 300 and not self.body:
@@ -77,7 +77,7 @@ class DryRunNotHonoured(Exception):
 
 
 class DryRunUnanswered(Exception):
-    """A dry run was sent and no answer tells what became of it: the probe sends nothing more.
+    """A dry run was sent and no answer shows its outcome: the probe sends nothing more.
 
     Its text is what came instead of an answer to it.
     """
@@ -112,7 +112,7 @@ class ProbeCalls:
             NotAllowed: it is not a GET, and only GET is allowed.
             Unauthorized: the console refuses the credentials; no further call is made.
             DryRunNotHonoured: an earlier dry run was not honoured.
-            DryRunUnanswered: what became of an earlier dry run is not known.
+            DryRunUnanswered: the outcome of an earlier dry run is not known.
         """
         if operation.method != "GET" and self._only_get:
             raise NotAllowed("It takes a call other than GET, which was not allowed.")

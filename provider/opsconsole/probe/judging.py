@@ -27,7 +27,7 @@ _QUESTIONS: Final = (
     "matching", "comparing", "tags", "import_size",
 )  # fmt: skip
 _TOO_LARGE: Final = (400, 413)
-"""What a console may answer to more rows than it takes; no other status tells of the size."""
+"""What a console may answer to more rows than it takes; no other status is about the size."""
 
 
 async def judge_rows(calls: ProbeCalls, host: HostRead) -> list[ProbeFinding]:

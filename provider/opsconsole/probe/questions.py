@@ -1,6 +1,6 @@
 """What the API document leaves open: what is done by default, and which setting changes it.
 
-A probe asks a console those for which it has a name. Nothing here makes a call.
+A probe asks a console the questions that have a name. Nothing here makes a call.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from opsconsole.v1.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe came to: a finding for each question, in their order, and its calls."""
+    """The result of a probe: a finding for each question, in their order, and its calls."""
 
     findings: tuple[ProbeFinding, ...]
     calls: tuple[ProbeCall, ...]

@@ -1,4 +1,4 @@
-"""Applying a plan: state is brought to what the plan saw, the steps are taken, outputs are kept."""
+"""Applying a plan: bring state to what the plan read, carry out the steps, keep the outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Applier:
         self._plan = plan
         self._session = session
         self._listener = listener
-        # What an instance will hold is not what it holds until it is replaced.
+        # Until it is replaced, an instance holds its old value, not its planned one.
         self._values: dict[str, Attributes | None] = {
             change.address: None for change in plan.changes if change.action is Action.REPLACE
         }
@@ -89,7 +89,7 @@ class Applier:
                 await self._providers.close()
 
     def _settled(self, applied: Applied) -> Applied:
-        """Note which creations stay of unknown outcome: no run is complete beside them."""
+        """Note which creations stay of unknown outcome: with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
         applied.diagnostics += still_unknown(applied.unsettled)
         return applied
@@ -155,8 +155,8 @@ class Applier:
             return []
         diagnostic = error(
             "The console imported what was sent as a dry run",
-            "What it created is kept in state, and no further host was sent. Nothing guards this "
-            "console's imports: ask its operator.",
+            "What it created is kept in state, and no further host was sent. A dry run does not "
+            "protect imports on this console: ask its operator.",
         )
         return [("", diagnostic)]
 
@@ -178,7 +178,7 @@ class Applier:
         instance = self._evaluator.instances(block)[Address.parse(address).key]
         values = self._evaluator.config(instance).values
         if step.change.before is None or step.kind is StepKind.CREATE:
-            # A creation ignores nothing: what a replacement follows is gone.
+            # A creation ignores nothing: the object that it replaces is gone.
             return values
         return without_ignored(block, values, step.change.before)
 

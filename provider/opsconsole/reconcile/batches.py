@@ -342,7 +342,8 @@ def _replanned(
 def _still_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
     return error(
         f"{change.address} needs values that are not known",
-        f"{', '.join(names)} refers to what was not applied, or is not settled.",
+        f"{', '.join(names)} refers to a resource that was not applied, or whose outcome is not "
+        "known.",
         (names[0],),
     )
 
@@ -350,7 +351,7 @@ def _still_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
 def _needs_replacement(change: Change, names: Sequence[str]) -> Diagnostic:
     return error(
         f"{change.address} must be replaced after all",
-        f"{', '.join(names)} became known only now, and its new value replaces the object, which "
-        "this plan does not say. Plan again.",
+        f"{', '.join(names)} became known only now. Its new value replaces the object, and this "
+        "plan does not show that. Plan again.",
         (names[0],),
     )

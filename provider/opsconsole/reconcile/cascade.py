@@ -1,4 +1,4 @@
-"""What the deletion of owners takes along, and what stands in the way of other deletions. Pure.
+"""What is deleted with its owner, and what prevents other deletions. Pure.
 
 The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tasks; DELETE
 /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
@@ -25,7 +25,7 @@ _REMOVING = (Action.DELETE, Action.REPLACE)
 
 @dataclass
 class Cascade:
-    """The owners that a plan deletes, and what goes with them.
+    """The owners that a plan deletes, and what is deleted with them.
 
     Attributes:
         going: Each to the address of the change that deletes it, or takes it along.
@@ -74,7 +74,7 @@ class Cascade:
         return cascade
 
     def owner_of(self, item: PriorInstance) -> str:
-        """Return the address of what takes an instance along, or nothing."""
+        """Return the address of the owner whose deletion deletes an instance, or nothing."""
         definition = RESOURCES[item.type_name]
         above = owner_of(definition)
         if item.value is None or above is None:
@@ -83,7 +83,7 @@ class Cascade:
         return self.going.get((self.console_of(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> Removal:
-        """Return what is known of why an instance is removed."""
+        """Return why an instance is removed, as far as that is known."""
         return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE
 
 
@@ -121,10 +121,12 @@ def taken_along(
         (
             owner,
             error(
-                f"{owner} cannot be deleted: what the plan keeps would go with it",
-                f"The console archives with it: {', '.join(sorted(names))}. Remove these too, give "
-                f"them another {RESOURCES[instance_of(owner).type].title}, or name them in -target "
-                f"too. Where it is replaced, refer to it as {owner}.id, so that they follow it.",
+                f"{owner} cannot be deleted: the deletion would archive resources that the plan "
+                "keeps",
+                f"The console would also archive {', '.join(sorted(names))}. Remove these too, "
+                f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
+                f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to "
+                "its replacement.",
             ),
         )
         for owner, names in staying.items()
@@ -145,7 +147,7 @@ def still_needed(
     can_delete: Callable[[PriorInstance], bool],
     console_of: ConsoleOf,
 ) -> list[Diagnostic]:
-    """Refuse at plan time the deletion of what others in state go on carrying.
+    """Refuse at plan time the deletion of an object that others in state continue to carry.
 
     Args:
         can_delete: Tells whether its console can delete an instance by itself.

@@ -40,7 +40,7 @@ class Change:
         type_name: Terraform type name.
         action: What happens.
         before: The refreshed value in state; None: there is none.
-        after: The planned value, UNKNOWN where apply settles it; None: removed.
+        after: The planned value, UNKNOWN where it is known only after apply; None: removed.
         config: The declaration as evaluated at plan time; None: not declared any more.
         replace_paths: Attributes whose change makes this a replacement.
         reason: Terraform's `action_reason`, or empty: `replace_because_cannot_update`,
@@ -187,7 +187,7 @@ class Plan:
         changes: Every instance, those without a change too, in execution order.
         drift: What refreshing found changed outside of this program.
         outputs: Changes of outputs.
-        diagnostics: What the user is told; with an error the plan cannot be applied.
+        diagnostics: Errors and warnings for the user; with an error the plan cannot be applied.
         lineage, serial: The state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
         calls: Requests that making it cost, by operation.

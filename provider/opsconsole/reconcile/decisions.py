@@ -35,7 +35,7 @@ RemovalOf = Callable[[PriorInstance], Removal]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A change, with what the user is told of it."""
+    """A change, with its diagnostics."""
 
     change: Change
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -100,7 +100,7 @@ async def _left_behind(
     reasons: Sequence[str],
     removal_of: RemovalOf,
 ) -> Mapping[str, tuple[Diagnostic, ...]]:
-    """Return what is said of the old objects of replacements that no attribute asked for.
+    """Return the diagnostics about the old objects of replacements that no attribute asked for.
 
     A changed attribute has been judged by its own plan.
     """

@@ -48,13 +48,13 @@ class ApplyListener(Protocol):
     def skipped(self, step: Step, because: str) -> None:
         """A step is not carried out, as the instance at `because` failed.
 
-        Empty: the other step of the same replacement has been told of.
+        Empty: the other step of the same replacement was reported.
         """
 
 
 @dataclass
 class Applied:
-    """What an apply came to.
+    """The outcome of an apply.
 
     Attributes:
         done: Steps that were carried out.
@@ -62,7 +62,7 @@ class Applied:
         skipped: Address of what was not tried to the address that failed.
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
-        diagnostics: Everything that the user is told, each with the address that it speaks of.
+        diagnostics: Every diagnostic, each with the address that it is about.
         rerouted: What a console rerouted.
         seconds: How long it took.
     """
@@ -78,7 +78,7 @@ class Applied:
 
     @property
     def complete(self) -> bool:
-        """Whether everything was done that was planned."""
+        """Whether everything that was planned was done."""
         return not (self.failed or self.skipped or self.not_started or self.unsettled)
 
 
@@ -161,7 +161,7 @@ class Execution:
         self._stopping = True
 
     async def run(self) -> Applied:
-        """Carry out the steps; return what they came to. Cancelled, it drops what is in flight.
+        """Carry out the steps; return their outcome. Cancelled, it drops what is in flight.
 
         Raises:
             UserError: what was done cannot be made durable; nothing further is begun.
@@ -257,7 +257,7 @@ class Execution:
         self._listener.started(step)
 
     def _over(self, task: asyncio.Task[None], together: bool) -> None:
-        """Take note that a task has ended, and begin what it made room for."""
+        """Note that a task has ended, and begin the steps that have room now."""
         self._running.discard(task)
         self._imports -= together
         if not task.cancelled() and task.exception() is not None:
@@ -266,7 +266,7 @@ class Execution:
         self._begin_what_is_ready()
 
     def _ended(self, step: Step, outcome: Outcome) -> None:
-        """Take note of what became of a step, and of what goes along without a request.
+        """Note the outcome of a step, and of the changes that follow from it without a request.
 
         Both are in one record of the journal: a crash never parts them.
         """
@@ -274,7 +274,7 @@ class Execution:
         self._collect()
 
     def _note(self, step: Step, outcome: Outcome) -> None:
-        """Take note of what became of a step; what waits for it may become ready."""
+        """Note the outcome of a step; steps that wait for it may become ready."""
         number, begun = self._begun.pop((step.change.address, step.kind))
         if not outcome.begun:
             return

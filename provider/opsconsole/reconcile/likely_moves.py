@@ -1,6 +1,6 @@
-"""What looks like a move: one object is to go, and one that is equal but for its address to come.
+"""What looks like a move: a deletion and a creation that differ only in the address.
 
-Pure. Nothing is guessed: where several could be meant, all of them are named.
+Pure. Nothing is guessed: if several are possible, all of them are named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MANY: Final = 50
 
 @dataclass
 class _Search:
-    """Pairs what goes with what comes, as far as each has exactly one counterpart.
+    """Pairs deletions with creations, where each has exactly one counterpart.
 
     Attributes:
         coming: The creations and imports that have no counterpart yet, by address.
@@ -161,7 +161,7 @@ def likely_moves(
         LikelyMove(source.address, target, coming[target].construct_path)
         for target, source in search.paired.items()
     ]
-    return found, [*_told(found), *map(_told_unclear, search.unclear())]
+    return found, [*_move_warnings(found), *map(_unclear_warning, search.unclear())]
 
 
 def _keys(change: Change, values: Attributes) -> list[tuple[object, ...]]:
@@ -204,7 +204,7 @@ def _agrees(attribute: Attribute, held: Value, declared: Value) -> bool:
     return same(held, declared)
 
 
-def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
+def _move_warnings(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
     """Yield a warning for what looks like moves, if anything does."""
     if found:
         count = len(found)
@@ -217,18 +217,19 @@ def _told(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:
         more = f"\n\nand {count - _SHOWN:,} more." if count > _SHOWN else ""
         yield warning(
             what,
-            "What is to be deleted equals what the program declares at another address. If it is "
-            "the same object, declare the move, and it stays:\n\n"
-            f"{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
+            "An object that would be deleted equals one that the program declares at another "
+            "address. If it is the same object, declare the move, and it is "
+            f"kept:\n\n{shown}{more}\n\n`opsconsole plan --moved` writes the blocks into a file.",
         )
 
 
-def _told_unclear(group: tuple[list[str], list[str]]) -> Diagnostic:
+def _unclear_warning(group: tuple[list[str], list[str]]) -> Diagnostic:
     sources, targets = ("\n".join(f"  {address}" for address in side) for side in group)
     return warning(
         "It is unclear which resource moved where",
-        f"These are to be deleted:\n{sources}\nThese are declared, and equal them in more than one "
-        f"way:\n{targets}\nIf one moved, declare it: a moved block, or move_from_id in Python.",
+        f"These would be deleted:\n{sources}\nThese are declared, and more than one of them "
+        f"equals one of those:\n{targets}\nIf one moved, declare it: a moved block, or "
+        "move_from_id in Python.",
     )
 
 

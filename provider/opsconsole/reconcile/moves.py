@@ -1,9 +1,9 @@
-"""What becomes of addresses: `moved` blocks, and the moves that go without saying, as in core.
+"""Changes of addresses: `moved` blocks, and the moves that core makes without a block.
 
-One object of the console has one address: what has two is refused before any request.
+One object of the console has one address: an object with two is refused before any request.
 
-A chain of blocks is followed whatever their order. A block or a `count` that comes or goes moves
-nothing onto what is there already.
+A chain of blocks is followed whatever their order. A move never goes to an address that holds an
+object already.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
                 raise UserError(
                     f"Two moved blocks contradict each other: {other.source} to {other.target}, "
                     f"and {block.source} to {block.target}.",
-                    "An address moves to one place, and comes from one.",
+                    "One address has one source and one target.",
                 )
         if targets[block.source] is block:
             yield Move(block.source, block.target)
@@ -119,10 +119,10 @@ def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> It
 
 
 def _ordered(moves: Sequence[Move]) -> list[Move]:
-    """Return moves so that what goes on from an address comes after what leads there.
+    """Return moves so that a move from an address comes after the move to it.
 
     Raises:
-        UserError: They go in a circle.
+        UserError: They form a cycle.
     """
     leading: dict[Address, list[int]] = {}
     for number, move in enumerate(moves):
@@ -133,13 +133,13 @@ def _ordered(moves: Sequence[Move]) -> list[Move]:
     except CycleError as problem:
         steps = ", ".join(f"{moves[n].source} to {moves[n].target}" for n in problem.args[1][1:])
         raise UserError(
-            f"moved blocks lead in a circle: {steps}.",
+            f"moved blocks form a cycle: {steps}.",
             "To exchange two resources, move one of them with `terraform state mv` first.",
         ) from None
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
-    """Move in state from address to address; what stands where another goes makes room first.
+    """Move in state from address to address; an object at a target is moved away first.
 
     Raises:
         UserError: There is something at a target.
@@ -156,7 +156,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
 
 
 def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each block that moves or removes what the program goes on declaring.
+    """Yield an error for each block that moves or removes what the program still declares.
 
     Args:
         declared: The addresses of all instances, as far as they are known.
@@ -190,10 +190,10 @@ def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterato
     )
     if missing:
         yield error(
-            "-target leaves out what moves",
-            "State can be planned with only after every move. Add "
+            "-target leaves out a resource that moves",
+            "A plan needs every move in it. Add "
             + " ".join(f"-target='{address}'" for address in missing)
-            + ", or leave -target away.",
+            + ", or leave -target out.",
         )
 
 
@@ -201,8 +201,8 @@ def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
     listed = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
     return warning(
         "Moved blocks name addresses that are taken",
-        f"State holds an object at both addresses:\n{listed}\nWhat the program does not declare "
-        "at its old address is planned to be removed.",
+        f"State holds an object at both addresses:\n{listed}\nThe plan removes an object whose "
+        "old address the program does not declare.",
     )
 
 
@@ -253,10 +253,10 @@ def held_twice(places: Mapping[Place, list[str]]) -> Iterator[tuple[str, Diagnos
                 error(
                     f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, "
                     f"{object_id}",
-                    "One object has one address: removing either would delete what the other "
-                    "manages. Keep one of them. What is in state and not wanted there: "
-                    "`opsconsole state rm ADDRESS` forgets it and leaves the console as it is. "
-                    "What is only declared or imported: take it out of the program, or move it "
-                    "with a `moved` block.",
+                    "One object has one address: removing one of the two would delete what the "
+                    "other manages. Keep one of them. If the other is in state, `opsconsole state "
+                    "rm ADDRESS` forgets it without a change to the console. If it is only "
+                    "declared or imported, take it out of the program, or move it with a `moved` "
+                    "block.",
                 ),
             )

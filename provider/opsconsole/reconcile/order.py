@@ -1,9 +1,9 @@
 """The order of apply: which step waits for which, and which are ready as others finish. Pure.
 
 Creation follows dependencies, deletion runs against them, an update that drops a reference comes
-before the deletion of what it referred to, and what a host's deletion takes along follows it.
-Instances of one resource are waited for together, so that fifty thousand agents on fifty thousand
-hosts make a hundred thousand edges and not their product.
+before the deletion of what it referred to, and what is deleted with a host comes after the host's
+deletion. Instances of one resource are waited for together, so that fifty thousand agents on fifty
+thousand hosts make a hundred thousand edges and not their product.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
     try:
         sequence = list(TopologicalSorter(graph).static_order())
     except CycleError:
-        graph = _union(edges.graph, _outside_of_circles(edges.soft, graph))
+        graph = _union(edges.graph, _outside_of_cycles(edges.soft, graph))
         sequence = list(TopologicalSorter(graph).static_order())
     return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
 
@@ -113,7 +113,7 @@ def config_address(address: str) -> str:
 
 
 class _Edges:
-    """Collects who waits for whom among the steps of one plan."""
+    """Collects which step of one plan waits for which."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.graph: dict[Node, set[Node]] = {}
@@ -123,7 +123,7 @@ class _Edges:
         self._updates: dict[Identity, int] = {}
         self._deletions: dict[Identity, tuple[int, Change]] = {}
         self._carriers: dict[Identity, list[int]] = {}
-        # What others keep from being deleted goes after the owners that take these along.
+        # An object that others keep from being deleted is deleted after the owners of these others.
         self._blocking: Mapping[str, list[str]] = {
             name: [
                 owner.type_name
@@ -262,10 +262,10 @@ def _union(
     return {node: first.get(node, set()) | second.get(node, set()) for node in {**first, **second}}
 
 
-def _outside_of_circles(
+def _outside_of_cycles(
     soft: Mapping[Node, set[Node]], graph: Mapping[Node, set[Node]]
 ) -> dict[Node, set[Node]]:
-    """Return the soft edges of a graph, except those that may be part of a circle.
+    """Return the soft edges of a graph, except those that may be part of a cycle.
 
     The others are needed: an agent that moves after the deletion of its old host is archived.
     """
@@ -278,9 +278,9 @@ def _outside_of_circles(
 
 
 def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
-    """Return the nodes that are in a circle, or wait for one."""
+    """Return the nodes that are in a cycle, or wait for one."""
     sorter = TopologicalSorter(graph)
-    with suppress(CycleError):  # It still gives the nodes that do not wait for a circle.
+    with suppress(CycleError):  # It still gives the nodes that do not wait for a cycle.
         sorter.prepare()
     found = set(graph)
     while ready := sorter.get_ready():
@@ -312,7 +312,7 @@ class Schedule:
             yield self._ready.popleft()
 
     def finish(self, number: int) -> None:
-        """Note that a step is over, whatever came of it; its followers may become ready."""
+        """Note that a step is over, with whatever outcome; waiting steps may become ready."""
         self._open.discard(number)
         self._release(number)
 

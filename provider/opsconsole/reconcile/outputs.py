@@ -1,4 +1,4 @@
-"""Outputs of the root module: what becomes of each, and what state keeps of it."""
+"""Outputs of the root module: the change of each, and what state keeps of it."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Planner:
         self._planned_at = datetime.now(UTC)
         self.evaluator = self._evaluator(self._values)
         self.providers = workspace.providers(self.evaluator)
-        # Each with the address that it speaks of.
+        # Each with the address that it is about.
         self._diagnostics: list[tuple[str, Diagnostic]] = [
             ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
             for path, text in workspace.program.warnings
@@ -173,8 +173,8 @@ class Planner:
         changes = self._explained(walk)
         changes += _unsettled(known, walk.changes)
         if known and options.mode == "normal":
-            self._likely_moves, told = likely_moves(changes, self._replanned)
-            self._report(told)
+            self._likely_moves, warnings = likely_moves(changes, self._replanned)
+            self._report(warnings)
         adopted = adopted_places(changes, console_of)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
@@ -277,13 +277,13 @@ class Planner:
         self._unread = len(planned) - seen
         self._partly_shown = sum(map(is_partly_shown, found.values()))
         for item in found.values():
-            # What an unknown outcome means is said once, whether it is read or not.
+            # The warning about an unknown outcome is given once, whether it is read or not.
             if item.read is not None and not is_sentinel(item.before.get("id")):
                 self._report(item.read.diagnostics, item.address)
         return prior.known | found
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
-        """Refuse what `import` blocks name and the console has not; return whether there is any."""
+        """Refuse `import` blocks of objects that do not exist; return whether there are any."""
         missing = [address for address in prior.imports if known[address].value is None]
         self._diagnostics = [item for item in self._diagnostics if item[0] not in missing]
         for address in missing:
@@ -329,9 +329,9 @@ class Planner:
 
 
 def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> Iterator[Change]:
-    """Yield what is done with creations of unknown outcome that nothing is decided of: nothing.
+    """Yield a change without an action for each creation of unknown outcome without a decision.
 
-    No run is complete beside one, also where -target leaves it out.
+    With one of them no run is complete, also where -target leaves it out.
     """
     for item in known.values():
         if is_sentinel(item.before.get("id")) and item.address not in decided:

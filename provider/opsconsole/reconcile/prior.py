@@ -48,7 +48,7 @@ class Prior:
 
 
 def not_there(type_name: str, import_id: str) -> Diagnostic:
-    """Say that what is to be imported does not exist; it is never created instead."""
+    """Report that an object to import does not exist; it is never created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
         "Check the id, the key and the org. Nothing was changed.",
@@ -113,10 +113,10 @@ async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
             )
             continue
         provider = target.provider or config.provider
-        found, told = await named_by_import(
+        found, problems = await named_by_import(
             providers, provider, address, config.type_name, target.id
         )
-        diagnostics += told
+        diagnostics += problems
         if found is not None:
             prior.known[address] = found
             prior.imports[address] = target.id
@@ -145,7 +145,7 @@ def undeclared_imports(
     for address in prior.imports:
         if address in targets and address not in declared:
             summary = f"An import block names {address}, which the program does not declare"
-            yield address, error(summary, "Its resource has no instance of this key.")
+            yield address, error(summary, "The resource has no instance with this key.")
 
 
 async def refresh(

@@ -98,8 +98,8 @@ class Providers:
             try:
                 self._consoles[key] = self.settings(key).base_url
             except OpsconsoleError:
-                # What is wrong with its settings is told where something is asked of it. They may
-                # be known later.
+                # An error in its settings is reported where the provider is used. They may be known
+                # later.
                 return key
         return self._consoles[key]
 

@@ -33,9 +33,9 @@ _FEWEST = 10
 def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
-    Deleted and replaced instances count, and those that had vanished from the console before the
+    Deleted and replaced instances count, and those that are gone from the console before the
     plan was made: both are what a wrong key, org or base address looks like. A plan that was asked
-    to destroy says so itself: of it only what had vanished counts.
+    to destroy says so itself: only what is gone counts then.
 
     Args:
         share: Per cent allowed of the managed instances that state held.
@@ -56,12 +56,12 @@ def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
     if going:
         parts.append(f"{len(going)} would be deleted or replaced")
     if gone:
-        parts.append(f"{len(gone)} had vanished from the console")
+        parts.append(f"{len(gone)} are gone from the console")
     return error(
-        f"The plan takes away {lost} of {existing} resources ({percent:.0f} %)",
-        f"{' and '.join(parts)}; more than {share:g} % needs to be forced. Check base_url, the key "
-        "and the program. If it is meant: --force, or a higher --max-destroy; in the environment "
-        "OPSCONSOLE_FORCE=1, or OPSCONSOLE_MAX_DESTROY.",
+        f"The plan removes {lost} of {existing} resources ({percent:.0f} %)",
+        f"{' and '.join(parts)}; a plan that removes more than {share:g} % must be forced. Check "
+        "base_url, the key and the program. If that is intended, use --force or a higher "
+        "--max-destroy, or OPSCONSOLE_FORCE=1 or OPSCONSOLE_MAX_DESTROY in the environment.",
     )
 
 
@@ -98,7 +98,7 @@ async def make_plan(
 async def settle_all(
     workspace: Workspace, session: StateSession, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Settle what earlier runs left unknown, and plan nothing; return what the user is told.
+    """Settle what earlier runs left unknown, and plan nothing; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or what was found cannot be made durable.
@@ -121,7 +121,7 @@ async def import_instance(
     import_id: str,
     on_stop: OnStop,
 ) -> list[Diagnostic]:
-    """Import an object; return what the user is told. With an error nothing was changed.
+    """Import an object; return diagnostics. With an error nothing was changed.
 
     An instance whose creation is not settled may be imported over: this settles it.
 
@@ -225,7 +225,8 @@ def counted(applied: Applied) -> Counts:
 async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
     """Return the plan with the console's verdict on every creation that it can judge.
 
-    A declaration is sent as far as its values are known; what it was judged without is said.
+    A declaration is sent as far as its values are known; a note names the values that were left
+    out.
     """
     diagnostics: list[Diagnostic] = list(plan.diagnostics)
     judged: dict[str, Change] = {}

@@ -76,15 +76,17 @@ def checksum(plan: Plan) -> str:
         [
             item.address,
             item.action.value,
-            _told(item.type_name, item.before),
-            _told(item.type_name, item.after),
+            _without_volatile(item.type_name, item.before),
+            _without_volatile(item.type_name, item.after),
             item.import_id,
             item.create_first,
         ]
         for item in sorted(plan.acting(), key=lambda change: change.address)
     ]
     if plan.mode == "refresh-only":
-        changes += [[item.address, _told(item.type_name, item.after)] for item in plan.drift]
+        changes += [
+            [item.address, _without_volatile(item.type_name, item.after)] for item in plan.drift
+        ]
     outputs = [[item.name, item.action.value, item.after] for item in plan.outputs]
     # A state that does not exist yet gets a new lineage each time.
     content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
@@ -92,7 +94,7 @@ def checksum(plan: Plan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _told(type_name: str, value: Attributes | None) -> Any:
+def _without_volatile(type_name: str, value: Attributes | None) -> Any:
     if value is None or type_name not in RESOURCES:
         return value
     definition = RESOURCES[type_name]
@@ -117,8 +119,8 @@ def check_plan_file(path: Path) -> None:
         is_plan = False
     if not is_plan:
         raise UserError(
-            f"{path} is there already and is not a plan, so no plan is written over it.",
-            "Name another file, or remove that one first.",
+            f"{path} exists already and is not a plan, so it is not overwritten.",
+            "Name another file, or remove that file first.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What goes into a saved plan beside the plan, and how a program is opened again from one.
+"""What a saved plan holds beside the plan, and how a program is opened again from one.
 
 It is applied only where nothing has changed since: the state it was made from, or the console.
 
@@ -67,8 +67,8 @@ def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | N
     )
     if any(secret in text for secret in secrets for text in files.values()):
         raise UserError(
-            "The plan cannot be saved: the program spells out a credential of the provider, "
-            "which would be in the file.",
+            "The plan cannot be saved: the program holds a credential of the provider as a "
+            "literal, and the file would hold it too.",
             "Take it from the environment (OPSCONSOLE_API_KEY) or from an ephemeral variable.",
         )
     write_plan(path, saved)
@@ -105,7 +105,7 @@ def reopen(
         if kind == "var" and name in saved.variables:
             raise UserError(
                 f"-var {name}: the plan holds the value of this variable already.",
-                "It cannot be another one when the plan is applied; plan again to change it.",
+                "The value cannot change when the plan is applied; plan again to change it.",
             )
     program = program_of(saved)
     with tempfile.TemporaryDirectory(prefix="opsconsole-plan-") as folder:
@@ -266,5 +266,5 @@ def _moved(moved: list[str]) -> Diagnostic:
     more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
     return error(
         "The console has changed since the plan was made",
-        f"These differ from what the plan saw:\n{shown}{more}\nNothing was done. Plan again.",
+        f"These differ from what the plan read:\n{shown}{more}\nNothing was changed. Plan again.",
     )

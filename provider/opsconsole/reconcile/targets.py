@@ -16,7 +16,7 @@ _SHOWN = 10
 
 
 class Targets:
-    """Tells of an address whether the plan is about it."""
+    """Tells whether the plan is about an address."""
 
     def __init__(
         self,

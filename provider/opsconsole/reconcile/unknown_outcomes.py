@@ -1,8 +1,8 @@
 """Calls whose outcome is not known: settled by every run that can settle them.
 
-A crash leaves a create in the journal, a lost answer leaves one in state. How one is settled is the
-lifecycle's affair. What it cannot settle is in state as a tainted instance under an id that
-means "not known", so that neither engine creates it again until the user says which it was.
+A crash leaves a create in the journal, a lost answer leaves one in state. The lifecycle settles
+them. One that it cannot settle is in state as a tainted instance under an id that means "not
+known", so that neither engine creates it again until the user says which it was.
 
 Deletes and updates that an interrupted run left are settled by reading. What that run deleted
 itself does not surprise the guard, so it leaves the state before a plan is made. An update needs
@@ -101,7 +101,7 @@ class _Lost:
         create: The create, as the console can settle it.
         held: What state is to hold of it, but for its value.
         call: The call that an interrupted run left; None: it is in state, under a sentinel.
-        arrives: Whether it may yet take effect, whatever the console says now.
+        arrives: Whether it may still take effect, whatever the console answers now.
     """
 
     create: LostCreate
@@ -149,7 +149,7 @@ def _provider(call: Intent) -> str:
 async def _asked(
     session: StateSession, providers: Providers, creates: Iterable[_Lost]
 ) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
-    """Ask the console what became of creates, all of one provider and type at once.
+    """Ask the console for the outcomes of creates, all of one provider and type at once.
 
     Where it cannot be asked, what is in state stays as it is.
 
@@ -196,14 +196,14 @@ def _existing(
 
 
 def _stands_aside(session: StateSession, call: Intent) -> bool:
-    """Return whether state still holds what a call was to create a substitute for."""
+    """Return whether state still holds the object that a call was to replace."""
     held = session.state.get(call.address)
     replaced = call.details.get("instead_of")
     return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
 
 def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diagnostic]:
-    """Put what became of a create into state, and say so."""
+    """Put the outcome of a create into state, and report it."""
     address, outcome, call = lost.create.address, found.outcome, lost.call
     run = "an earlier run" if call is None else "the run that was interrupted"
     if found.result is CreateOutcome.NEVER and not lost.arrives:
@@ -234,7 +234,7 @@ def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diag
 async def _settle_writes(
     session: StateSession, providers: Providers, calls: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
-    """Take out of state what a delete is seen to have deleted.
+    """Remove from state what a read shows to be deleted.
 
     Returns:
         The diagnostics, and the calls that are settled.
@@ -283,7 +283,7 @@ def _warnings(
     unread: Mapping[str, str],
     updated: Sequence[str],
 ) -> list[Diagnostic]:
-    """Say what became of deletes and updates; `along` counts what went with the deleted."""
+    """Report the outcomes of deletes and updates; `along` counts what was deleted with them."""
     diagnostics = []
     if along and not gone:
         diagnostics.append(
@@ -315,7 +315,7 @@ def _warnings(
         why = next(iter(unread.values()))
         diagnostics.append(
             warning(
-                f"Nobody knows whether the interrupted run deleted {them}",
+                f"It is not known whether the interrupted run deleted {them}",
                 f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
             )
         )
@@ -335,23 +335,23 @@ def _named(addresses: Iterable[str]) -> str:
 
 
 def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
-    """Say of each instance whose creation is not settled how the user settles it."""
+    """Warn about each creation that is not settled, with what the user can do."""
     after = "no apply is complete until this is settled."
     lost = [item.address for item in known if is_sentinel(item.before.get("id"))]
     return [(address, warning(*_unsettled(address, after))) for address in lost]
 
 
 def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
-    """Say of each creation whose outcome stays unknown that an apply is not complete beside it."""
+    """Report each creation whose outcome stays unknown: with one of them, no apply is complete."""
     after = "nothing was done with it."
     return [(address, error(*_unsettled(address, after))) for address in addresses]
 
 
 def _unsettled(address: str, after: str) -> tuple[str, str]:
-    """Return summary and detail of what is said of a creation that is not settled."""
+    """Return summary and detail of the message about a creation that is not settled."""
     definition = RESOURCES[instance_of(address).type]
     return (
-        f"Nobody knows whether {address} was created",
+        f"It is not known whether {address} was created",
         f"An earlier run ended before it knew; {after} "
         + remedy(definition.import_id.split(" or ")[0], address, "opsconsole"),
     )

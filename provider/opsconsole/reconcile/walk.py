@@ -69,7 +69,7 @@ class Walk:
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
         data: Data sources that were read.
-        diagnostics: What the user is told.
+        diagnostics: Errors and warnings for the user.
     """
 
     evaluator: Evaluator
@@ -99,7 +99,7 @@ class Walk:
             for address in level:
                 block = self.evaluator.program.blocks[address]
                 if not self.targets.reach(address):
-                    # Perhaps nobody can tell yet how many instances it has.
+                    # The number of its instances may not be known yet.
                     self._leave_block(address)
                     continue
                 for instance in self.evaluator.instances(block).values():
@@ -328,7 +328,7 @@ class Walk:
 
 
 def left_alone(item: PriorInstance) -> Change:
-    """Return that nothing is done with what an earlier run may or may not have created."""
+    """Return a change without an action for an object that an earlier run may have created."""
     return Change(
         item.address,
         item.type_name,

@@ -74,7 +74,7 @@ def render(
         done: What was done.
         operation: `apply` or `destroy`.
         failed: Addresses whose change failed.
-        skipped: Address to the address (or reason) that it waited for in vain.
+        skipped: Address to the address (or reason) that it waited for.
         outputs: Name to value and whether it is sensitive.
         diagnostics: What went wrong, and warnings.
         incomplete: Whether something was not begun, or is not known.

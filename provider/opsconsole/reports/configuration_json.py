@@ -1,5 +1,4 @@
-"""What Terraform's JSON plan format says of a program: its configuration, the attributes that its
-changes may follow from, and its checks.
+"""A program in Terraform's JSON plan format: its configuration, relevant attributes and checks.
 
 Of a program in JSON syntax, Terraform prints each value as it is written, and the references that
 the templates in it hold.

@@ -2,7 +2,7 @@
 
 `DriftDocument.model_validate_json(…)` reads what `opsconsole drift --format json` writes. The JSON
 Schema in docs/schemas is made of these models. Within version 1 members are only added, and
-readers pass over those that they do not know.
+readers ignore members that they do not know.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Generator(_Part):
 
 
 class VerdictDocument(_Part):
-    """What the check came to."""
+    """The outcome of the check."""
 
     outcome: Literal["clean", "untold", "drift"]
     exit_code: Literal[0, 1, 2] = Field(description="0 clean, 1 could not tell, 2 drift.")
@@ -249,5 +249,5 @@ def drift_report_schema() -> dict[str, Any]:
         "drift-report:1",
         "Drift report of opsconsole, version 1",
         "What `opsconsole drift --format json` writes. Within version 1 members are only added: "
-        "readers pass over those that they do not know.",
+        "readers ignore members that they do not know.",
     )

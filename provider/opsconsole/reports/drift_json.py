@@ -183,7 +183,7 @@ def _wrong(path: Path, why: str) -> UserError:
 
 
 def report_of(found: DriftDocument) -> DriftReport:
-    """Return the report that a document holds; of values only what it holds.
+    """Return the report that a document holds; with only the values that it holds.
 
     Raises:
         UserError: Its shard is not one.

@@ -1,7 +1,7 @@
 """What every rendering of a plan calls a resource and what happens to it: words, symbols, the parts
 of an address, and the order of addresses.
 
-The text form of addresses is the state's business; this only asks it.
+The state parses and prints addresses; this module only uses that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 https://developer.hashicorp.com/terraform/internals/json-format. As there, sensitive values are
 present and marked: the file deserves the care that a plan file does. What Terraform has no place
-for is under `opsconsole`, which readers of the format pass over.
+for is under `opsconsole`, which readers of the format ignore.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
     Args:
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
-        compact: Whether what is created or goes away is only counted and named.
+        compact: Whether what is created or removed is only counted and named.
     """
     pen = Pen(colour)
     parts = [
@@ -72,7 +72,7 @@ def _unsettled(plan: Plan, pen: Pen) -> str:
 def displayed(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
-    Those that the deletion of a host brings about are under their host instead.
+    Changes that follow from the deletion of a host are under that host instead.
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)
@@ -80,7 +80,7 @@ def displayed(plan: Plan) -> list[Change]:
 
 
 def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
-    """Return what each host's deletion takes along, by the host's address, ordered by address."""
+    """Return what is deleted with each host, by the host's address, ordered by address."""
     hosts = {
         change.address
         for change in plan.changes
@@ -141,8 +141,8 @@ def _brief(
 ) -> Iterator[str]:
     """Yield the lines of the changes that are only named, grouped by what happens to which kind.
 
-    All of what is created is new, and all of what goes away is gone: counts and names say it. What
-    is changed in place is shown attribute by attribute.
+    For what is created or removed, counts and names are enough. What is changed in place is shown
+    attribute by attribute.
     """
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:

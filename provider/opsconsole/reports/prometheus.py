@@ -22,7 +22,8 @@ def render(
 
     Args:
         now: The moment that ages are measured at; the report's own where it is left out.
-        last_good: When a check last could tell; the report's own moment where this one could.
+        last_good: When the last check that could tell ended; the report's own moment where this one
+            could.
     """
     return generate_latest(registry_of(report, now=now, last_good=last_good)).decode()
 
@@ -84,10 +85,10 @@ def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
     seen = {(name,): report.attribute_coverage_of((name,)) / 100 for name in types}
     _gauge(registry, "attribute_coverage_ratio", text, seen, "type")
     required = report.required_coverage / 100
-    text = "Share of what must be checked that was."
+    text = "Share of the required resources that was checked."
     _gauge(registry, "required_coverage_ratio", text, {(): required})
     came_to = judge(report).outcome
-    text = "What the check came to: 1 on exactly one of clean, untold and drift."
+    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
     outcome = {(item.name.lower(),): item is came_to for item in CheckOutcome}
     _gauge(registry, "outcome", text, outcome, "outcome")
 
@@ -105,10 +106,10 @@ def _times(
     if checked is not None:
         _moment(registry, "last_check", "When the last check ended.", checked)
     if good is not None:
-        _moment(registry, "last_good_check", "When a check last could tell.", good)
+        _moment(registry, "last_good_check", "When the last check that could tell ended.", good)
         if now is not None:
             age = (now - good).total_seconds()
-            text = "How long ago a check last could tell."
+            text = "Seconds since the last check that could tell."
             _gauge(registry, "last_good_check_age_seconds", text, {(): age})
 
 

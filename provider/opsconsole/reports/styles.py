@@ -22,7 +22,7 @@ class Style:
         name: Its name in style sheets and scripts.
         sign: The sign beside it.
         word: What it says of a resource.
-        rank: How much it deserves attention: the lowest first.
+        rank: The order of attention: the lowest first.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Style:
 
     @property
     def quiet(self) -> bool:
-        """Whether there is nothing to say of a resource in it."""
+        """Whether a resource in it needs no attention."""
         return self.name in ("same", "elsewhere")
 
 

@@ -25,11 +25,12 @@ class Line(NamedTuple):
     """One line of a diff.
 
     Attributes:
-        depth: How deep it stands: 1 for an attribute, more within collections.
+        depth: How deep it is nested: 1 for an attribute, more within collections.
         sign: `+`, `-`, `~`, or empty where nothing changes.
         text: The text after the sign.
         remark: A comment at the end of the line.
-        mark: The sign that it belongs to without bearing it: the end of an added list.
+        mark: The sign of the lines that it closes, such as the end of an added list; it does not
+            show it.
     """
 
     depth: int
@@ -226,7 +227,7 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
 
 @lru_cache(maxsize=1024)
 def _known_later(head: str) -> tuple[Line]:
-    """Return the line of an added value that only apply settles: most of what is created."""
+    """Return the line of an added value that is known only after apply: most of a creation."""
     return (Line(1, "+", f"{head}{KNOWN_AFTER_APPLY}"),)
 
 

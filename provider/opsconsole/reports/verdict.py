@@ -11,7 +11,7 @@ from opsconsole.phrases import plural
 
 
 class CheckOutcome(Enum):
-    """What a check came to; the values are the exit codes of `opsconsole drift`."""
+    """The outcome of a check; the values are the exit codes of `opsconsole drift`."""
 
     CLEAN = 0
     UNTOLD = 1
@@ -28,7 +28,7 @@ class Verdict:
 
 
 def judge(report: DriftReport) -> Verdict:
-    """Say what the report comes to; of one shard, that unmanaged objects are not decided yet.
+    """Return the verdict of a report; that of one shard leaves unmanaged objects undecided.
 
     "Could not tell" outranks drift, so that a check that saw half of a fleet is never taken for
     one that saw all of it. Drift that was seen is still named.

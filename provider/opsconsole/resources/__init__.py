@@ -1,6 +1,6 @@
 """The definitions of everything that can be declared or read, and their registry.
 
-Order matters where it is shown: a resource stands after those that it refers to.
+The order matters where it is shown: a resource comes after those that it refers to.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
 
 @cache
 def owner_of(definition: ResourceDefinition) -> ResourceDefinition | None:
-    """Return the resource whose deletion takes this one along, or None."""
+    """Return the resource whose deletion deletes this one too, or None."""
     if not definition.owner:
         return None
     name = definition[definition.owner].refers_to
@@ -42,7 +42,7 @@ def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ..
 
 
 def owning_types() -> frozenset[str]:
-    """Return the types whose deletion takes others along, and that nothing takes along."""
+    """Return the types whose deletion deletes others, and that are deleted with no other."""
     return _owning_types(tuple(RESOURCES))
 
 

@@ -64,7 +64,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         "read": "",
         "update": "changed fields only",
         "delete": "leaves management; the row stays",
-        "list": "unmanaged entries are not seen",
+        "list": "unmanaged rows are not seen",
     },
     gone="deleted, or not visible to this key (404)",
     rules=_rules,

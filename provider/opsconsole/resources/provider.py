@@ -28,7 +28,7 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "org_id",
-            "Org of hosts and agents that name none, when they are created; never used for "
+            "Org for created hosts and agents that declare no `org_id`; never used for "
             "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.",
         ),
         _setting("request_timeout", "Seconds that one request may take. Default: 30.", Kind.NUMBER),
@@ -48,7 +48,7 @@ PROVIDER = ProviderDefinition(
         _setting(
             "rate_limit_patience",
             "Seconds for which the console may answer nothing but 429 (slow down) before a "
-            "resource fails of it. Default: 300.",
+            "resource fails because of it. Default: 300.",
             Kind.NUMBER,
         ),
         _setting(
@@ -115,7 +115,8 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "on_missing_host",
-            "The same for hosts alone; it outranks `on_missing`. Default: as `on_missing`.",
+            "The same for hosts alone; it overrides `on_missing`. Default: the value of "
+            "`on_missing`.",
             allowed=("remove", "error"),
         ),
         _setting(

@@ -1,6 +1,6 @@
 """A command line as Terraform reads it: global options, verb, TF_CLI_ARGS, flags, operands.
 
-What the verbs and their flags are is in `verbs`.
+The verbs and their flags are in `verbs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who carries a call out: the native engine or the real Terraform, to which it is handed over.
+"""Decides whether the native engine or the real Terraform carries out a call.
 
 Decided before any effect. The rule: OPSCONSOLE_ENGINE, where it is set; a verb that the engine
 lacks; the engine that made the plan file; else the program alone, the same way for every verb.
@@ -27,7 +27,8 @@ _ARCHIVE = b"PK"
 _OWN_PLAN = b"opsconsole plan"
 
 _HANDED_OVER = "OPSCONSOLE_HANDED_OVER_BY"
-"""Holds the id of the process that handed over: it is this one, or its parent, in a circle."""
+"""Holds the id of the process that handed over: where the call leads back here, it is this process
+or its parent."""
 
 _NEED_PROVIDERS = frozenset(
     ("plan", "apply", "destroy", "refresh", "import", "console", "test", "validate", "graph")
@@ -44,7 +45,7 @@ def reason_for_terraform(
     """Return why the real Terraform is to carry a call out; empty: it is not.
 
     Raises:
-        UserError: OPSCONSOLE_ENGINE says what cannot be.
+        UserError: OPSCONSOLE_ENGINE has a value that is not possible.
     """
     forced = environ.get(ENGINE, "")
     if forced not in ("", "native", "terraform"):
@@ -87,9 +88,9 @@ def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
 
 
 def only_terraform(directory: Path) -> str:
-    """Name what in the program of a directory only Terraform can run; empty: nothing.
+    """Name the part of a directory's program that only Terraform can run; empty: there is none.
 
-    A program with a mistake in it is the engine's, which says what is wrong.
+    The engine takes a program with a mistake in it, and reports the mistake.
     """
     from opsconsole.language import OnlyTerraform, check_support, load_directory
 
@@ -134,14 +135,14 @@ def hand_over(call: Invocation, reason: str) -> NoReturn:
         named = os.environ.get(FALLBACK)
         lacking = f"{FALLBACK} names {named}, which" if named else "neither terraform nor tofu"
         raise UserError(
-            f"The native engine cannot run this, because of {reason}; and {lacking} "
+            f"The native engine cannot run this, because of {reason}, and {lacking} "
             f"is {'not ' if named else ''}on PATH.",
-            f"Install Terraform, name it by {FALLBACK}, or take that out of the program.",
+            f"Install Terraform, name it in {FALLBACK}, or take that out of the program.",
         )
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
             f"{found} is not Terraform: it runs {STANDIN} again.",
-            f"Name the real one by {FALLBACK}.",
+            f"Name the real one in {FALLBACK}.",
         )
     sys.stderr.write(
         f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found)}\n"
@@ -153,7 +154,7 @@ def hand_over(call: Invocation, reason: str) -> NoReturn:
         os.execve(found, [found, *call.given], environment)
     except OSError as error:
         raise UserError(
-            f"{found} cannot be started: {error.strerror}.", f"Name another one by {FALLBACK}."
+            f"{found} cannot be started: {error.strerror}.", f"Name another one in {FALLBACK}."
         ) from error
 
 

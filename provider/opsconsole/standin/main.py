@@ -1,4 +1,4 @@
-"""The program `opsconsole-terraform`: reads the command line, decides who carries it out.
+"""The program `opsconsole-terraform`: reads the command line, and chooses the engine.
 
 Clients call `version` several times at each start: only what a verb needs is imported.
 """

@@ -42,7 +42,7 @@ def declared(program: Program) -> RecordedBackend | None:
     """Return the backend that a program asks for; None: the default.
 
     Raises:
-        UserError: It has a setting that there is not.
+        UserError: It has a setting that does not exist.
     """
     block = program.backend
     if block is None:
@@ -121,7 +121,7 @@ def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | Non
 
 
 def check_initialised(program: Program) -> None:
-    """Refuse to continue where the state would be searched in another place than it was kept.
+    """Refuse to continue where the state would be looked for in another place than it was kept.
 
     Raises:
         UserError: The directory is not initialised for the backend of the program.

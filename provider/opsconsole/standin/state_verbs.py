@@ -59,7 +59,7 @@ def _backend(given: Arguments, operation: str) -> Backend:
 
 
 def _marked(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:
-    """Set or remove the mark, and return what is to be said of it."""
+    """Set or remove the mark, and return the message about it."""
     if address not in state:
         if missing_allowed:
             return f"{address} is not in the state: nothing to do."

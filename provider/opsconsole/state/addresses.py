@@ -1,6 +1,6 @@
 """Addresses of resource instances: parsing and printing, as Terraform writes them.
 
-Only the text form lives here; what an address stands for is the model's business.
+Only the text form is here; the model finds the object of an address.
 """
 
 from __future__ import annotations

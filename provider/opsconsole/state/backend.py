@@ -20,12 +20,12 @@ class SnapshotMeta(NamedTuple):
 class Backend:
     """A place for one state, from `open` to `close`.
 
-    Unless a kind says otherwise, nobody takes its lock away, a write replaces the state whole or
-    not at all, and its journal lies on this machine only. Every method raises a `UserError` where
+    Unless a kind says otherwise, nobody can take its lock, a write replaces the state whole or
+    not at all, and its journal is on this machine only. Every method raises a `UserError` where
     the place cannot be reached, or refuses.
 
     Attributes:
-        journal: Where the journal of a run on it lies.
+        journal: The path of the journal of a run on it.
         unresolved: Where its calls of unknown outcome are listed.
         backup: Where `back_up` copies it; None where the place keeps earlier versions itself.
         name: What to call it in messages.
@@ -60,7 +60,7 @@ class Backend:
         raise NotImplementedError
 
     def check(self) -> None:
-        """Do nothing while others are excluded; raise LockLost."""
+        """Raise LockLost if others are no longer excluded."""
 
     def fetch_journal(self) -> bytes:
         """Return the journal that is stored beside the state; none when there is none."""

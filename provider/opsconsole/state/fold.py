@@ -1,4 +1,4 @@
-"""Taking a journal into state: which state it starts from, and what of it still applies. Pure.
+"""Adds a journal's changes to a state: where they start, and which of them still apply. Pure.
 
 Three cases, distinguished by the digests that the journal noted:
 
@@ -170,7 +170,7 @@ def _applies(state: State, first: StateChange, last: StateChange) -> bool:
 
 def _vanished(source: str) -> UserError:
     return UserError(
-        f"The state {source} is gone, but a journal with changes to it lies beside it.",
+        f"The state {source} is gone, but a journal with changes to it is beside it.",
         "Restore the state from its backup, or remove the journal if both are not wanted.",
     )
 

@@ -1,8 +1,8 @@
 """The journal's file: appended to, made durable in groups, removed once state holds everything.
 
-Beside it: what of a journal is stored with a remote state, and the list of calls of unknown
-outcome, kept until someone says what became of them.
-What its records mean is the business of the modules `records` and `fold`.
+Also here: the part of a journal that is stored with a remote state, and the list of calls of
+unknown outcome, kept until their outcome is known. The modules `records` and `fold` know what the
+records mean.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, mirror: Mirror | None = None) -> Journal:
-        """Begin a journal.
+        """Create a journal.
 
         Args:
             mirror: What else must hold a record before it counts as durable.
@@ -253,7 +253,7 @@ class Journal:
     def close(self) -> None:
         """Leave the journal where it is; nothing more is written to it."""
         with self._file_lock:
-            # Another file may get this number next: whoever comes late must not write there.
+            # Another file may get this number next: a late caller must not write there.
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 

@@ -1,8 +1,8 @@
 """The text of a state file: JSON laid out with two spaces, as Terraform core writes it.
 
 A text in this layout is cut into fields and items by its line beginnings alone, so that what
-nobody edits is kept letter by letter (numbers, unknown fields, order). What the fields mean is
-the model's business.
+nobody edits is kept letter by letter (numbers, unknown fields, order). The model knows what the
+fields mean.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def quote(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what only Go's encoder escapes: in JSON it stands within strings alone."""
+    """Escape what only Go's encoder escapes: in JSON these letters occur within strings alone."""
     # Looking for each letter alone is forty times as fast as one expression for all of them.
     if text.isascii() and "<" not in text and ">" not in text and "&" not in text:
         return text

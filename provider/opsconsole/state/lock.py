@@ -1,4 +1,4 @@
-"""Terraform's lock of a local state: an fcntl lock on the file, and who holds it in a file beside.
+"""Terraform's lock of a local state: an fcntl lock, and a file beside it that names its holder.
 
 Both engines take the same lock, so they exclude each other. Nothing here reads or writes state.
 """
@@ -99,7 +99,7 @@ class Locking:
     """How a state is locked: Terraform's `-lock` and `-lock-timeout`.
 
     Attributes:
-        lock: False takes no lock; what another wrote meanwhile is still never written over.
+        lock: False takes no lock; what another wrote meanwhile is still never overwritten.
         timeout: Seconds to wait for another holder.
         on_wait: Is called once with the holder that is waited for.
     """
@@ -188,9 +188,10 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 
 
 def release_file(path: Path, descriptor: int) -> None:
-    """Give the lock of a file up and close the descriptor. The file stays, even an empty one.
+    """Release the lock of a file and close the descriptor. The file stays, even an empty one.
 
-    Whoever waits for the lock may hold this file open: removed, it would be written to and lost.
+    A process that waits for the lock may hold this file open: it would write to a removed file, and
+    the text would be lost.
     """
     info_file(path).unlink(missing_ok=True)
     os.close(descriptor)

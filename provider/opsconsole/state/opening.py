@@ -1,4 +1,4 @@
-"""Opening a state: choosing its backend, and taking in what a run that crashed left behind."""
+"""Opening a state: choosing its backend, and adding the journal of a run that crashed."""
 
 from __future__ import annotations
 
@@ -59,11 +59,12 @@ def backend_for(
         directory: The working directory: where Terraform would run.
         block: What the program has under `terraform.backend`, such as `{"local": {"path": …}}`; or
             `{"cloud": …}` for a `cloud` block. None is the local backend.
-        operation: What this process does, for whoever waits for the lock: `plan`, `apply`.
+        operation: What this process does, for another process that waits for the lock: `plan`,
+            `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
         given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
-        journals: Where the journal of a remote state lies; None is the working directory.
+        journals: The folder for the journal of a remote state; None is the working directory.
 
     Raises:
         UserError: A setting or a library of the backend is missing; or it is one that only
@@ -93,7 +94,7 @@ def backend_for(
 
 
 def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:
-    """Return the path beside which the journal of a remote state lies.
+    """Return the path beside which the journal of a remote state is.
 
     In a directory that many stacks share, each has a name of its own.
     """
@@ -104,7 +105,7 @@ def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Pat
 
 
 def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
-    """Lock a state, take a left journal in, and return a session on it.
+    """Lock a state, add the journal that a crash left, and return a session on it.
 
     Raises:
         UserError: It is locked (the holder is named), unreadable, of a newer version, or a journal
@@ -182,7 +183,7 @@ def read_foreign(
 
 
 def _found(backend: Backend) -> tuple[bytes, bytes, bytes]:
-    """Return the journal that lies here, the stored one and the state, which need not fit."""
+    """Return the local journal, the stored one and the state, which need not fit."""
     return _bytes_of(backend.journal), backend.fetch_journal(), backend.read()
 
 
@@ -205,7 +206,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _journalled(backend: Backend, data: bytes) -> list[Record]:
-    """Return the whole records of a journal that lies here, without claiming it."""
+    """Return the whole records of a local journal, without claiming it."""
     return decode_lines(data.rstrip(b"\0"), str(backend.journal))[0]
 
 
@@ -219,7 +220,7 @@ def _same_run(records: Sequence[Record], stored: bytes) -> bool:
 def _load(backend: Backend) -> tuple[State, int]:
     stored = backend.fetch_journal()
     if not backend.keeps_companions or not stored:
-        # What lies here alone was taken in elsewhere, or ended before it was to send anything.
+        # A journal that is only here was added elsewhere, or its run ended before it sent anything.
         return _load_here(backend, listing=not backend.keeps_companions)
     folded = 0
     if backend.journal.exists():
@@ -235,7 +236,7 @@ def _load(backend: Backend) -> tuple[State, int]:
 
 
 def _load_here(backend: Backend, *, listing: bool) -> tuple[State, int]:
-    """Read the state, and take in the journal that lies on this machine.
+    """Read the state, and add the journal that is on this machine.
 
     Args:
         listing: Whether its open intents are listed as unresolved.

@@ -73,7 +73,7 @@ class Pacer:
         self._task = loop.create_task(self._run())
 
     def check(self) -> None:
-        """Tell the run what went wrong in the background: no further call may be made.
+        """Raise the error of a background write: no further call may be made.
 
         Raises:
             UserError: State could not be written.
@@ -82,7 +82,7 @@ class Pacer:
             raise self._problem
 
     def stop(self) -> None:
-        """Call for no further write. One that has begun is finished by who began it."""
+        """Start no further write. The caller of a write that has begun finishes it."""
         self._idle = True
         task, self._task = self._task, None
         if task is not None and not task.done() and not task.get_loop().is_closed():

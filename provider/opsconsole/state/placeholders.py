@@ -1,4 +1,4 @@
-"""Placeholders: what the stored state shows of creates that are sent, until their outcome is known.
+"""Placeholders: what the stored state shows for sent creates, until their outcome is known.
 
 They serve a backend that stores one object only. The journal of a run is lost with its machine
 there, so the state itself must say which creates may have taken effect. The state of the running

@@ -45,7 +45,7 @@ class StateSession:
     Attributes:
         state: The state to read and to change; every change is noticed here.
         unresolved: Calls of earlier runs whose outcome is still not known.
-        folded: How many changes of a run that crashed were taken in when this one was opened.
+        folded: How many changes of a run that crashed were added when this session was opened.
     """
 
     def __init__(self, backend: Backend, state: State, cadence: Cadence, folded: int = 0) -> None:
@@ -267,7 +267,7 @@ class StateSession:
             self._release()
 
     def abandon(self) -> None:
-        """Stop now: make the journal durable and leave it for the next run to take in.
+        """Stop now: make the journal durable and leave it for the next run.
 
         Raises:
             UserError: The journal cannot be written.

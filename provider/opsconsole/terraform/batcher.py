@@ -1,7 +1,7 @@
 """Collects calls that arrive one by one, but at the same time, into one request for all.
 
 Terraform sends one call a resource; the console takes many hosts in one import, and compares many
-in one dry run. What is done for many is the lifecycle's affair.
+in one dry run. The lifecycle decides what is done for many at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Batcher:
         self._collecting = False
 
     async def create(self, request: CreateRequest) -> Outcome:
-        """Return what became of a creation, as soon as it is known.
+        """Return the outcome of a creation, as soon as it is known.
 
         A caller that is cancelled leaves its request in the batch: it may have been sent.
 

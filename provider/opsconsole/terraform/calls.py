@@ -1,6 +1,6 @@
-"""What a gRPC call is made of here: its handler, its messages' size, and whether it is in flight.
+"""The parts of a gRPC call: its handler, the size of its messages, and whether it is in flight.
 
-No connection is known here, and no message of any protocol.
+This module knows no connection, and no message of any protocol.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ class ObjectCodec:
     def decode_state(self, body: bytes) -> Attributes | None:
         """Return the wire value of a stored state's JSON.
 
-        Attributes that it lacks are null, and those that this version has not are dropped: it may
-        have been written by another version of the provider.
+        Attributes that it lacks are null, and those that this version does not have are dropped:
+        another version of the provider may have written it.
 
         Raises:
             CodecError: It is not a JSON object with values of these types.
@@ -84,7 +84,7 @@ class ObjectCodec:
         """Return `value` as Terraform reads it; attributes that it lacks are null.
 
         Raises:
-            CodecError: It holds an attribute, or a value, that the type has not.
+            CodecError: It holds an attribute, or a value, that the type does not have.
         """
         if value is None:
             return DynamicValue(msgpack=_NULL)

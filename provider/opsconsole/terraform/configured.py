@@ -135,7 +135,7 @@ class Configured:
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        self.attributes("resource", type_name)  # refuses what there is not
+        self.attributes("resource", type_name)  # refuses a resource that does not exist
         return self.lifecycle().resources[type_name]
 
     async def create(self, type_name: str, request: CreateRequest) -> Outcome:
@@ -197,7 +197,7 @@ class Configured:
 
 
 def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
-    """Say that nothing was asked of the console, where the run was told to stop before."""
+    """Report that the console was asked nothing, because the run was told to stop before."""
     if outcome.begun:
         return ()
     return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)
@@ -234,7 +234,7 @@ _Step = pb.AttributePath.Step
 def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
     """Return `path` as Terraform walks it, as far as it leads through `attributes`.
 
-    It ends at a set, whose elements have no address, and before a name that there is not.
+    It ends at a set, whose elements have no address, and before a name that does not exist.
     """
     steps: list[_Step] = []
     kind: Kind | None = None

@@ -1,4 +1,4 @@
-"""go-plugin's handshake: is a client there, what does it ask for, and the line it is answered with.
+"""go-plugin's handshake: whether a client is there, what it asks for, and the line of the answer.
 
 Everything up to that line belongs here and imports as little as it can: Terraform waits for it,
 three or four times a run. The server itself is made afterwards, while Terraform connects.
@@ -42,7 +42,7 @@ def client_certificate(environment: Mapping[str, str]) -> str:
     """
     if environment.get(COOKIE_NAME) != COOKIE_VALUE:
         raise RefusedError(
-            "This program is a Terraform provider, a plugin: Terraform starts it by itself.\n"
+            "This program is a Terraform provider, a plugin: Terraform itself starts it.\n"
             "To use it, run `terraform`, `tofu` or `cdktf` in a folder that declares the provider\n"
             "opsconsole/opsconsole."
         )

@@ -1,4 +1,4 @@
-"""The console script `terraform-provider-opsconsole`: Terraform starts it, nobody else.
+"""The console script `terraform-provider-opsconsole`: only Terraform starts it.
 
 Answers the handshake first and imports the server afterwards, while Terraform connects.
 """
@@ -92,8 +92,8 @@ def _serve(
 def _outlive_the_terminal() -> None:
     """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins in good order.
 
-    Dying of them in the middle of an apply would lose what was created. SIGTERM ends the process
-    in good order.
+    Ending at these signals in the middle of an apply would lose what was created. SIGTERM ends the
+    process in good order.
     """
 
     def leave(number: int, frame: FrameType | None) -> None:

@@ -63,7 +63,7 @@ def provider_schema(
     resources: Mapping[str, ResourceDefinition],
     data_sources: Mapping[str, DataSourceDefinition],
 ) -> pb.GetProviderSchema.Response:
-    """Return everything that Terraform asks of a provider's schema."""
+    """Return the whole schema of the provider."""
     return pb.GetProviderSchema.Response(
         provider=schema(provider),
         resource_schemas={name: schema(item) for name, item in resources.items()},

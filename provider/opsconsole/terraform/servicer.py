@@ -1,4 +1,4 @@
-"""The provider's service: the calls about one resource, and what becomes of an exception.
+"""The provider's service: the calls about one resource, and the handling of exceptions.
 
 One function a call: decode, one call into the lifecycle, encode. What is planned or done is
 decided there, not here. The calls about the whole provider are in `provider_calls`.

@@ -130,7 +130,7 @@ _LAST_CALLS = 1.0
 async def wait_for_shutdown(
     server: PluginServer, shutdown: asyncio.Event, activity: Activity, parent: int
 ) -> None:
-    """Wait for a reason to end, and for the calls in flight where someone receives their answers.
+    """Wait for a reason to end, and for calls in flight whose answers somebody receives.
 
     `parent` is the process that started this one: after its end nobody does.
     """

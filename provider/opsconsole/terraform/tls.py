@@ -1,4 +1,4 @@
-"""TLS as go-plugin's AutoMTLS wants it: both sides show a certificate that the other one expects.
+"""TLS as go-plugin's AutoMTLS requires it: each side shows a certificate that the other expects.
 
 Making the context and judging the peer belong here; the certificate is made in `certificate`.
 """

@@ -66,7 +66,7 @@ class _Corked:
 
 
 class _TolerantEvents(EventsProcessor):
-    """Passes over what it does not know: RFC 9113 has unknown frames ignored, grpclib raises."""
+    """Ignores unknown frames, as RFC 9113 asks; grpclib raises."""
 
     def process(self, event: Event) -> None:
         if event.__class__ in getattr(self, "processors", ()):

@@ -58,7 +58,7 @@ class Deployment:
         self.change_to(program)
 
     def change_to(self, program: Mapping[str, Any]) -> Deployment:
-        """Take another program in place of this one, with the same state; return this."""
+        """Replace the program, and keep the state; return this deployment."""
         terraform = {**program.get("terraform", {})}
         terraform.pop("backend", None)  # the state belongs to the test
         whole = {**program, "terraform": terraform}

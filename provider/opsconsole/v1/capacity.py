@@ -1,4 +1,4 @@
-"""What a console bears, found by trying: requests a second, and requests in flight.
+"""What load a console accepts, found by trying: requests a second, and requests in flight.
 
 Pure: times are arguments. `Pace` finds the rate that a console accepts, from its refusals (429).
 `Window` finds how many requests in flight serve best.
@@ -102,7 +102,7 @@ class Pace:
         if rate is None:
             return
         interval = 1 / rate
-        # Where less was sent than the rate allows, nothing shows that it can be more.
+        # Where less was sent than the rate allows, nothing shows that the rate can be higher.
         idle = now - self._next
         if idle > max(interval, _LEAST_IDLE):
             self._grows_from += idle

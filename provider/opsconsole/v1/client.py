@@ -245,7 +245,7 @@ class Client:
         if delay is None:
             self._wake()
             raise failed
-        # The limiter hears some statuses alone; whoever is asked to wait waits so long.
+        # The limiter learns only some statuses; a call that is asked to wait waits that long.
         delay = max(delay, asked or 0.0)
         _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
         await self._pause(delay)
@@ -254,7 +254,7 @@ class Client:
             raise failed
 
     def _is_worth_waiting(self, problem: TooManyRequests, asked: float) -> bool:
-        """Return whether a call that got a 429 waits for its turn once more."""
+        """Return whether a call that got a 429 waits for its turn again."""
         patience = self._settings.rate_limit_patience
         refused_for = self._shared_limiter().refused_for
         if asked > patience:
@@ -360,7 +360,7 @@ class Client:
             limiter.accepted(place)
 
     def _abandon(self, request: asyncio.Task[Reply], place: Place) -> None:
-        """Let a request that nobody waits for any more end; until then it keeps its place.
+        """Let an abandoned request end; until then it keeps its place.
 
         The console may still be busy with it. Its connection is closed after as long again as a
         request may take.
@@ -394,7 +394,7 @@ class Client:
         self._breaker.check(operation)
 
     def _wake(self) -> None:
-        """Have the callers that wait look whether their calls are still to be made."""
+        """Make waiting callers check whether their calls are still to be made."""
         if self._limiter is not None:
             self._limiter.wake(self)
 

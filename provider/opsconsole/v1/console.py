@@ -107,11 +107,11 @@ class Console:
         return operation
 
     async def get_blacklisted_command(self, row_id: str) -> Body:
-        """Return one entry (GET /api/v1/blacklists/{id})."""
+        """Return one blacklisted command (GET /api/v1/blacklists/{id})."""
         return await self._one(operations.GET_BLACKLISTED_COMMAND, row_id)
 
     async def update_blacklisted_command(self, row_id: str, changes: Mapping[str, Any]) -> Body:
-        """Change the fields in `changes`, null included; return the entry."""
+        """Change the fields in `changes`, null included; return the blacklisted command."""
         return await self._one(operations.UPDATE_BLACKLISTED_COMMAND, row_id, changes)
 
     async def update_host(self, host_id: str, changes: Mapping[str, Any]) -> Body:
@@ -227,8 +227,8 @@ class Console:
     async def call_list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
         """Return everything that a list call shows, and whether that is everything there is.
 
-        A list whose length changes while its pages are read is read again: what goes away from a
-        page that was read may move another entry there, which no later page shows.
+        A list whose length changes while its pages are read is read again: when an entry is removed
+        from a page that was read, another may move there, and no later page shows it.
 
         Raises:
             UnexpectedAnswer: an answer is not a list envelope.

@@ -123,7 +123,7 @@ class WrongShape(ValueError):
 
 
 def is_integer(value: object) -> bool:
-    """Return whether a JSON value is an integer; a boolean is none."""
+    """Return whether a JSON value is an integer; a boolean is not one."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

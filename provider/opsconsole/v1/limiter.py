@@ -1,7 +1,7 @@
 """Whether a call is made, and when its request may be sent.
 
 One client has one `CircuitBreaker`; all clients of one console share one `Limiter`. `Turn` lets one
-large answer at a time be in memory. What a console bears is `capacity`'s to find.
+large answer at a time be in memory. `capacity` finds what load a console accepts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ refuses every call for too long."""
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What is waited for: `callers` held back, `seconds` until the console may be asked again."""
+    """How many `callers` are held back, and the `seconds` until the console may be asked again."""
 
     callers: int
     seconds: float
@@ -118,7 +118,7 @@ class Limiter:
 
     @property
     def waiting(self) -> HeldBack:
-        """Who waits, and for how long the console is asked nothing."""
+        """How many callers wait, and for how long the console is asked nothing."""
         return HeldBack(len(self._callers), max(0.0, self._paused_until - self.clock()))
 
     @property
@@ -152,7 +152,7 @@ class Limiter:
             raise
 
     def wake(self, owner: object) -> None:
-        """Let those of `owner` who wait look again whether they still want a place."""
+        """Make the waiting callers of `owner` check whether they still want a place."""
         woken = [caller for caller in self._callers if caller.owner is owner]
         for caller in woken:
             self._callers.remove(caller)
@@ -216,7 +216,7 @@ class Limiter:
         return Place(now, self.in_flight, is_probe)
 
     def _admit(self) -> None:
-        """Let those go who may; have a timer call this again when there is only time to wait for.
+        """Let callers go that may; set a timer to call this again if only time is missing.
 
         Another refusal or answer may change that time, so the timer looks again when it ends.
         """
@@ -321,7 +321,7 @@ class CircuitBreaker:
 
         A console that let one call use up its tries without any answer, or gave none for as long
         as that takes, gets one try for each further call until it answers again, and none for a
-        while after one that was sent in vain: a thousand resources must not each wait for it. A
+        while after one that got no answer: a thousand resources must not each wait for it. A
         create whose answer is lost says nothing of the kind: the call that settles its outcome
         must pass. Arguments as of `Retry.delay`.
         """
@@ -348,7 +348,7 @@ class CircuitBreaker:
             self._silent = True
 
     def _rest(self, problem: ConsoleError) -> None:
-        """Leave a console alone that lets calls run out of time.
+        """Send nothing for a while to a console that lets calls run out of time.
 
         One that refuses or cuts connections costs no time, and may only have cut that one.
         """

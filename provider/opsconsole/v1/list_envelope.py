@@ -11,7 +11,7 @@ from opsconsole.v1.exchange import WrongShape, can_be_id, is_integer
 
 
 class Gap(Enum):
-    """Why a list proves presence only: an entry that it does not show may still exist."""
+    """Why a list proves only presence: an entry that it does not show may still exist."""
 
     MORE = "has_more is true, and how to ask for the next page is not known"
     UNSAID = "it has no has_more, and no total_count that is the number of its entries"

@@ -34,7 +34,7 @@ class Settings:
         base_url: Service base address without a trailing slash; may end in a path.
         api_key: `svc_ak_…`, or None where `session_cookie` is set. Never shown.
         session_cookie: `name=value`, or None where `api_key` is set. Never shown.
-        org_id: Org of host rows and agent creates that name none.
+        org_id: Org for created hosts and agents that declare none.
         request_timeout: Seconds that one request may take, its answer included.
         max_retries: Tries after the first.
         max_concurrency: Requests in flight at most.

@@ -1,7 +1,7 @@
 """HTTP itself: httpx's API over aiohttp's connections, and the one translation of their errors.
 
 `benchmarks/transport.py` measures the choice. What httpx does again for every request (parsing
-addresses, copying headers, layers of decoders) costs more than the request, and is passed by.
+addresses, copying headers, layers of decoders) costs more than the request, and is avoided.
 Known defects of httpx-aiohttp are avoided here by giving it a session of our own: it reports a
 refused or cut connection as a connect timeout, keeps cookies, lets aiohttp repeat GET and DELETE
 unseen, and hands on proxy credentials in a deprecated way, which its own client does not take from
@@ -137,9 +137,9 @@ class Transport:
         request: aiohttp.ClientRequest,
         handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
     ) -> aiohttp.ClientResponse:
-        """Let a request through, and its errors only as ours, which nobody below understands.
+        """Let a request through, and translate its errors into ours.
 
-        aiohttp would repeat some requests by itself on seeing its own.
+        aiohttp itself would repeat some requests if it saw its own errors.
         """
         failure: ConsoleError
         try:

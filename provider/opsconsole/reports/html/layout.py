@@ -1,7 +1,7 @@
 """The picture of a graph: alike nodes of a crowded column made one, then coordinates.
 
-What changes stays on its own as long as there is room for it. Columns stand from left to right,
-ties are short, nothing is on top of another.
+What changes stays on its own as long as there is room for it. Columns go from left to right, edges
+are short, no two boxes overlap.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A tie as a path, between the boxes with these numbers."""
+    """An edge as a path, between the boxes with these numbers."""
 
     edge: Edge
     source: int
@@ -109,7 +109,7 @@ def collapse(graph: Topology) -> Topology:
 def _groups(
     members: list[TopologyNode], near: Mapping[str, Sequence[str]], merged: Mapping[str, str]
 ) -> list[list[TopologyNode]]:
-    """Return the nodes of a column in groups: alike are those that share style and ties.
+    """Return the nodes of a column in groups: alike are those that share style and edges.
 
     Where those are still too many, alike are those that share their style.
     """
@@ -185,7 +185,7 @@ def lay_out(graph: Topology) -> Picture | None:
 
 
 def _stacks(graph: Topology, near: Mapping[str, Sequence[str]]) -> dict[int, list[TopologyNode]]:
-    """Return the nodes by visual column, each in the order of what it is tied to on its left.
+    """Return the nodes by visual column, each in the order of its neighbours on its left.
 
     Specialties, plugins and others share the last column.
     """
@@ -220,7 +220,8 @@ def _place(
             step += _HEADER
         tops.append(max(wished[node.key], tops[-1] + step) if tops else wished[node.key])
     pushed = [top - wished[node.key] for node, top in zip(stack, tops, strict=True)]
-    # How far the column was pushed down on the average: that much higher, it is centred again.
+    # How far the column was pushed down on the average: the column moves up by that much, so that
+    # it is centred again.
     shift = sum(pushed) / max(len(pushed), 1)
     for node, top in zip(stack, tops, strict=True):
         places[node.key] = top - shift

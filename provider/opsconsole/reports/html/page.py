@@ -128,7 +128,7 @@ class Page:
 
     @property
     def few(self) -> bool:
-        """Whether so little is to be seen that it starts unfolded."""
+        """Whether there is so little to show that it starts unfolded."""
         return sum(len(section.rows) for section in self.sections if not section.quiet) <= 5
 
 

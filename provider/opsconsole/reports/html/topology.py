@@ -1,6 +1,6 @@
-"""The graph behind a page: hosts, jump hosts, agents, plugins and specialties, and their ties.
+"""The graph behind a page: hosts, jump hosts, agents, plugins, specialties, and their edges.
 
-Ties are found by the console's ids; where an id is known only after apply, by what the resource
+Edges are found by the console's ids; where an id is known only after apply, by what the resource
 depends on. No drawing here.
 """
 
@@ -54,7 +54,7 @@ class GraphItem:
 
     @property
     def key(self) -> str:
-        """What it is told apart by in a graph."""
+        """What distinguishes it in a graph."""
         return f"{self.stack}\0{self.address}"
 
 
@@ -73,7 +73,7 @@ class TopologyNode:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A tie between two nodes, which may stand for several."""
+    """An edge between two nodes, which may stand for several."""
 
     source: str
     target: str
@@ -83,14 +83,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Nodes by key, and the ties between them."""
+    """Nodes by key, and the edges between them."""
 
     nodes: dict[str, TopologyNode]
     edges: tuple[Edge, ...]
 
 
 def graph_of(items: Iterable[GraphItem]) -> Topology:
-    """Tie `items` to each other; what they refer to and is not among them gets a faint node."""
+    """Return the graph of `items`; a referenced object that is not among them gets a faint node."""
     return _Tying(list(items)).graph()
 
 
@@ -114,7 +114,7 @@ class _Block:
 
 
 def neighbours(graph: Topology) -> Mapping[str, Sequence[str]]:
-    """Return the keys of the nodes that each node is tied to."""
+    """Return the keys of each node's neighbours."""
     near: defaultdict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         near[edge.source].append(edge.target)
@@ -123,7 +123,7 @@ def neighbours(graph: Topology) -> Mapping[str, Sequence[str]]:
 
 
 class _Tying:
-    """The state of tying one set of items together."""
+    """Collects the edges of one set of items."""
 
     def __init__(self, items: list[GraphItem]) -> None:
         self._items = items
@@ -155,7 +155,7 @@ class _Tying:
         return Topology(self._nodes, tuple(self._edges.values()))
 
     def _tie(self, item: GraphItem) -> None:
-        """Tie an item to what its definition says that it refers to, from left to right."""
+        """Add the edges from an item to the objects that its definition refers to."""
         if item.type_name == AGENT_PLUGIN.type_name:
             self._attach(item)
             return

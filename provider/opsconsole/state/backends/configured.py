@@ -5,7 +5,7 @@ A block may leave settings to `init` (`-backend-config`), which notes all of the
 `.terraform/terraform.tfstate`. A note of another place than the block's means that
 the state has not been moved yet: then nothing may be planned, as it would create everything again.
 
-For the same reason this program notes where the state of a working directory lay when it was last
+For the same reason this program notes where the state of a working directory was when it was last
 written (`LastPlace`). Terraform's own note, where there is one, outranks that.
 """
 
@@ -33,7 +33,7 @@ _PLACE: Final = {
     "pg": ("schema_name",),
     "s3": ("bucket", "key", "workspace_key_prefix"),
 }
-"""Kind: the settings that say where a state lies. Others may change without moving it.
+"""Kind: the settings that say where a state is. Others may change without moving it.
 
 Each kind has a module of its name here, with a class such as `GcsStorage`.
 """
@@ -109,7 +109,7 @@ def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
     what = f"from {before} to {now}" if before != now else f"within {now}"
     return UserError(
         f"The backend of {directory} changed {what} since it was initialised{how}.",
-        "Move the state: `terraform init -migrate-state`. If it lies at the new place already:"
+        "Move the state: `terraform init -migrate-state`. If it is at the new place already:"
         " `terraform init -reconfigure`.",
     )
 
@@ -156,10 +156,10 @@ class LastPlace:
         self._noted = False
 
     def check(self) -> None:
-        """Do nothing where the state lay at this place, or nothing is noted.
+        """Check that the state was at this place at the last run, if a place is noted.
 
         Raises:
-            UserError: It lay elsewhere.
+            UserError: It was elsewhere.
         """
         before = self._places().get(self._workspace)
         if not before or all(before.get(key) == self._now[key] for key in ("type", "digest")):
@@ -170,7 +170,7 @@ class LastPlace:
             f" {before.get('name')} ({before.get('type')}), and the program names {now}"
             f" ({self._now['type']}).",
             "Name the earlier place again, or move the state with `opsconsole-terraform init"
-            f" -migrate-state`. If it lies at the new place already, remove {self._file}.",
+            f" -migrate-state`. If it is at the new place already, remove {self._file}.",
         )
 
     def note(self) -> None:
@@ -186,7 +186,7 @@ class LastPlace:
             replace_durably(self._file, content)
 
     def check_nothing_here(self) -> None:
-        """Do nothing where no state with resources lies here; for a place that is empty.
+        """Check, for a place that is empty, that no state with resources is here.
 
         Raises:
             UserError: There is one: the program would be planned as if nothing existed.
@@ -200,7 +200,7 @@ class LastPlace:
                 first = "" if path == own else f"copy it to {own}, then "
                 raise UserError(
                     f"There is no state in {self._now['name']}, and a state with"
-                    f" {plural(len(found), 'object')} lies in {path}.",
+                    f" {plural(len(found), 'object')} is in {path}.",
                     f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
                     f" {self._directory}. If it is of another program, move it away.",
                 )

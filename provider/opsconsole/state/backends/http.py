@@ -111,7 +111,7 @@ class HttpStorage(Storage):
             self._unlock(info.to_json())
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Ask for the lock again under the same ID: whoever holds it is refused.
+        """Ask for the lock again under the same ID: a holder is refused.
 
         A server that grants it to the holder again grants it here as well. One that had released it
         grants it too; a further request distinguishes the two.

@@ -1,7 +1,7 @@
 """State in PostgreSQL: Terraform's `pg` backend.
 
 The lock is an advisory lock of a session, so it ends with the connection. The state is written over
-the same connection. What is stored beside a state lies in a table of its own, which Terraform does
+the same connection. What is stored beside a state is in a table of its own, which Terraform does
 not look at, and is written over a second connection: a large write never holds it up.
 """
 
@@ -184,7 +184,7 @@ class PgStorage(Storage):
             parts = psycopg.conninfo.conninfo_to_dict(self._conninfo)
         except psycopg.ProgrammingError as error:
             raise UserError(
-                f"The `conn_str` of the pg backend cannot be read: {_said(error)}.",
+                f"The `conn_str` of the pg backend cannot be read: {_message_of(error)}.",
                 "Write it as PostgreSQL's URI or as NAME=VALUE pairs.",
             ) from error
         names = (("host", "PGHOST"), ("port", "PGPORT"), ("dbname", "PGDATABASE"))
@@ -342,16 +342,16 @@ class PgStorage(Storage):
     def _translated(self, action: str, error: Exception) -> UserError:
         if self._key is not None and self._first is not None and self._first.closed:
             return LockLost(
-                self.name, f"PostgreSQL ended the session that held it ({_said(error)})"
+                self.name, f"PostgreSQL ended the session that held it ({_message_of(error)})"
             )
         return super()._translated(action, error)
 
     def _explained(self, error: psycopg.Error) -> tuple[str, str]:
-        said = _said(error)
+        message = _message_of(error)
         if isinstance(error, _FORBIDDEN):
             made = sql.SQL(_COMPANIONS).format(**self._names()).as_string(None)
             remedy = f"Let this role create it, or have it created: {made}."
-        elif isinstance(error, _WRONG_CREDENTIALS) or "authentication failed" in said:
+        elif isinstance(error, _WRONG_CREDENTIALS) or "authentication failed" in message:
             remedy = "Check user and password: `conn_str`, PG_CONN_STR, PGUSER and PGPASSWORD."
         elif isinstance(error, psycopg.errors.ProgramLimitExceeded):
             remedy = "PostgreSQL holds no text of this size (1 GB): split the stack."
@@ -359,7 +359,7 @@ class PgStorage(Storage):
             remedy = "Check `conn_str` (PG_CONN_STR), the network and the server, then run again."
         else:
             remedy = "Check the backend's settings, then run again."
-        return said, remedy
+        return message, remedy
 
 
 _COMPANIONS: LiteralString = (
@@ -381,5 +381,5 @@ def _digest(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return one_line(error) or type(error).__name__

@@ -34,7 +34,7 @@ class LockLost(UserError):
             f"This run has lost the lock of the state {name}: {why}. The state is as others left"
             " it, and nothing more is written to it.",
             "Find out who released the lock. Then run again in this directory: what this run did"
-            " is in its journal, and the next run takes it in.",
+            " is in its journal, and the next run adds it to the state.",
         )
 
 

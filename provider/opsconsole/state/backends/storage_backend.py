@@ -25,7 +25,7 @@ class StorageBackend(Backend):
 
     Args:
         marker: The path beside which the journal and the list of unresolved calls lie.
-        place: Where the state lay at the last run; None does not ask.
+        place: Where the state was at the last run; None does not check.
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class StorageBackend(Backend):
         """Return the state's bytes; none when there is no state yet.
 
         Raises:
-            UserError: The backend cannot be reached, or refuses; or it has none, and one lies here.
+            UserError: The backend cannot be reached, or refuses; or it has none, and there is one
+                here.
         """
         try:
             data = self.storage.read()
@@ -90,7 +91,7 @@ class StorageBackend(Backend):
         return meta
 
     def check(self) -> None:
-        """Do nothing while the lock is held.
+        """Check that the lock is held.
 
         Raises:
             LockLost: It is no longer held.
