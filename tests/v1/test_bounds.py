@@ -155,6 +155,10 @@ async def flood(reader, writer):
             while True:
                 writer.write(b"X-Flood: %s\r\n" % (b"x" * 1000))
                 await writer.drain()
+        if b"interim" in request:
+            while True:
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 4096)
+                await writer.drain()
         if b"gzip" in request:
             bomb = squeezed_spaces()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n")
@@ -178,7 +182,7 @@ GROWTH = 220 * 1024
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("kind", ["headers", "gzip", "endless"])
+@pytest.mark.parametrize("kind", ["headers", "interim", "gzip", "endless"])
 async def test_answers_that_never_end_are_refused(connect, kind):
     flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
     port = flooding.sockets[0].getsockname()[1]
