@@ -102,6 +102,10 @@ BAD = {
     "nothing": b"",
     "two objects": b"{} {}",
     "too many values": b'{"a": [%s{}]}' % (b"{}," * MEBIBYTE),
+    "too many names": b"{%s}" % b",".join(b'"%x":1' % number for number in range(10**6)),
+    "wide characters, escaped": b'{"a": "%s%s"}' % (rb"\ud83d\ude00", b"x" * 30 * MEBIBYTE),
+    "half a character, escaped": b'{"a": ["b", {"c": "\\udc00"}]}',
+    "half a character in a name": b'{"a": [{"\\ud800": 1}]}',
     "wide characters": b'{"a": "%s%s"}' % ("😀".encode(), b"x" * 60 * MEBIBYTE),
 }
 
@@ -116,7 +120,8 @@ def test_what_is_no_usable_json(content):
 def test_json_within_the_bounds():
     deep = {"a": json.loads("[" * 99 + "]" * 99)}
     many = {"n": 10**39, "f": 1.5e300, "rows": [{"id": str(number)} for number in range(20_000)]}
-    for body in (deep, many, {}):
+    whole = {"a": ["\U0001f600", {"\U0001f600": "\\ud800"}]}
+    for body in (deep, many, whole, {}):
         assert json_object(json.dumps(body).encode()) == body
 
 

@@ -12,7 +12,7 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Never
@@ -118,6 +118,7 @@ _SMALL = 2**20
 _NOT_ASCII = (bytes(range(0xC4)), bytes(range(0xF0)))
 
 
+_NAME = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 class WrongShape(ValueError):
     """What an answer holds instead of the documented shape."""
 
@@ -142,9 +143,6 @@ def json_object(content: bytes) -> dict[str, Any]:
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
-        if b"\\ud" in content or b"\\uD" in content:
-            # Half a surrogate pair is not text: it could not be written anywhere.
-            json.dumps(body, ensure_ascii=False).encode()
     except NotJson:
         raise
     except (ValueError, RecursionError):
@@ -156,15 +154,54 @@ def json_object(content: bytes) -> dict[str, Any]:
     return body
 
 
+    if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
+        # Half a surrogate pair is not text: it could not be written anywhere.
+        raise NotJson("half a character")
 def _memory(content: bytes) -> int:
     """Return about how many bytes the decoding of a body takes at its peak.
 
-    Python's text has one to four bytes a character. An object takes 230 bytes, a list 90, and an
-    element of either 60 and a place of 8.
+    There are the body, its text, and the characters of the values. Python's text has one to four
+    bytes a character. An object takes 230 bytes and 50 more for each name beyond five, a list 90, a
+    value 40, and 30 more where it is a text. A name takes 170, but once only, however many objects
+    have it.
     """
     wide = sum(bool(content.translate(None, narrower)) for narrower in _NOT_ASCII)
-    values = 230 * content.count(b"{") + 90 * content.count(b"[") + 68 * content.count(b",")
-    return len(content) * (1 + (1 << wide)) + values
+    escaped = 0
+    if (escapes := content.count(b"\\u")) > content.count(b"\\u00"):
+        escaped = 2 if b"\\ud" in content or b"\\uD" in content else 1
+    characters = len(content) * (1 << max(wide, escaped))
+    if escapes:
+        # A text with escapes is put together piece by piece, with room for more, and then copied.
+        characters += characters // 2
+    objects = content.count(b"{")
+    names = content.count(b":")
+    texts = max(0, content.count(b'"') // 2 - names)
+    values = 230 * objects + 90 * content.count(b"[") + 40 * content.count(b",") + 30 * texts
+    values += 50 * max(0, names - 5 * objects)
+    least = len(content) * (1 + (1 << wide)) + characters + values
+    # Counting the names takes as long as decoding does.
+    if least > MOST_MEMORY or least + 170 * names <= MOST_MEMORY:
+        return least
+    return least + 170 * _different_names(content, (MOST_MEMORY - least) // 170 + 1)
+
+
+def _different_names(content: bytes, most: int) -> int:
+    """Return about how many different names the objects of a body have, `most` at most."""
+    found: set[int] = set()
+    for name in _NAME.finditer(content):
+        found.add(hash(name[1]))
+        if len(found) >= most:
+            break
+    return len(found)
+
+
+def _has_halves(value: Any) -> bool:
+    """Return whether a text of a value, which is not nested deep, holds half a surrogate pair."""
+    if isinstance(value, str):
+        return not value.isascii() and _HALVES.search(value) is not None
+    if isinstance(value, dict):
+        return any(map(_has_halves, value)) or any(map(_has_halves, value.values()))
+    return isinstance(value, list) and any(map(_has_halves, value))
 
 
 def _is_deep(body: dict[str, Any]) -> bool:

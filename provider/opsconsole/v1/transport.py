@@ -277,7 +277,8 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
         WrongCoding: it cannot be decompressed.
     """
     expand = _expander(coding)
-    parts: list[bytes] = []
+    # One block that grows: what many small ones leave is not given back to the system at once.
+    body = bytearray()
     sent = size = 0
     async for piece in pieces:
         sent += len(piece)
@@ -288,8 +289,8 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
             if size > _LARGE and turn.wanted:
                 await turn.take()
             if turn.wanted:
-                parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+                body += part
+    return bytes(body)
 
 
 def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
