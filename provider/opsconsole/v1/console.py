@@ -9,10 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.client import Client
-from opsconsole.v1.exchange import Operation, WrongShape, can_be_id, is_integer
+from opsconsole.v1.exchange import (
+    MOST_OF_ONE,
+    Operation,
+    WrongShape,
+    can_be_id,
+    is_integer,
+    shortened,
+    weight,
+)
 from opsconsole.v1.list_envelope import Gap, Listing, gap_after, page
 from opsconsole.v1.operations import DOCUMENTED, extra_operation
 from opsconsole.v1.settings import Settings
@@ -179,7 +187,15 @@ class Console:
 
     async def list_plugins(self, agent_id: str) -> Listing:
         """Return the agent's plugins (GET /api/v1/agents/{id}/plugins)."""
-        return await self.call_list(operations.LIST_PLUGINS, (agent_id,))
+        listing = await self.call_list(operations.LIST_PLUGINS, (agent_id,))
+        # A run keeps the list of every agent.
+        if weight(listing.entries) > MOST_OF_ONE:
+            raise UnexpectedAnswer(
+                f"{operations.LIST_PLUGINS}: the list of {len(listing.entries)} plugins of "
+                f"{agent_id} is larger than what is kept of one agent.",
+                "Check that base_url names the console, and its version.",
+            )
+        return listing
 
     async def search_specialties(self) -> Listing:
         """Return the specialties (GET /api/v1/specialties/search); no filter is documented."""
@@ -328,7 +344,7 @@ def _row_result(entry: Mapping[str, Any]) -> RowResult:
 
 def _text(entry: Mapping[str, Any], name: str) -> str | None:
     value = entry.get(name)
-    return value if isinstance(value, str) else None
+    return shortened(value) if isinstance(value, str) else None
 
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Never
+from typing import Any, Never, TypeVar
 from urllib.parse import quote
 
 from opsconsole.errors import (
@@ -114,11 +114,14 @@ _MOST_DIGITS = 40
 MOST_MEMORY = 224 * 2**20
 """Bytes that an answer may take while it is decoded. A process of this package has 300 MiB."""
 
+MOST_OF_ONE = 2**18
+"""Bytes that are kept of one resource. A run keeps all of them, and several forms of each."""
+
 _SMALL = 2**20
+_NAME = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 _NOT_ASCII = (bytes(range(0xC4)), bytes(range(0xF0)))
 
 
-_NAME = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 class WrongShape(ValueError):
     """What an answer holds instead of the documented shape."""
 
@@ -151,12 +154,12 @@ def json_object(content: bytes) -> dict[str, Any]:
         raise NotJson("no JSON object")
     if content.count(b"[") + content.count(b"{") > _MOST_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MOST_DEPTH} deep")
-    return body
-
-
     if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
         # Half a surrogate pair is not text: it could not be written anywhere.
         raise NotJson("half a character")
+    return body
+
+
 def _memory(content: bytes) -> int:
     """Return about how many bytes the decoding of a body takes at its peak.
 
@@ -239,6 +242,10 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_const
 
 
 _FIRST_CHARACTERS = 160
+_MOST_TEXT = 2000
+"""Characters of one text that an error keeps."""
+_MOST_ERROR = 2**15
+"""Bytes that an error keeps of what it says of single fields, and of its details."""
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
@@ -334,24 +341,53 @@ def _problem(status: int, content: bytes) -> Problem | None:
         return None
     entries = body.get("errors")
     details = body.get("details")
+    named = (
+        (_text(entry, "field"), _text(entry, "message"))
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
+    )
     return Problem(
         status=status,
         code=_text(body, "code"),
         message=_text(body, "message"),
         request_id=_text(body, "request_id"),
         field=_text(body, "field") or None,
-        errors=tuple(
-            (entry["field"], entry["message"])
-            for entry in (entries if isinstance(entries, list) else ())
-            if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
-        ),
-        details=details if isinstance(details, dict) else {},
+        errors=tuple(_first(named, _MOST_ERROR)),
+        details=dict(_first(details.items(), _MOST_ERROR)) if isinstance(details, dict) else {},
     )
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    return value if isinstance(value, str) else ""
+    return shortened(value) if isinstance(value, str) else ""
+
+
+def shortened(text: str) -> str:
+    """Return a text of the console as errors keep it: each resource may have its own."""
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+
+
+Item = TypeVar("Item", bound=tuple[str, Any])
+
+
+def _first(items: Iterable[Item], most: int) -> Iterator[Item]:
+    """Return the first items, as far as they weigh `most` together."""
+    for item in items:
+        most -= weight(list(item))
+        if most < 0:
+            return
+        yield item
+
+
+def weight(value: Any) -> int:
+    """Return about how many bytes a JSON value takes: 64 of its own, and its characters."""
+    if isinstance(value, str):
+        return 64 + len(value)
+    if isinstance(value, dict):
+        return 64 + sum(map(weight, value)) + sum(map(weight, value.values()))
+    if isinstance(value, list):
+        return 64 + sum(map(weight, value))
+    return 64
 
 
 def unexpected(
