@@ -227,7 +227,7 @@ async def test_a_list_of_plugins_that_is_too_large_to_be_kept(server, connect, a
     _, console = connect()
     plugins = [{"id": f"plg_{number}", "name": "x"} for number in range(10_000)]
     server.will(answer(body={"data": plugins, "has_more": False}))
-    with pytest.raises(UnexpectedAnswer, match="list of 10000 plugins of agt_1 is larger"):
+    with pytest.raises(UnexpectedAnswer, match="list of 10000 entries, which is too large"):
         await console.list_plugins("agt_1")
 
 

@@ -38,11 +38,8 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
         UnexpectedAnswer: a field is of another type than the document says (Resources and their
             fields), or what they hold together is too large to be kept.
     """
-    values = {
-        attribute.name: _typed(attribute, answer[attribute.name])
-        for attribute in attributes
-        if attribute.name in answer
-    }
+    found = [attribute for attribute in attributes if attribute.name in answer]
+    values = {attribute.name: answer[attribute.name] for attribute in found}
     if (kept := weight(values)) > MOST_OF_ONE:
         name = max(values, key=lambda name: weight(values[name]))
         raise UnexpectedAnswer(
@@ -50,7 +47,7 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
             f"{name}, and {MOST_OF_ONE} at most are kept.",
             f"Shorten {name} on the console.",
         )
-    return values
+    return {attribute.name: _typed(attribute, values[attribute.name]) for attribute in found}
 
 
 def _typed(attribute: Attribute, value: Any) -> Value:
