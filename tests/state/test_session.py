@@ -111,6 +111,24 @@ async def test_intents_of_a_crash_are_listed_once(session: Open, times: int) -> 
             assert [call.address for call in again.unresolved] == ["opsconsole_agent.a"]
 
 
+async def test_a_journal_that_lost_its_first_record_is_refused_and_kept(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    opened = session()
+    opened.intend(WEB, "POST /api/v1/hosts/batch", {})
+    opened.state.put(WEB, host(1))
+    await opened.flush()
+    opened.abandon()
+    journal = journal_of(state_path)
+    damaged = journal.read_bytes().rstrip(b"\0").partition(b"\n")[2]
+    journal.write_bytes(damaged)
+
+    for opening in (session, lambda: read_state(LocalBackend(state_path))):
+        with pytest.raises(UserError, match="lost its first record"):
+            opening()
+        assert journal.read_bytes() == damaged
+
+
 def test_a_damaged_list_of_unknown_outcomes_is_an_error(session: Open, state_path: Path) -> None:
     unresolved_of(state_path).write_text("[")
     with pytest.raises(UserError, match="not a list of calls"):

@@ -12,7 +12,7 @@ import zlib
 
 import pytest
 
-from opsconsole.errors import AnswerLost, NotSent, UnexpectedAnswer
+from opsconsole.errors import AnswerLost, BadRequest, NotSent, UnexpectedAnswer
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.exchange import NotJson, Reply, json_object
@@ -102,6 +102,10 @@ BAD = {
     "nothing": b"",
     "two objects": b"{} {}",
     "too many values": b'{"a": [%s{}]}' % (b"{}," * MEBIBYTE),
+    "too many names": b"{%s}" % b",".join(b'"%x":1' % number for number in range(10**6)),
+    "wide characters, escaped": b'{"a": "%s%s"}' % (rb"\ud83d\ude00", b"x" * 30 * MEBIBYTE),
+    "half a character, escaped": b'{"a": ["b", {"c": "\\udc00"}]}',
+    "half a character in a name": b'{"a": [{"\\ud800": 1}]}',
     "wide characters": b'{"a": "%s%s"}' % ("😀".encode(), b"x" * 60 * MEBIBYTE),
 }
 
@@ -116,7 +120,8 @@ def test_what_is_no_usable_json(content):
 def test_json_within_the_bounds():
     deep = {"a": json.loads("[" * 99 + "]" * 99)}
     many = {"n": 10**39, "f": 1.5e300, "rows": [{"id": str(number)} for number in range(20_000)]}
-    for body in (deep, many, {}):
+    whole = {"a": ["\U0001f600", {"\U0001f600": "\\ud800"}]}
+    for body in (deep, many, whole, {}):
         assert json_object(json.dumps(body).encode()) == body
 
 
@@ -150,6 +155,10 @@ async def flood(reader, writer):
     """Answer every request with what never ends; the first line of its path says how."""
     request = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0]
     try:
+        if b"interim" in request:
+            while True:
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 4096)
+                await writer.drain()
         if b"headers" in request:
             writer.write(b"HTTP/1.1 200 OK\r\n")
             while True:
@@ -178,7 +187,7 @@ GROWTH = 220 * 1024
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("kind", ["headers", "gzip", "endless"])
+@pytest.mark.parametrize("kind", ["headers", "interim", "gzip", "endless"])
 async def test_answers_that_never_end_are_refused(connect, kind):
     flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
     port = flooding.sockets[0].getsockname()[1]
@@ -194,6 +203,32 @@ async def test_answers_that_never_end_are_refused(connect, kind):
     if kind == "endless":
         assert "max_response_bytes" in results[0].remedy
     assert grown < GROWTH
+
+
+async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, connect, answer):
+    _, console = connect()
+    long = "x" * BOUND
+    many = [{"field": f"f{number}", "message": "m" * 100} for number in range(20_000)]
+    body = {"code": long, "message": long, "request_id": long, "field": long, "errors": many}
+    server.will(answer(400, body={**body, "details": {"first": "kept", "second": long}}))
+    with pytest.raises(BadRequest) as caught:
+        await console.create_agent({"name": "a"})
+    problem = caught.value.problem
+    assert problem.message == "x" * 2000 + "…"
+    assert problem.errors[0] == ("f0", "m" * 100)
+    assert problem.details == {"first": "kept"}
+    assert len(str(problem)) + len(str(problem.errors)) < 2**16
+    server.will(answer(body={"results": [{"index": 0, "status": long, "error": long}]}))
+    result = await console.import_hosts([{"name": "a"}], on_error="stop", dry_run=False)
+    assert result.results[0].error == "x" * 2000 + "…"
+
+
+async def test_a_list_of_plugins_that_is_too_large_to_be_kept(server, connect, answer):
+    _, console = connect()
+    plugins = [{"id": f"plg_{number}", "name": "x"} for number in range(10_000)]
+    server.will(answer(body={"data": plugins, "has_more": False}))
+    with pytest.raises(UnexpectedAnswer, match="list of 10000 entries, which is too large"):
+        await console.list_plugins("agt_1")
 
 
 async def test_an_answer_longer_than_the_setting_allows(server, connect, answer):

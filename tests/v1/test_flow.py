@@ -69,8 +69,11 @@ class Crowded:
         return True
 
 
-def seconds_for(console, requests, fixed=None):
-    """Return how long `requests` take, with the limiter, or with a fixed number in flight."""
+def seconds_for(console, requests, fixed=None, status=429):
+    """Return how long `requests` take, with the limiter, or with a fixed number in flight.
+
+    What the console does not accept it refuses with `status`.
+    """
     loop = VirtualLoop()
 
     async def spend():
@@ -82,8 +85,10 @@ def seconds_for(console, requests, fixed=None):
             good = await console.answer()
             if good:
                 limiter.answered(place, "read", MOST)
-            else:
+            elif status == 429:
                 limiter.refused(place, console.retry_after)
+            else:
+                limiter.overloaded(place, console.retry_after)
             limiter.give_back(place)
             return good
 
@@ -193,6 +198,13 @@ def test_an_overloaded_console_gets_half_as_many_requests_once_for_all_in_flight
         assert [await one for one in taken[4:]] == [None, None]
 
     asyncio.run(overload())
+
+
+@pytest.mark.parametrize("rate", [5, 20])
+def test_a_503_that_says_when_to_come_again_tells_of_a_rate(rate):
+    console = Bucket(rate, rate, retry_after=1)
+    assert seconds_for(console, 500, status=503) <= 500 / rate / 0.8
+    assert console.refused <= 0.2 * 500
 
 
 def test_callers_that_give_up_leave_their_place_in_the_queue_and_among_those_in_flight():

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
+from opsconsole.v1.exchange import MOST_OF_ONE, weight
 from opsconsole.values import Attributes, Value
 
 
@@ -35,13 +36,18 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
 
     Raises:
         UnexpectedAnswer: a field is of another type than the document says (Resources and their
-            fields).
+            fields), or what they hold together is too large to be kept.
     """
-    return {
-        attribute.name: _typed(attribute, answer[attribute.name])
-        for attribute in attributes
-        if attribute.name in answer
-    }
+    found = [attribute for attribute in attributes if attribute.name in answer]
+    values = {attribute.name: answer[attribute.name] for attribute in found}
+    if (kept := sum(map(weight, values.values()))) > MOST_OF_ONE:
+        name = max(values, key=lambda name: weight(values[name]))
+        raise UnexpectedAnswer(
+            f"The console's answer holds {kept} bytes in the fields of one object, most of them in "
+            f"{name}, and {MOST_OF_ONE} at most are kept.",
+            f"Shorten {name} on the console.",
+        )
+    return {attribute.name: _typed(attribute, values[attribute.name]) for attribute in found}
 
 
 def _typed(attribute: Attribute, value: Any) -> Value:
@@ -102,6 +108,9 @@ def demand(name: str, answer: Mapping[str, Any]) -> None:
 
 def brief(value: Any) -> str:
     """Return a value of an answer as messages quote it."""
+    if weight(value) > 1000:
+        # The text of a large value takes several times its memory.
+        value = value[:60] if isinstance(value, str) else f"{len(value)} values"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -246,7 +246,7 @@ def _load_here(backend: Backend, *, listing: bool) -> tuple[State, int]:
         return State.parse(data, backend.name), 0
     journal, records = Journal.resume(backend.journal)
     try:
-        if not any(isinstance(record, Started) for record in records):
+        if not records:
             journal.remove()
             return State.parse(data, backend.name), 0
         return _take_in(backend, journal, records, data, listing=listing)

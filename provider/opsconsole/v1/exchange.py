@@ -12,10 +12,10 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Never
+from typing import Any, Never, TypeVar
 from urllib.parse import quote
 
 from opsconsole.errors import (
@@ -114,7 +114,11 @@ _MOST_DIGITS = 40
 MOST_MEMORY = 224 * 2**20
 """Bytes that an answer may take while it is decoded. A process of this package has 300 MiB."""
 
+MOST_OF_ONE = 2**20
+"""Bytes that are kept of one resource. A run keeps all of them, and several forms of each."""
+
 _SMALL = 2**20
+_NAME = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
 _NOT_ASCII = (bytes(range(0xC4)), bytes(range(0xF0)))
 
 
@@ -142,9 +146,6 @@ def json_object(content: bytes) -> dict[str, Any]:
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
-        if b"\\ud" in content or b"\\uD" in content:
-            # Half a surrogate pair is not text: it could not be written anywhere.
-            json.dumps(body, ensure_ascii=False).encode()
     except NotJson:
         raise
     except (ValueError, RecursionError):
@@ -153,18 +154,57 @@ def json_object(content: bytes) -> dict[str, Any]:
         raise NotJson("no JSON object")
     if content.count(b"[") + content.count(b"{") > _MOST_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MOST_DEPTH} deep")
+    if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
+        # Half a surrogate pair is not text: it could not be written anywhere.
+        raise NotJson("half a character")
     return body
 
 
 def _memory(content: bytes) -> int:
     """Return about how many bytes the decoding of a body takes at its peak.
 
-    Python's text has one to four bytes a character. An object takes 230 bytes, a list 90, and an
-    element of either 60 and a place of 8.
+    There are the body, its text, and the characters of the values. Python's text has one to four
+    bytes a character. An object takes 230 bytes and 50 more for each name beyond five, a list 90, a
+    value 40, and 30 more where it is a text. A name takes 170, but once only, however many objects
+    have it.
     """
     wide = sum(bool(content.translate(None, narrower)) for narrower in _NOT_ASCII)
-    values = 230 * content.count(b"{") + 90 * content.count(b"[") + 68 * content.count(b",")
-    return len(content) * (1 + (1 << wide)) + values
+    escaped = 0
+    if (escapes := content.count(b"\\u")) > content.count(b"\\u00"):
+        escaped = 2 if b"\\ud" in content or b"\\uD" in content else 1
+    characters = len(content) * (1 << max(wide, escaped))
+    if escapes:
+        # A text with escapes is put together piece by piece, with room for more, and then copied.
+        characters += characters // 2
+    objects = content.count(b"{")
+    names = content.count(b":")
+    texts = max(0, content.count(b'"') // 2 - names)
+    values = 230 * objects + 90 * content.count(b"[") + 40 * content.count(b",") + 30 * texts
+    values += 50 * max(0, names - 5 * objects)
+    least = len(content) * (1 + (1 << wide)) + characters + values
+    # Counting the names takes as long as decoding does.
+    if least > MOST_MEMORY or least + 170 * names <= MOST_MEMORY:
+        return least
+    return least + 170 * _different_names(content, (MOST_MEMORY - least) // 170 + 1)
+
+
+def _different_names(content: bytes, most: int) -> int:
+    """Return about how many different names the objects of a body have, `most` at most."""
+    found: set[int] = set()
+    for name in _NAME.finditer(content):
+        found.add(hash(name[1]))
+        if len(found) >= most:
+            break
+    return len(found)
+
+
+def _has_halves(value: Any) -> bool:
+    """Return whether a text of a value, which is not nested deep, holds half a surrogate pair."""
+    if isinstance(value, str):
+        return not value.isascii() and _HALVES.search(value) is not None
+    if isinstance(value, dict):
+        return any(map(_has_halves, value)) or any(map(_has_halves, value.values()))
+    return isinstance(value, list) and any(map(_has_halves, value))
 
 
 def _is_deep(body: dict[str, Any]) -> bool:
@@ -202,6 +242,10 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_const
 
 
 _FIRST_CHARACTERS = 160
+_MOST_TEXT = 2000
+"""Characters of one text that an error keeps."""
+_MOST_ERROR = 2**15
+"""Bytes that an error keeps of what it says of single fields, and of its details."""
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
@@ -297,24 +341,53 @@ def _problem(status: int, content: bytes) -> Problem | None:
         return None
     entries = body.get("errors")
     details = body.get("details")
+    named = (
+        (_text(entry, "field"), _text(entry, "message"))
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
+    )
     return Problem(
         status=status,
         code=_text(body, "code"),
         message=_text(body, "message"),
         request_id=_text(body, "request_id"),
         field=_text(body, "field") or None,
-        errors=tuple(
-            (entry["field"], entry["message"])
-            for entry in (entries if isinstance(entries, list) else ())
-            if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
-        ),
-        details=details if isinstance(details, dict) else {},
+        errors=tuple(_first(named, _MOST_ERROR)),
+        details=dict(_first(details.items(), _MOST_ERROR)) if isinstance(details, dict) else {},
     )
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    return value if isinstance(value, str) else ""
+    return shortened(value) if isinstance(value, str) else ""
+
+
+def shortened(text: str) -> str:
+    """Return a text of the console as errors keep it: each resource may have its own."""
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+
+
+Item = TypeVar("Item", bound=tuple[str, Any])
+
+
+def _first(items: Iterable[Item], most: int) -> Iterator[Item]:
+    """Return the first items, as far as they weigh `most` together."""
+    for item in items:
+        most -= weight(list(item))
+        if most < 0:
+            return
+        yield item
+
+
+def weight(value: Any) -> int:
+    """Return about how many bytes a JSON value takes: 64 of its own, and its characters."""
+    if isinstance(value, str):
+        return 64 + len(value)
+    if isinstance(value, dict):
+        return 64 + sum(map(weight, value)) + sum(map(weight, value.values()))
+    if isinstance(value, list):
+        return 64 + sum(map(weight, value))
+    return 64
 
 
 def unexpected(

@@ -175,6 +175,9 @@ class Limiter:
         now = self.clock()
         if self._only_refused_since is None:
             self._only_refused_since = now
+        self._slow_down(place, now, asked)
+
+    def _slow_down(self, place: Place, now: float, asked: float | None) -> None:
         was_known = self._pace.known
         if not was_known and not self._pace.probing:
             self._window.restart(now, 1)
@@ -188,7 +191,8 @@ class Limiter:
         now = self.clock()
         self._window.overloaded(place.sent, now)
         if asked is not None:
-            self._pause(now + asked)
+            # Who says when to come again counts requests, whatever the status.
+            self._slow_down(place, now, asked)
 
     def give_back(self, place: Place) -> None:
         """Let the next request have a place."""
