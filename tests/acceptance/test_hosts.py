@@ -43,7 +43,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(
     run = engine.apply(expect={1})
     [error] = run.errors
     assert error["address"] == "opsconsole_host.other"
-    assert "'ext-2' there and 'ext-9' here" in error["detail"]
+    assert "'ext-2' on the console and 'ext-9' in the program" in error["detail"]
     [adopted] = warned(run, "existed already and is adopted")
     assert "tags" in adopted
     assert held(engine)["opsconsole_host.there"]["id"] == there["id"]
