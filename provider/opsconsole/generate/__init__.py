@@ -1,0 +1,1 @@
+"""Writes constructs, reference pages and JSON Schemas from the definitions and models."""

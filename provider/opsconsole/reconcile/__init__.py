@@ -1,0 +1,1 @@
+"""The native engine: plans, orders and applies the changes of a program, in bulk."""

@@ -1,4 +1,6 @@
-"""Single steps: the calls through the lifecycle, and what they leave in state and journal."""
+"""Carries out steps, alone or several of one kind together: what they ask of the lifecycle, and
+what that leaves in state and journal.
+"""
 
 from __future__ import annotations
 
