@@ -22,7 +22,8 @@ def test_what_is_written_is_read(observed: frozenset[str], kept: bool, declared:
 
 def test_a_whole_host_takes_a_few_bytes() -> None:
     seen = PrivateState().seeing(item.name for item in HOST.answered)
-    assert len(seen.encode()) < len(HOST.answered)
+    # A new attribute is written by its name until it has a bit.
+    assert len(seen.encode()) < 2 * len(HOST.answered)
 
 
 def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
