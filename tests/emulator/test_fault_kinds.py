@@ -83,6 +83,32 @@ def test_an_answer_that_is_late(
     assert knowledge() == "x"
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_request_is_held_until_faults_are_forgotten(
+    served: Emulator, call: Call, when: str
+) -> None:
+    served.fault(operation="host_update", hold=when)
+    statuses: list[int] = []
+
+    def ask() -> None:
+        statuses.append(call(served, "POST", HOST, {"knowledge": "held"})[0])
+
+    def is_done() -> bool:
+        return (served.row("hosts", "hst_fleet00002") or {}).get("knowledge") == "held"
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: served.traffic()["in_flight"] and not served.waiting_faults())
+    if when == "after":
+        until(is_done)
+    assert is_done() is (when == "after")
+    assert statuses == []
+    served.clear_faults()
+    asking.join()
+    assert statuses == [200]
+    assert is_done()
+
+
 @pytest.mark.parametrize("operation", TEMPLATES)
 def test_another_object_is_answered_by_every_operation(
     everything: Emulator, call: Call, operation: str

@@ -30,6 +30,7 @@ from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
+_SHOWN = 20
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """The options that a saved plan fixes."""
 
@@ -99,10 +100,10 @@ def _apply_program(args: argparse.Namespace) -> int:
         plan = ui.shown(plan, program.stack)
         if has_error(plan.diagnostics):
             return FAILED
-        demand(args, plan)
+        _demand(args, plan)
         if not ui.approved(plan):
             return FAILED
-        return carry_out(runner, ui, space, plan, session)
+        return _carry_out(runner, ui, space, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -121,7 +122,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         check_state(saved, session.state)
         session.begin()
-        demand(args, saved.plan)
+        _demand(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.objection_to(args, saved.plan)
@@ -136,13 +137,10 @@ def _apply_saved(args: argparse.Namespace) -> int:
             return FAILED
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
-        return carry_out(runner, ui, space, plan, session)
+        return _carry_out(runner, ui, space, plan, session)
 
 
-_SHOWN = 20
-
-
-def demand(args: argparse.Namespace, plan: Plan) -> None:
+def _demand(args: argparse.Namespace, plan: Plan) -> None:
     """Refuse a plan of another checksum than the command line demands.
 
     Raises:
@@ -268,7 +266,7 @@ def _left(applied: Applied) -> str:
     return "\n".join([*lines, ""])
 
 
-def carry_out(
+def _carry_out(
     runner: asyncio.Runner, ui: ApplyUI, space: Workspace, plan: Plan, session: StateSession
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.

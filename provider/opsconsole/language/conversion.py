@@ -31,6 +31,8 @@ from opsconsole.language.value_types import (
 from opsconsole.state import Number
 from opsconsole.values import UNKNOWN, Value
 
+_SCALARS: Final = frozenset((str, int, bool, type(None)))
+
 
 def convert(value: Any, wanted: Type) -> Any:
     """Return `value` converted to the type `wanted`; null, unknown and marks pass through.
@@ -166,9 +168,6 @@ _BY_KIND: Final[Mapping[str, Callable[[Any, Type], Any]]] = {
 
 def _named(value: Any) -> str:
     return describe(type_of(value))
-
-
-_SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 @lru_cache(maxsize=1024)

@@ -27,6 +27,32 @@ from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.value_types import STRING, normalised
 from opsconsole.values import UNKNOWN
 
+T = TypeVar("T")
+_SHOWN = 200
+
+
+_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
+
+TERRAFORM_FUNCTIONS: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has and this evaluator does not."""
+
 
 def evaluate_json(value: Any, scope: Scope) -> Any:
     """Return the value of a JSON value in `scope`.
@@ -145,33 +171,6 @@ def _named_in(value: Any) -> Iterator[str]:
     for item in readable_references(value):
         if item.steps[0] == "local" and item.steps[1:]:
             yield str(item.steps[1])
-
-
-T = TypeVar("T")
-_SHOWN = 200
-
-
-_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
-
-TERRAFORM_FUNCTIONS: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
-)
-"""Functions that Terraform has and this evaluator does not."""
 
 
 class OnlyTerraform(UserError):

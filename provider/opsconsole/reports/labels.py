@@ -20,6 +20,7 @@ from opsconsole.reports.text import printable, scalar
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address
 
+_DIGITS = re.compile(r"(\d+)")
 _SYMBOLS = {
     Action.NO_OP: "",
     Action.CREATE: "+",
@@ -166,9 +167,6 @@ def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
     if counts.forget:
         sentences.append(f"{counts.forget} to leave management.")
     return " ".join(sentences)
-
-
-_DIGITS = re.compile(r"(\d+)")
 
 
 @lru_cache(maxsize=65536)

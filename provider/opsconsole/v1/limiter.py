@@ -191,7 +191,7 @@ class Limiter:
         now = self.clock()
         self._window.overloaded(place.sent, now)
         if asked is not None:
-            # Who says when to come again counts requests, whatever the status.
+            # A console that says when to come again counts requests, whatever the status.
             self._slow_down(place, now, asked)
 
     def give_back(self, place: Place) -> None:
