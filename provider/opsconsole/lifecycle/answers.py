@@ -43,8 +43,8 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
     if (kept := sum(map(weight, values.values()))) > MOST_OF_ONE:
         name = max(values, key=lambda name: weight(values[name]))
         raise UnexpectedAnswer(
-            f"The console's answer holds {kept} bytes in the fields of one object, most of them in "
-            f"{name}, and {MOST_OF_ONE} at most are kept.",
+            f"The console's answer holds {kept:,} bytes in the fields of one object, most of them "
+            f"in {name}. At most {MOST_OF_ONE:,} are kept.",
             f"Shorten {name} on the console.",
         )
     return {attribute.name: _typed(attribute, values[attribute.name]) for attribute in found}
