@@ -16,10 +16,10 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.language.sources import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.applier import Applier
 from opsconsole.reconcile.changes import Action, Plan, PlanOptions
 from opsconsole.reconcile.order import Step
 from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.runs import Applier
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.writer import StateSession
 

@@ -20,12 +20,11 @@ from opsconsole.cli.progress import TICK, ApplyMessages, showing
 from opsconsole.cli.standard_streams import coloured, columns, write_surely
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
-from opsconsole.reconcile.applier import Applier
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.runs import counted
-from opsconsole.reconcile.saved import checksum, read_plan
+from opsconsole.reconcile.runs import Applier, counted
+from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state

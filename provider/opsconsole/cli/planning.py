@@ -21,10 +21,9 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.runs import guard_objection, make_plan
-from opsconsole.reconcile.saved import checksum
 from opsconsole.reports import diagnostics_text, plan_text
 from opsconsole.state import StateSession, workspace_of
 from opsconsole.v1.settings import Settings

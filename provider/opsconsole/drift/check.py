@@ -41,8 +41,7 @@ from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.prior import refresh
-from opsconsole.reconcile.providers import OnStop
+from opsconsole.reconcile.prior import OnStop, refresh
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.resources import HOST, RESOURCES
 

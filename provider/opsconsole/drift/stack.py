@@ -20,7 +20,7 @@ from opsconsole.reconcile.declaration import (
     from_state,
     sensitive_names,
 )
-from opsconsole.reconcile.providers import LOCAL_NAME
+from opsconsole.reconcile.prior import LOCAL_NAME
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,

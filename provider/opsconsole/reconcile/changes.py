@@ -5,13 +5,17 @@ Printing, saving and applying consume this same object. Nothing here plans or ap
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Final
 
 from opsconsole.diagnostics import Diagnostic, Path
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.values import Attributes, Value
+from opsconsole.resources import RESOURCES
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 
 class Action(Enum):
@@ -279,3 +283,48 @@ class PlanOptions:
 
 DEFAULT_SHARE = 30.0
 """Per cent of what exists that a plan may delete or replace without being forced."""
+
+
+UNKNOWN_KEY: Final = "\0unknown"
+"""The name in an object of JSON that stands for a value that is not known."""
+
+
+def checksum(plan: Plan) -> str:
+    """Return a checksum of what a plan would do, to be demanded when it is applied.
+
+    The same changes on the same state make the same checksum, whenever they are planned; what the
+    console changes by itself is left out.
+    """
+    changes = [
+        [
+            item.address,
+            item.action.value,
+            _without_volatile(item.type_name, item.before),
+            _without_volatile(item.type_name, item.after),
+            item.import_id,
+            item.create_first,
+        ]
+        for item in sorted(plan.acting(), key=lambda change: change.address)
+    ]
+    if plan.mode == "refresh-only":
+        changes += [
+            [item.address, _without_volatile(item.type_name, item.after)] for item in plan.drift
+        ]
+    outputs = [[item.name, item.action.value, item.after] for item in plan.outputs]
+    # A state that does not exist yet gets a new lineage each time.
+    content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
+    text = json.dumps(content, default=_plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without_volatile(type_name: str, value: Attributes | None) -> Any:
+    if value is None or type_name not in RESOURCES:
+        return value
+    definition = RESOURCES[type_name]
+    return {item.name: value.get(item.name) for item in definition if not item.volatile}
+
+
+def _plain(value: Any) -> dict[str, bool]:
+    if value is UNKNOWN:
+        return {UNKNOWN_KEY: True}
+    raise TypeError(f"not a value of a plan: {value!r}")

@@ -239,3 +239,9 @@ def instance_of(address: str) -> Address:
         UserError: It is not an address.
     """
     return Address.parse(instance_and_key(address)[0])
+
+
+def config_address(address: str) -> str:
+    """Return an instance's address without its key; of a deposed object, that of its instance."""
+    address, _ = instance_and_key(address)
+    return Address.parse(address).config if address.endswith("]") else address

@@ -16,14 +16,13 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.declaration import Place
+from opsconsole.reconcile.declaration import Place, config_address
 from opsconsole.reconcile.order import (
     Identity,
     Order,
     Schedule,
     Step,
     StepKind,
-    config_address,
     dropped_objects,
     object_of,
 )

@@ -17,8 +17,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import Place, PriorInstance
-from opsconsole.reconcile.order import config_address
+from opsconsole.reconcile.declaration import Place, PriorInstance, config_address
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, State
 

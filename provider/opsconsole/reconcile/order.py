@@ -17,9 +17,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.reconcile.cascade import leaves_owner
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import instance_and_key
+from opsconsole.reconcile.declaration import config_address
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
-from opsconsole.state import Address
 
 
 class StepKind(Enum):
@@ -104,12 +103,6 @@ def _kinds(change: Change) -> tuple[StepKind, ...]:
     if change.action in (Action.NO_OP, Action.FORGET):
         return (StepKind.KEEP,) if change.acts else ()
     return (StepKind(change.action.value),)
-
-
-def config_address(address: str) -> str:
-    """Return an instance's address without its key; of a deposed object, that of its instance."""
-    address, _ = instance_and_key(address)
-    return Address.parse(address).config if address.endswith("]") else address
 
 
 class _Edges:

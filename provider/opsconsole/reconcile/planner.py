@@ -17,7 +17,13 @@ from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.cascade import explained, still_needed, taken_along
+from opsconsole.reconcile.cascade import (
+    Targets,
+    explained,
+    replacing_nothing,
+    still_needed,
+    taken_along,
+)
 from opsconsole.reconcile.changes import (
     Action,
     Change,
@@ -27,8 +33,10 @@ from opsconsole.reconcile.changes import (
     PlanOptions,
     Refreshed,
 )
+from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.declaration import (
     PriorInstance,
+    config_address,
     from_state,
     paths_from_state,
     read_deposed,
@@ -42,19 +50,19 @@ from opsconsole.reconcile.moves import (
     places_of,
     still_declared,
 )
-from opsconsole.reconcile.order import config_address, order
-from opsconsole.reconcile.outputs import output_changes
+from opsconsole.reconcile.order import order
 from opsconsole.reconcile.prior import (
+    MakeLifecycle,
     Prior,
+    Providers,
     is_partly_shown,
+    key_of,
     not_there,
     read_prior,
     refresh,
     take_imports,
     undeclared_imports,
 )
-from opsconsole.reconcile.providers import MakeLifecycle, Providers, key_of
-from opsconsole.reconcile.targets import Targets, replacing_nothing
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES

@@ -7,7 +7,6 @@ variables, when it is applied.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import os
 import stat
@@ -25,6 +24,7 @@ from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.errors import UserError
 from opsconsole.named_files import read_named
 from opsconsole.reconcile.changes import (
+    UNKNOWN_KEY,
     Action,
     Change,
     DataRead,
@@ -40,7 +40,6 @@ from opsconsole.values import UNKNOWN, Attributes, Value
 MAX_BYTES: Final = 512 * 2**20
 """How large a plan may be, packed and unpacked."""
 _MAGIC = b"opsconsole plan 1\n"
-_UNKNOWN_KEY = "\0unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,41 +63,6 @@ class SavedPlan:
     variables: Mapping[str, Any]
     digest: str
     state: str = ""
-
-
-def checksum(plan: Plan) -> str:
-    """Return a checksum of what a plan would do, to be demanded when it is applied.
-
-    The same changes on the same state make the same checksum, whenever they are planned; what the
-    console changes by itself is left out.
-    """
-    changes = [
-        [
-            item.address,
-            item.action.value,
-            _without_volatile(item.type_name, item.before),
-            _without_volatile(item.type_name, item.after),
-            item.import_id,
-            item.create_first,
-        ]
-        for item in sorted(plan.acting(), key=lambda change: change.address)
-    ]
-    if plan.mode == "refresh-only":
-        changes += [
-            [item.address, _without_volatile(item.type_name, item.after)] for item in plan.drift
-        ]
-    outputs = [[item.name, item.action.value, item.after] for item in plan.outputs]
-    # A state that does not exist yet gets a new lineage each time.
-    content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
-    text = json.dumps(content, default=_plain, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _without_volatile(type_name: str, value: Attributes | None) -> Any:
-    if value is None or type_name not in RESOURCES:
-        return value
-    definition = RESOURCES[type_name]
-    return {item.name: value.get(item.name) for item in definition if not item.volatile}
 
 
 def check_plan_file(path: Path) -> None:
@@ -222,7 +186,7 @@ _HINTS: Final = {
 def _plain(value: Any) -> Any:
     """Return what JSON holds instead of a value that it does not know; its parts are asked next."""
     if value is UNKNOWN:
-        return {_UNKNOWN_KEY: True}
+        return {UNKNOWN_KEY: True}
     if isinstance(value, Action):
         return value.value
     if isinstance(value, bytes):
@@ -277,7 +241,7 @@ def _of_type(value: Any, kind: type) -> Any:
 
 def _value(value: Any) -> Value:
     if isinstance(value, dict):
-        if _UNKNOWN_KEY in value:
+        if UNKNOWN_KEY in value:
             return UNKNOWN
         return {key: _value(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -29,8 +29,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import refresh
-from opsconsole.reconcile.providers import OnStop, Providers, in_state
+from opsconsole.reconcile.prior import OnStop, Providers, in_state, refresh
 from opsconsole.reconcile.saved import SavedPlan, write_plan
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State, decode, render

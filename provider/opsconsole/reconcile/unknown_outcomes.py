@@ -36,8 +36,7 @@ from opsconsole.reconcile.declaration import (
     instance_of,
     read_deposed,
 )
-from opsconsole.reconcile.prior import read_prior, refresh
-from opsconsole.reconcile.providers import Providers, key_of
+from opsconsole.reconcile.prior import Providers, key_of, read_prior, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession
 from opsconsole.values import UNKNOWN, Attributes

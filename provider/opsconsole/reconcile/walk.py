@@ -14,7 +14,7 @@ from graphlib import TopologicalSorter
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.cascade import Cascade, leaves_owner, moves_away
+from opsconsole.reconcile.cascade import Cascade, Targets, leaves_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import (
     Decision,
@@ -25,10 +25,13 @@ from opsconsole.reconcile.decisions import (
     prevented,
     removal,
 )
-from opsconsole.reconcile.declaration import PriorInstance, instance_and_key, instance_of
-from opsconsole.reconcile.order import config_address
-from opsconsole.reconcile.providers import Providers, key_of
-from opsconsole.reconcile.targets import Targets
+from opsconsole.reconcile.declaration import (
+    PriorInstance,
+    config_address,
+    instance_and_key,
+    instance_of,
+)
+from opsconsole.reconcile.prior import Providers, key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, unknown_names

@@ -32,8 +32,7 @@ from opsconsole.v1.limiter import (
 )
 from opsconsole.v1.redirects import MOST_HOPS, next_url
 from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
-from opsconsole.v1.settings import Settings
-from opsconsole.v1.tls import tls_context
+from opsconsole.v1.settings import Settings, tls_context
 
 if TYPE_CHECKING:
     from opsconsole.v1.transport import Transport

@@ -1,6 +1,8 @@
-"""The provider's settings as one checked value, from attributes and environment.
+"""The provider's settings as one checked value, from attributes and environment, and the
+certificates that are trusted by them.
 
-No network, no HTTP library: this is imported before the provider's handshake.
+No network, no HTTP library: this is imported before the provider's handshake, and `ssl` only where
+a connection is prepared.
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opsconsole.definition import Kind
 from opsconsole.errors import ConfigurationError
 from opsconsole.resources.provider import PROVIDER
 from opsconsole.v1 import checks
 from opsconsole.v1.checks import checked_base_url, proxy_for
+
+if TYPE_CHECKING:
+    import ssl
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _CREDENTIALS = frozenset({"api_key", "session_cookie"})
@@ -214,3 +219,53 @@ def _cursor(given: checks.SettingValues) -> tuple[str | None, str | None]:
             missing,
         )
     return parameter, envelope_field
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext:
+    """Return how to verify the console: TLS 1.2 or later.
+
+    `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
+    obeyed) and those of certifi. For plain http a bare context, as loading roots costs
+    milliseconds.
+
+    Raises:
+        ConfigurationError: `ca_file` cannot be read, or holds no certificate.
+    """
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if settings.insecure_skip_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if settings.ca_file is not None:
+        _trust(context, settings.ca_file)
+    elif _is_encrypted(settings) and not settings.insecure_skip_verify:
+        import certifi
+
+        context.load_default_certs()
+        context.load_verify_locations(cafile=certifi.where())
+    return context
+
+
+def _is_encrypted(settings: Settings) -> bool:
+    return settings.base_url.startswith("https:") or (settings.proxy or "").startswith("https:")
+
+
+def _trust(context: ssl.SSLContext, ca_file: str) -> None:
+    import ssl
+
+    # An ssl.SSLError is an OSError, too: a file without a certificate.
+    try:
+        context.load_verify_locations(cafile=ca_file)
+    except ssl.SSLError:
+        reason = "it holds no certificate in PEM form"
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+    else:
+        return
+    raise ConfigurationError(
+        f'ca_file "{ca_file}" cannot be used: {reason}.',
+        "Give the path of a PEM file with the certificate authorities to trust.",
+        "ca_file",
+    )
