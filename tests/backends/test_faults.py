@@ -16,8 +16,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.pacer import Cadence
-from opsconsole.state.writer import StateSession
+from opsconsole.state.writer import Cadence, StateSession
 from spoilt_places import cells, recording, spoilt
 
 Make = Callable[[str], Place]

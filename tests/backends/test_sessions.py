@@ -15,8 +15,7 @@ from opsconsole.state.lock import LockHeld
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state, read_state
-from opsconsole.state.pacer import Cadence
-from opsconsole.state.writer import StateSession
+from opsconsole.state.writer import Cadence, StateSession
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 BRIEF = Cadence(seconds=0.05, share=1e9)

@@ -14,7 +14,7 @@ from opsconsole.drift.stack import Stack
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import CheckOutcome, judge
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state
 

@@ -18,11 +18,10 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.instances import Instance
 from opsconsole.language.model import Program
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 from opsconsole.language.value_types import type_to_json
 from opsconsole.language.variables import resolve_variables
-from opsconsole.state.addresses import Address
-from opsconsole.state.layout import Number
+from opsconsole.state.notation import Address, Number
 
 
 @pytest.fixture

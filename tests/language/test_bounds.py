@@ -25,7 +25,7 @@ from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
-from opsconsole.language.sources import load_directory
+from opsconsole.language.synthesis import load_directory
 
 def run(directory):
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

@@ -14,7 +14,7 @@ from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.graph import Graph, build_graph
 from opsconsole.language.model import Block, Origin, Program
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.model import LifecycleBlock, Origin
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 
 Write = Callable[..., Path]
 

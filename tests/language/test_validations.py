@@ -12,7 +12,7 @@ import pytest
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 
 Write = Callable[..., Path]

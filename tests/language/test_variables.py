@@ -13,9 +13,8 @@ import pytest
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.marks import Marked
-from opsconsole.language.sources import load_directory
-from opsconsole.language.value_types import type_to_json
+from opsconsole.language.reading import load_directory
+from opsconsole.language.value_types import Marked, type_to_json
 from opsconsole.language.variables import resolve_variables
 
 TYPES: dict[str, tuple[str, Any]] = {

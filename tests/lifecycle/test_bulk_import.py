@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.lifecycle.bulk_import import all_created, verdicts
+from opsconsole.lifecycle.host_row import all_created, verdicts
 from opsconsole.v1.console import import_result
 
 

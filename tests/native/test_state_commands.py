@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}

@@ -13,7 +13,7 @@ from engines import Terraform
 from opsconsole import resources
 from opsconsole.emulator.running import serve
 from opsconsole.language import lasting_values, resolve_variables
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 from opsconsole.reports import plan_json
 from parity_cases import Case, cases, whole
 from parity_events import happen, prepare

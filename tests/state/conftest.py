@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state

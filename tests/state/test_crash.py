@@ -17,7 +17,7 @@ RUN = r"""
 import asyncio, os, signal
 from pathlib import Path
 from opsconsole.errors import UserError
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 

@@ -14,8 +14,7 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.local import LocalBackend, local_path, workspace_of
+from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, workspace_of
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession
@@ -157,7 +156,7 @@ from pathlib import Path
 import getpass, pwd, socket
 from opsconsole.errors import UserError
 from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 if os.getuid() == 0:
     os.setgroups([])

@@ -10,7 +10,7 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
-from opsconsole.state.addresses import Address
-from opsconsole.state.layout import render
 from opsconsole.state.model import State
+from opsconsole.state.notation import Address, render
 from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
 
 Host = Callable[..., InstanceObject]

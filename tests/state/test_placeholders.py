@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from opsconsole.state import placeholders
+from opsconsole.state import records
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.placeholders import Placeholder, Placeholders
+from opsconsole.state.records import Placeholder, Placeholders
 
 
 def test_the_longer_a_write_takes_the_more_creates_share_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(placeholders.time, "monotonic", lambda: now)
+    monkeypatch.setattr(records.time, "monotonic", lambda: now)
     shown = Placeholders()
     assert shown.worth(1.0) == 0
     for number in range(50):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput

@@ -9,13 +9,11 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state import writer
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.local import LocalBackend
+from opsconsole.state.backend import LocalBackend, SnapshotMeta
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import open_state, read_state
-from opsconsole.state.pacer import Cadence
-from opsconsole.state.writer import StateSession
+from opsconsole.state.writer import Cadence, StateSession
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]

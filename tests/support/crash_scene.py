@@ -26,13 +26,13 @@ from opsconsole import resources
 from opsconsole.cli.main import main
 from opsconsole.emulator.running import serve
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Plan, PlanOptions
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import make_plan
-from opsconsole.state.addresses import Address
+from opsconsole.state.notation import Address
 from opsconsole.state.opening import backend_for, open_state
 
 STEP = int(os.environ.get("OPSCONSOLE_CRASH_STEP", "1"))

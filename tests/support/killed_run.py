@@ -17,7 +17,7 @@ from typing import Any
 
 from opsconsole.cli.main import main
 from opsconsole.state import opening
-from opsconsole.state.pacer import Cadence
+from opsconsole.state.writer import Cadence
 from opsconsole.v1.transport import Reply, Transport
 
 _OPERATIONS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from opsconsole import resources
 from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
-from opsconsole.language import Evaluator, Program, load_program, read_app, resolve_variables
+from opsconsole.language import (
+    Evaluator,
+    Program,
+    load_directory,
+    load_program,
+    read_app,
+    resolve_variables,
+)
 from opsconsole.phrases import plural
 from opsconsole.state import (
     Backend,
@@ -49,8 +56,10 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     files = args.dir
     if files is None and not (here / "cdktf.json").exists() and _has_files(here):
         files = here
+    if files is not None:
+        return load_directory(files, resources)
     run_app = run_app or not _synthesised(here)
-    return load_program(here, resources, args.stack, files=files, run_app=run_app)
+    return load_program(here, resources, args.stack, run_app=run_app)
 
 
 def has_program(args: argparse.Namespace) -> bool:

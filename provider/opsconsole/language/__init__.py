@@ -27,17 +27,19 @@ from opsconsole.language.model import (
     Schemas,
     Variable,
 )
-from opsconsole.language.reading import read_program
-from opsconsole.language.sources import (
-    find_output,
-    load_directory,
-    load_program,
-    load_stack,
-    stacks_of,
-)
+from opsconsole.language.reading import load_directory, read_program
 from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
-from opsconsole.language.synthesis import find_node, jsii_environment, read_app, synthesise
+from opsconsole.language.synthesis import (
+    find_node,
+    find_output,
+    jsii_environment,
+    load_program,
+    load_stack,
+    read_app,
+    stacks_of,
+    synthesise,
+)
 from opsconsole.language.variables import (
     example_values,
     lasting_values,

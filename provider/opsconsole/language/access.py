@@ -8,14 +8,15 @@ from typing import Any
 
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.marks import Marked, mark
 from opsconsole.language.value_types import (
     NUMBER,
     STRING,
     ListValue,
     MapValue,
+    Marked,
     SetValue,
     describe,
+    mark,
     type_of,
 )
 from opsconsole.values import UNKNOWN

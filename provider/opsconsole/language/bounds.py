@@ -11,7 +11,6 @@ from threading import local
 from typing import Any, Final
 
 from opsconsole.language.failures import UnsupportedExpression
-from opsconsole.language.marks import Marked
 
 MAX_TEXT: Final = 16 * 2**20
 """Characters in one string."""
@@ -32,8 +31,8 @@ MAX_NESTING: Final = 100
 MAX_OPERATIONS: Final = 20_000
 """Tokens of one expression."""
 
-_CHARACTERS_PER_PART: Final = 16
-_SMALL: Final = frozenset((int, bool, type(None)))
+CHARACTERS_PER_PART: Final = 16
+"""Characters of a text that count as one element."""
 
 
 class BeyondBounds(UnsupportedExpression):
@@ -62,12 +61,13 @@ class _Meter(local):
             self.sizes.clear()
 
 
-_meter = _Meter()
+METER: Final = _Meter()
+"""What is measured now."""
 
 
 def metered() -> AbstractContextManager[None]:
     """Count from nothing what is made inside, which is one argument, output or local value."""
-    return _meter
+    return METER
 
 
 def count_parts(parts: int) -> None:
@@ -76,53 +76,16 @@ def count_parts(parts: int) -> None:
     Raises:
         BeyondBounds: It is too much in all.
     """
-    made = _meter.parts + parts
+    made = METER.parts + parts
     check_elements(made)
-    _meter.parts = made
+    METER.parts = made
 
 
 def count_text(characters: int) -> None:
     """Count the characters of one text that is made; raises as `count_parts`."""
-    if characters >= _CHARACTERS_PER_PART:
+    if characters >= CHARACTERS_PER_PART:
         check_length(characters)
-        count_parts(characters // _CHARACTERS_PER_PART)
-
-
-def count_value(value: Any) -> Any:
-    """Count the elements or characters of a value that was made, and return it."""
-    if isinstance(value, str):
-        count_text(len(value))
-    elif isinstance(value, list | dict) and value:
-        count_parts(len(value))
-        size_of(value)
-    return value
-
-
-def size_of(value: Any) -> int:
-    """Return how many parts a value has at all depths.
-
-    A part that occurs in it several times counts each time, though memory holds it once: code that
-    writes or compares the value visits all of them.
-
-    Raises:
-        BeyondBounds: They are too many.
-    """
-    if isinstance(value, str):
-        return len(value) // _CHARACTERS_PER_PART
-    if isinstance(value, Marked):
-        return size_of(value.value)
-    if not isinstance(value, list | dict):
-        return 0
-    known = _meter.sizes.get(id(value))
-    if known is not None:
-        return known[0]
-    size = len(value)
-    for item in value.values() if isinstance(value, dict) else value:
-        if type(item) not in _SMALL:
-            size += size_of(item)
-    check_elements(size)
-    _meter.sizes[id(value)] = (size, value)
-    return size
+        count_parts(characters // CHARACTERS_PER_PART)
 
 
 def check_length(characters: int) -> None:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opsconsole.language.bounds import check_length, count_parts, size_of
+from opsconsole.language.bounds import check_length, count_parts
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
-from opsconsole.language.value_types import BOOL, STRING, SetValue, describe, type_of
+from opsconsole.language.value_types import (
+    BOOL,
+    NO_MARKS,
+    STRING,
+    Marks,
+    SetValue,
+    describe,
+    mark,
+    size_of,
+    type_of,
+    unmark,
+)
 from opsconsole.values import UNKNOWN
 
 

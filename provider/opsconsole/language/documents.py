@@ -14,8 +14,7 @@ from opsconsole.errors import UserError
 from opsconsole.language.bounds import MAX_PROGRAM
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.model import Origin
-from opsconsole.language.numeric import Number, parse_number
-from opsconsole.language.value_types import normalised
+from opsconsole.language.value_types import Number, normalised, parse_number
 from opsconsole.named_files import read_named
 
 COMMENT = "//"

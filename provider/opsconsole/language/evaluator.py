@@ -26,7 +26,6 @@ from opsconsole.language.instances import (
     trigger,
 )
 from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded
-from opsconsole.language.marks import EPHEMERAL, SENSITIVE, marked_paths, unmark_deep
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
 from opsconsole.language.null_types import (
@@ -38,7 +37,17 @@ from opsconsole.language.null_types import (
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference
-from opsconsole.language.value_types import DYNAMIC, STRING, Type, type_of, type_to_json
+from opsconsole.language.value_types import (
+    DYNAMIC,
+    EPHEMERAL,
+    SENSITIVE,
+    STRING,
+    Type,
+    marked_paths,
+    type_of,
+    type_to_json,
+    unmark_deep,
+)
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey, print_key, workspace_of
 from opsconsole.values import Attributes, Value

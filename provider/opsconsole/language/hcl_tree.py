@@ -27,8 +27,8 @@ from opsconsole.language.nodes import (
     Tuple,
     Unary,
 )
-from opsconsole.language.numeric import parse_number
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference
+from opsconsole.language.value_types import parse_number
 
 _LITERALS: Final = {"true": True, "false": False, "null": None}
 

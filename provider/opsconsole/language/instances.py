@@ -12,12 +12,11 @@ from opsconsole.diagnostics import Path
 from opsconsole.language.bounds import MAX_INSTANCES, BeyondBounds
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, NotKnownYet
-from opsconsole.language.marks import unmark
 from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index
 from opsconsole.language.parsing import parse_expression
 from opsconsole.language.syntax import Node, Quoted, Reference, Scope
-from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of
+from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of, unmark
 from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from opsconsole.errors import UserError
-from opsconsole.language.bounds import BeyondBounds, metered, size_of
+from opsconsole.language.bounds import BeyondBounds, metered
 from opsconsole.language.conversion import convert
 from opsconsole.language.documents import COMMENT, Repeated
 from opsconsole.language.failures import (
@@ -20,11 +20,10 @@ from opsconsole.language.failures import (
     NotKnownYet,
     UnsupportedExpression,
 )
-from opsconsole.language.marks import NO_MARKS, mark, unmark
 from opsconsole.language.model import Origin
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Reference, Scope
-from opsconsole.language.value_types import STRING, normalised
+from opsconsole.language.value_types import NO_MARKS, STRING, mark, normalised, size_of, unmark
 from opsconsole.values import UNKNOWN
 
 T = TypeVar("T")

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.language.access import attribute, element, splat
-from opsconsole.language.bounds import count_text, count_value, size_of
+from opsconsole.language.bounds import count_text
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.marks import NO_MARKS, mark, unmark
 from opsconsole.language.operators import binary, conditional, unary
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
-from opsconsole.language.value_types import STRING
+from opsconsole.language.value_types import NO_MARKS, STRING, count_value, mark, size_of, unmark
 from opsconsole.values import UNKNOWN
 
 

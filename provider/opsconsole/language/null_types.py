@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opsconsole.language.conversion import attribute_type, to_wire
-from opsconsole.language.marks import unmark_deep
 from opsconsole.language.model import Program
 from opsconsole.language.value_types import (
     BOOL,
@@ -22,6 +21,7 @@ from opsconsole.language.value_types import (
     MapValue,
     SetValue,
     Type,
+    unmark_deep,
 )
 from opsconsole.state import Address
 

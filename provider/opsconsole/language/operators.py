@@ -6,13 +6,21 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from opsconsole.language.conversion import convert
+from opsconsole.language.conversion import convert, equal
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.marks import mark, unmark, unmark_deep
-from opsconsole.language.numeric import remainder, rounded
-from opsconsole.language.set_order import equal
 from opsconsole.language.unification import unify
-from opsconsole.language.value_types import BOOL, DYNAMIC, NUMBER, describe, type_of
+from opsconsole.language.value_types import (
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    describe,
+    mark,
+    remainder,
+    rounded,
+    type_of,
+    unmark,
+    unmark_deep,
+)
 from opsconsole.values import UNKNOWN
 
 

@@ -1,8 +1,8 @@
-"""Reads `*.tf.json` files into a Program, and refuses what only Terraform can run."""
+"""Reads the `*.tf.json` files of a directory, and refuses what only Terraform can run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,7 @@ from opsconsole.language.documents import (
     single,
 )
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import refused
+from opsconsole.language.json_values import OnlyTerraform, refused
 from opsconsole.language.model import (
     BackendBlock,
     Block,
@@ -63,6 +63,35 @@ _VARIABLE: Final = (
 )
 _OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on")
 _IMPORT: Final = ("to", "id", "for_each", "provider")
+
+
+def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
+    """Return the program that the `*.tf.json` files of a directory make together.
+
+    Raises:
+        UserError: There is none, or files that only Terraform reads.
+    """
+    if not directory.is_dir():
+        raise UserError(f"There is no directory {directory}.", "Check the path.")
+    files = sorted(directory.glob("*.tf.json"))
+    overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
+    refuse_native(directory, overriding)
+    if not files:
+        raise UserError(
+            f"{directory} holds no *.tf.json file.",
+            "Synthesise the program, or name another directory.",
+        )
+    return read_program(files, directory.absolute(), schemas, stack)
+
+
+def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
+    """Refuse a directory with files in Terraform's own language, or ones that override others."""
+    native = sorted(path.name for path in directory.glob("*.tf"))
+    if native or overriding:
+        names = ", ".join([*native, *overriding])
+        raise OnlyTerraform(
+            f"{directory} holds {names}, which the native engine does not read.", names
+        )
 
 
 def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "") -> Program:

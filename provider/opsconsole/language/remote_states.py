@@ -16,10 +16,8 @@ from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.documents import COMMENT, origin_of
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.json_values import refused
-from opsconsole.language.marks import unmark_deep
 from opsconsole.language.model import Block
-from opsconsole.language.numeric import from_float, parse_number
-from opsconsole.language.value_types import Type
+from opsconsole.language.value_types import Type, from_float, parse_number, unmark_deep
 from opsconsole.state import Number, StateOutput, read_foreign
 from opsconsole.values import UNKNOWN, holds_unknown
 

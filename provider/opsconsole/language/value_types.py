@@ -1,20 +1,229 @@
-"""The types of the expression language, the collections that carry them, and the form of texts.
+"""The values of the expression language: marks, numbers, types, collections, and their size.
 
 Values are Python's own: None, UNKNOWN, bool, str, int, Fraction (a number that is not whole), list
 (a tuple of the language), dict (an object of the language). Lists, sets and maps of the language,
 whose elements are all of one type, are the three subclasses below.
+
+Numbers are binary floating point with 512 bits of mantissa. Precision, rounding and the shortest
+decimal text are those of go-cty.
+
+A mark (sensitive, ephemeral) wraps the smallest value that carries it. Whatever is computed from a
+marked value is marked too.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from opsconsole.language.marks import Marked
-from opsconsole.language.numeric import Double
+from opsconsole.diagnostics import Path
+from opsconsole.language.bounds import (
+    CHARACTERS_PER_PART,
+    MAX_EXPONENT,
+    METER,
+    BeyondBounds,
+    check_elements,
+    count_parts,
+    count_text,
+)
 from opsconsole.values import UNKNOWN
+
+SENSITIVE: Final = "sensitive"
+"""Never shown in plans and outputs."""
+EPHEMERAL: Final = "ephemeral"
+"""Known during one run only: it may reach provider settings, never state."""
+
+Marks = frozenset[str]
+NO_MARKS: Final[Marks] = frozenset()
+IS_SENSITIVE: Final[Marks] = frozenset((SENSITIVE,))
+
+
+class Marked:
+    """A value with marks. The value inside may hold marked values, but is not marked itself."""
+
+    __slots__ = ("marks", "value")
+
+    def __init__(self, value: Any, marks: Marks) -> None:
+        self.value = value
+        self.marks = marks
+
+    def __repr__(self) -> str:
+        return f"Marked({', '.join(sorted(self.marks))})"
+
+
+def mark(value: Any, marks: Marks) -> Any:
+    """Return `value` with `marks` added."""
+    if not marks:
+        return value
+    if isinstance(value, Marked):
+        return Marked(value.value, value.marks | marks)
+    return Marked(value, marks)
+
+
+def unmark(value: Any) -> tuple[Any, Marks]:
+    """Return `value` without its outermost marks, and these."""
+    if isinstance(value, Marked):
+        return value.value, value.marks
+    return value, NO_MARKS
+
+
+def holds_marks(value: Any) -> bool:
+    """Return whether `value` is marked at any depth."""
+    if isinstance(value, Marked):
+        return True
+    if isinstance(value, dict):
+        return any(map(holds_marks, value.values()))
+    if isinstance(value, list):
+        return any(map(holds_marks, value))
+    return False
+
+
+def unmark_deep(value: Any) -> tuple[Any, Marks]:
+    """Return `value` without marks at any depth, and the union of all that were found."""
+    if not holds_marks(value):
+        return value, NO_MARKS
+    found: set[str] = set()
+    return _stripped(value, found), frozenset(found)
+
+
+def _stripped(value: Any, found: set[str]) -> Any:
+    if isinstance(value, Marked):
+        found |= value.marks
+        return _stripped(value.value, found)
+    if isinstance(value, dict):
+        return rebuilt(value, {key: _stripped(item, found) for key, item in value.items()})
+    if isinstance(value, list):
+        return rebuilt(value, [_stripped(item, found) for item in value])
+    return value
+
+
+def rebuilt(like: Any, items: Any) -> Any:
+    """Return `items` as a collection of the same type as `like`, its element type included."""
+    element = getattr(like, "element", None)
+    return items if element is None else type(like)(items, element)
+
+
+def marked_paths(value: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths in `value` with the mark `wanted`; places below such a path are not named."""
+    if isinstance(value, Marked):
+        if wanted in value.marks:
+            yield at
+        else:
+            yield from marked_paths(value.value, wanted, at)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from marked_paths(item, wanted, (*at, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from marked_paths(item, wanted, (*at, index))
+
+
+Number = int | Fraction
+
+_PRECISION = 512
+_MAX_BITS = int(MAX_EXPONENT * 3.3219)
+_TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
+_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+
+
+def parse_number(text: str) -> Number | None:
+    """Return the number that `text` writes in decimal, or None.
+
+    Raises:
+        BeyondBounds: It is too large, too close to 0, or written with too many digits.
+    """
+    if not _TEXT.fullmatch(text):
+        return None
+    if text.isdigit() and len(text) < 150:
+        return int(text)
+    if len(text) > MAX_EXPONENT:
+        raise BeyondBounds(_TOO_LARGE)
+    mantissa, _, exponent = text.lower().partition("e")
+    if abs(int(exponent or "0")) > 2 * MAX_EXPONENT:
+        if not mantissa.strip("+-0."):
+            return 0
+        raise BeyondBounds(_TOO_LARGE)
+    if mantissa.endswith("."):
+        mantissa += "0"
+    value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
+    return rounded(value)
+
+
+class Double(int):
+    """A whole number that was computed in double precision: written, as in Terraform, with the
+    digits that tell it from every other such number. Arithmetic takes it for what it is."""
+
+    def __neg__(self) -> Double:
+        return Double(-int(self))
+
+    def __abs__(self) -> Double:
+        return Double(abs(int(self)))
+
+    def __str__(self) -> str:
+        return str(int(Decimal(repr(float(self)))))
+
+
+def from_float(value: float) -> Number:
+    """Return the number that `value` is written as in JSON."""
+    number = parse_number(repr(value))
+    if number is None:
+        raise ValueError(f"not a number: {value!r}")
+    return number
+
+
+def rounded(value: Number) -> Number:
+    """Return `value` rounded to the mantissa, ties to even; an int if it is whole.
+
+    Raises:
+        BeyondBounds: It is too large, or too close to 0.
+    """
+    if type(value) is int and value.bit_length() <= _PRECISION:
+        return value  # So is nearly every number of a program, and fractions are slow.
+    fraction = Fraction(value)
+    size = fraction.numerator.bit_length() - fraction.denominator.bit_length()
+    if abs(size) > _MAX_BITS and fraction:
+        raise BeyondBounds(_TOO_LARGE)
+    if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
+        return fraction.numerator
+    step = _last_place(fraction)
+    exact = round(fraction / step) * step
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _last_place(value: Fraction) -> Fraction:
+    """Return the weight of the last mantissa bit of `value`, which is not zero."""
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    return Fraction(2) ** (exponent - _PRECISION + 1)
+
+
+def format_number(value: Number) -> str:
+    """Return the shortest decimal text, without an exponent, that rounds to `value`."""
+    if isinstance(value, int):
+        return str(value)
+    size = abs(value)
+    tolerance = _last_place(size) / 2
+    places = max(1, len(str(size.denominator)) - len(str(size.numerator)) - 1)
+    scale = 10**places
+    while abs(Fraction(round(size * scale), scale) - size) >= tolerance:
+        places += 1
+        scale *= 10
+    digits = str(round(size * scale)).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 else text
+
+
+def remainder(left: Number, right: Number) -> Number:
+    """Return what is left of `left` after taking `right` whole times out, with left's sign."""
+    times = Fraction(left) / Fraction(right)
+    return rounded(Fraction(left) - int(times) * Fraction(right))
+
 
 STRING: Final = "string"
 NUMBER: Final = "number"
@@ -133,3 +342,43 @@ def clusters(text: str) -> list[str]:
 def normalised(text: str) -> str:
     """Return `text` in form C, which all strings of the language have."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+_SMALL: Final = frozenset((int, bool, type(None)))
+
+
+def count_value(value: Any) -> Any:
+    """Count the elements or characters of a value that was made, and return it."""
+    if isinstance(value, str):
+        count_text(len(value))
+    elif isinstance(value, list | dict) and value:
+        count_parts(len(value))
+        size_of(value)
+    return value
+
+
+def size_of(value: Any) -> int:
+    """Return how many parts a value has at all depths.
+
+    A part that occurs in it several times counts each time, though memory holds it once: code that
+    writes or compares the value visits all of them.
+
+    Raises:
+        BeyondBounds: They are too many.
+    """
+    if isinstance(value, str):
+        return len(value) // CHARACTERS_PER_PART
+    if isinstance(value, Marked):
+        return size_of(value.value)
+    if not isinstance(value, list | dict):
+        return 0
+    known = METER.sizes.get(id(value))
+    if known is not None:
+        return known[0]
+    size = len(value)
+    for item in value.values() if isinstance(value, dict) else value:
+        if type(item) not in _SMALL:
+            size += size_of(item)
+    check_elements(size)
+    METER.sizes[id(value)] = (size, value)
+    return size

@@ -18,12 +18,11 @@ from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import evaluated, guarded, references_in, refused
-from opsconsole.language.marks import EPHEMERAL, SENSITIVE, mark, unmark_deep
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parsing import parse_expression, tree_of
 from opsconsole.language.scanning import assignments
-from opsconsole.language.value_types import BOOL, STRING
+from opsconsole.language.value_types import BOOL, EPHEMERAL, SENSITIVE, STRING, mark, unmark_deep
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
-from opsconsole.lifecycle.bulk_import import (
+from opsconsole.lifecycle.host_row import (
     RowVerdict,
     all_created,
     blames_the_rows,

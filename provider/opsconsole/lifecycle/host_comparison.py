@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.answers import PrivateState, is_sentinel
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import (
+from opsconsole.lifecycle.host_row import (
     IGNORED,
     DryRunIgnored,
     RowVerdict,

@@ -13,29 +13,27 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import plain_name
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import (
+from opsconsole.lifecycle.host_row import (
     IGNORED,
     UNMATCHED,
     DryRunIgnored,
-    RowVerdict,
-    all_created,
-    dry_run,
-    halved,
-    rehearsed,
-    verdicts,
-    was_created,
-)
-from opsconsole.lifecycle.host_row import (
     HostRow,
     OtherHost,
+    RowVerdict,
     adopt,
+    all_created,
     created_all_the_same,
     created_as,
+    dry_run,
+    halved,
     match_by_name,
     not_created,
     read_back,
+    rehearsed,
     taken,
     tie_by_name,
+    verdicts,
+    was_created,
 )
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
 from opsconsole.lifecycle.planning import creation_fields

@@ -1,27 +1,176 @@
-"""One host on its way into the console: its import row, which result of an import is its own, its
-state once it was created or adopted, and why it was not."""
+"""One host on its way into the console: its import row, the verdict of a bulk import on it, its
+state once it was created or adopted, and why it was not.
+
+The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
+so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
+`results[].index`, whether rows after a stop are listed and every status other than `created` are
+not shown, so verdicts are matched in a way that needs none of them; a row that cannot be matched
+has an unmatched verdict: nothing is guessed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, ConsoleError, OpsconsoleError, Stopped
+from opsconsole.errors import (
+    BadRequest,
+    ConsoleError,
+    NotSent,
+    OpsconsoleError,
+    Stopped,
+    TooLarge,
+    UnexpectedAnswer,
+    UserError,
+)
 from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, plain_name, shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import RowVerdict
 from opsconsole.lifecycle.interface import CreateRequest, Outcome
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
-from opsconsole.v1.console import ImportResult
+from opsconsole.v1.console import ImportResult, RowResult
+
+
+class RowVerdict(NamedTuple):
+    """The verdict of an import on one row; `matched` is false where no verdict belongs to it."""
+
+    matched: bool
+    created: bool
+    status: str = ""
+    id: str | None = None
+    error: str | None = None
+
+
+UNMATCHED = RowVerdict(matched=False, created=False)
+
+
+def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
+    """Return the verdict of each of `rows` rows, in the order in which they were sent."""
+    base = _index_base(result.results, rows)
+    if base is None:
+        return [UNMATCHED] * rows
+    found = [UNMATCHED] * rows
+    for entry in result.results:
+        if entry.index is None:
+            continue
+        found[entry.index - base] = RowVerdict(
+            matched=True,
+            created=entry.status == "created",
+            status=entry.status or "",
+            id=entry.id,
+            error=entry.error,
+        )
+    return found
+
+
+def all_created(result: ImportResult, rows: int) -> bool:
+    """Return whether the counts alone say that every row passed, whatever the statuses."""
+    counts = result.counts
+    others = sum(count for name, count in counts.items() if name != "created")
+    return counts.get("created") == rows and others == 0
+
+
+def was_created(verdict: RowVerdict, dry_run_status: str | None) -> bool:
+    """Return whether a dry run gives a row another status than the one before its import did.
+
+    None: the status before is not known, which settles nothing.
+    """
+    return dry_run_status is not None and not verdict.created and verdict.status != dry_run_status
+
+
+def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
+    """Return what the first row's index is, or None where the results leave it open.
+
+    Results without an index are left out.
+    """
+    known = [entry.index for entry in results if entry.index is not None]
+    if len(set(known)) != len(known) or not known:
+        return None
+    low, high = min(known), max(known)
+    if low < 0 or high - low >= rows:
+        return None
+    if high - low == rows - 1:
+        return low
+    if low == 0:
+        return 0
+    return 1 if high == rows else None
+
+
+IGNORED = "The console's answer to a dry run did not say dry_run: true"
+
+
+def rehearsed() -> ConsoleError:
+    """Return why the verdicts of a real import say nothing: it was answered as a dry run."""
+    return ConsoleError(
+        "The console's answer to a real import says dry_run: true, so whether it imported anything "
+        "is not known.",
+        "It may be in a mode in which nothing is changed: ask its operator.",
+    )
+
+
+class DryRunIgnored(NotSent):
+    """Not sent: the console imported what an earlier dry run held."""
+
+
+async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+    """Send a dry run, and note by its result's `dry_run` whether it was honoured.
+
+    Args:
+        send: Sends it.
+
+    Raises:
+        DryRunIgnored: an earlier one was not honoured, so this one was not sent.
+        ConsoleError: what `send` raised.
+    """
+    async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
+        if session.dry_run_ignored:
+            raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
+        result = await send()
+        session.dry_run_honoured = session.dry_run_honoured or result.dry_run
+        session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
+        return result
+
+
+async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
+    """Have rows of hosts judged; raises as `guarded`."""
+    console = session.console
+    return await guarded(
+        session, lambda: console.import_hosts(rows, on_error="continue", dry_run=True)
+    )
+
+
+def halved(session: Session, rows: int, problem: OpsconsoleError) -> int:
+    """Return how many of the refused rows to send first, and then the rest; 0: send none again.
+
+    A size that the console refuses with 413 is not tried again in this run.
+    """
+    if rows == 1 or not blames_the_rows(problem):
+        return 0
+    half = (rows + 1) // 2
+    if isinstance(problem, TooLarge):
+        session.import_chunk_size = min(session.import_chunk_size, half)
+    return half
+
+
+def blames_the_rows(problem: OpsconsoleError) -> bool:
+    """Return whether fewer or other rows may pass where these did not.
+
+    A gateway may refuse a size too, without the documented body; and a row that cannot be written
+    as JSON is refused before anything is sent.
+    """
+    if isinstance(problem, UnexpectedAnswer):
+        return problem.status == 400
+    return isinstance(problem, BadRequest | TooLarge | UserError)
+
 
 _numbers = count(1)
 

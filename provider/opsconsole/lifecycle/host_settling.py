@@ -12,14 +12,16 @@ from collections.abc import Mapping, Sequence
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.bulk_import import (
+from opsconsole.lifecycle.host_row import (
     DryRunIgnored,
+    HostRow,
+    OtherHost,
     RowVerdict,
     dry_run,
+    read_back,
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.host_row import HostRow, OtherHost, read_back
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate
 from opsconsole.lifecycle.planning import creation_fields
 from opsconsole.resources import HOST

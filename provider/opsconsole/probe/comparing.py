@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.lifecycle.bulk_import import RowVerdict
+from opsconsole.lifecycle.host_row import RowVerdict
 from opsconsole.probe.calls import ProbeFinding, quoted
 from opsconsole.probe.reading import HostRead
 from opsconsole.probe.rows import KEYS, other_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opsconsole.lifecycle.bulk_import import all_created, verdicts
+from opsconsole.lifecycle.host_row import all_created, verdicts
 from opsconsole.probe.calls import (
     DryRunNotHonoured,
     DryRunUnanswered,

@@ -12,19 +12,20 @@ these names and no module below.
 from __future__ import annotations
 
 from opsconsole.journal_files import data_directory, noted_backend
-from opsconsole.state.addresses import Address, InstanceKey, print_key
-from opsconsole.state.backend import Backend, SnapshotMeta, Unreadable
-from opsconsole.state.backends.configured import is_native, read_backend_config
-from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.layout import Number, decode, render
-from opsconsole.state.local import (
+from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
+    Backend,
     LocalBackend,
+    SnapshotMeta,
+    Unreadable,
     replace_durably,
     workspace_of,
 )
+from opsconsole.state.backends.configured import is_native, read_backend_config
+from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
+from opsconsole.state.notation import Address, InstanceKey, Number, decode, print_key, render
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import (
     backend_for,

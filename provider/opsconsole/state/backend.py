@@ -1,13 +1,23 @@
-"""What a session asks of the place where a state is kept."""
+"""What a session asks of the place where a state is kept, and the local backend.
+
+That is one state file, locked, read and rewritten in place through one descriptor. It is never
+rewritten by rename: a Terraform that waits for the lock holds the old file open and would write
+there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of, unresolved_of
+from opsconsole.journal_files import data_directory, journal_of, unresolved_of
+from opsconsole.named_files import check_no_device
+from opsconsole.state.failures import refused
+from opsconsole.state.lock import DEFAULT_LOCKING, Locking, is_file, lock_file, release_file
+from opsconsole.state.model import encoded
 
 
 class SnapshotMeta(NamedTuple):
@@ -94,3 +104,228 @@ class Unreadable(Backend):
     def read(self) -> bytes:
         """Raise the problem."""
         raise self._problem
+
+
+DEFAULT_WORKSPACE = "default"
+_AS_IT_WAS = "The state is as it was."
+
+
+def workspace_of(directory: Path) -> str:
+    """Return the workspace that is selected in a working directory, as Terraform finds it."""
+    chosen = os.environ.get("TF_WORKSPACE")
+    try:
+        noted = (data_directory(directory) / "environment").read_text().strip()
+        return chosen or noted or DEFAULT_WORKSPACE
+    except FileNotFoundError:
+        return chosen or DEFAULT_WORKSPACE
+
+
+def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
+    """Return where a local backend keeps its state.
+
+    Args:
+        settings: The backend's block: `path`, `workspace_dir`; both optional.
+    """
+    if workspace == DEFAULT_WORKSPACE:
+        return directory / (settings.get("path") or "terraform.tfstate")
+    folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
+    return folder / workspace / "terraform.tfstate"
+
+
+class LocalBackend(Backend):
+    """A state file on this machine, from `open` to `close`."""
+
+    def __init__(
+        self,
+        path: Path,
+        operation: str = "apply",
+        locking: Locking = DEFAULT_LOCKING,
+    ) -> None:
+        self.path = path.absolute()
+        super().__init__(str(path), self.path)
+        self._backup = self.path.with_name(f"{self.path.name}.backup")
+        self.backup = self._backup
+        self._operation = operation
+        self._locking = locking
+        self._descriptor = -1
+        self._seen: Stamp | None = None
+        self._written: Sequence[str] | None = None
+
+    def open(self) -> None:
+        """Lock the state.
+
+        Raises:
+            UserError: Another holds it, or the file cannot be opened.
+        """
+        if self._locking.lock:
+            self._descriptor = lock_file(
+                self.path, self._operation, self._open_for_writing, self._locking
+            )
+
+    def read(self) -> bytes:
+        """Return the state file's bytes; none when there is no file.
+
+        Raises:
+            UserError: It cannot be read.
+        """
+        try:
+            if self._descriptor >= 0:
+                return self._read_open(self._descriptor)
+            with self.path.open("rb", buffering=0) as file:
+                return self._read_open(file.fileno())
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise refused("read", self.path, error, "Nothing was changed.") from error
+
+    def back_up(self) -> None:
+        """Copy the state file to its backup, as Terraform does before the first change; durable.
+
+        Raises:
+            UserError: It cannot be written; the state, and the backup before it, are as they were.
+        """
+        self._check_untouched()
+        before = _read_all(self._descriptor)
+        if before:
+            replace_durably(self._backup, before)
+
+    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+        """Rewrite the state in place, durably.
+
+        Room is reserved before the first byte is overwritten; whatever fails later is undone.
+
+        Raises:
+            UserError: Another wrote it meanwhile, or there is no room; it is as it was.
+        """
+        self._check_untouched()
+        before = self._before()
+        batches = list(encoded(pieces))
+        try:
+            self._reserve(sum(len(batch) for batch in batches))
+            _rewrite(self._descriptor, batches)
+            if not before:
+                sync_directory(self.path.parent)
+        except OSError as error:
+            raise refused("write", self.path, error, self._undo(before)) from error
+        self._seen = _stamp(self._descriptor)
+        self._written = pieces
+        return meta
+
+    def close(self) -> None:
+        """Release the lock and the file. A file that stayed empty is left for those who wait."""
+        if self._descriptor < 0:
+            return
+        if self._locking.lock:
+            release_file(self.path, self._descriptor)
+        else:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _open_for_writing(self) -> int:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise refused("open", self.path, error, _AS_IT_WAS) from error
+
+    def _read_open(self, descriptor: int) -> bytes:
+        check_no_device(descriptor)
+        self._seen = _stamp(descriptor)
+        return _read_all(descriptor)
+
+    def _check_untouched(self) -> None:
+        if self._descriptor < 0:
+            self._descriptor = self._open_for_writing()
+        now = _stamp(self._descriptor)
+        if not is_file(self._descriptor, self.path) or now != (self._seen or (0, *now[1:])):
+            raise UserError(
+                f"The state {self.path} was written by someone else since it was read.",
+                "It is as they left it. Run again: what was done here is kept in the journal.",
+            )
+
+    def _before(self) -> Sequence[bytes]:
+        if self._written is None:
+            found = _read_all(self._descriptor)
+            return [found] if found else []
+        return list(encoded(self._written))
+
+    def _reserve(self, size: int) -> None:
+        before = os.fstat(self._descriptor).st_size
+        if size > before:
+            os.posix_fallocate(self._descriptor, before, size - before)
+
+    def _undo(self, before: Sequence[bytes]) -> str:
+        """Write what was in the file before; return a sentence that says how that went."""
+        try:
+            _rewrite(self._descriptor, before)
+        except OSError:
+            return f"It could not be restored either: take {self._backup}, and keep the journal."
+        self._seen = _stamp(self._descriptor)
+        return _AS_IT_WAS
+
+
+Stamp = tuple[int, int, int]
+"""Size, time of the last write in nanoseconds, and number of a file."""
+
+
+def _stamp(descriptor: int) -> Stamp:
+    found = os.fstat(descriptor)
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _read_all(descriptor: int) -> bytes:
+    """Read a whole file without a second descriptor: closing one would drop a POSIX lock."""
+    pieces = []
+    at = 0
+    while piece := os.pread(descriptor, 1 << 24, at):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)
+
+
+def _rewrite(descriptor: int, batches: Sequence[bytes]) -> None:
+    at = 0
+    for batch in batches:
+        at = write_at(descriptor, batch, at)
+    os.ftruncate(descriptor, at)
+    os.fsync(descriptor)
+
+
+def write_at(descriptor: int, data: bytes, at: int) -> int:
+    """Write all of `data` at a place of an open file; return the place behind it."""
+    view = memoryview(data)
+    while view:
+        count = os.pwrite(descriptor, view, at)
+        at, view = at + count, view[count:]
+    return at
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """Put a file in place of another by rename, so that either the old or the new one is there.
+
+    Not for state files: see above.
+
+    Raises:
+        UserError: It cannot be written; what was there still is.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with draft.open("wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise refused("write", path, error, _AS_IT_WAS) from error
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

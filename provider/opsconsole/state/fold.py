@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, mark, object_id
-from opsconsole.state.placeholders import take_out
 from opsconsole.state.records import (
     Changed,
     Ended,
@@ -28,6 +27,7 @@ from opsconsole.state.records import (
     Written,
     changes_of,
     open_intents,
+    take_out,
 )
 
 _NAMED = 20

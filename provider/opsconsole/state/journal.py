@@ -17,9 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import Backend
+from opsconsole.state.backend import Backend, replace_durably, sync_directory, write_at
 from opsconsole.state.failures import refused
-from opsconsole.state.local import replace_durably, sync_directory, write_at
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Intent,

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from opsconsole.errors import UserError
-from opsconsole.state.addresses import Address
-from opsconsole.state.layout import decode, join_fields, place, quote
+from opsconsole.state.notation import Address, decode, join_fields, place, quote
 from opsconsole.state.objects import (
     InstanceObject,
     ObjectStore,

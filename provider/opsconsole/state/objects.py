@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.state.addresses import Address, InstanceKey
-from opsconsole.state.layout import (
+from opsconsole.state.notation import (
+    Address,
+    InstanceKey,
     OtherLayout,
     decode,
     join_fields,

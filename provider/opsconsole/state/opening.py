@@ -10,21 +10,21 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import noted_backend
-from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backend import (
+    Backend,
+    LocalBackend,
+    SnapshotMeta,
+    local_path,
+    replace_durably,
+    workspace_of,
+)
 from opsconsole.state.backends.configured import LastPlace, configured, is_native, storage_for
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
 from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
-from opsconsole.state.local import (
-    LocalBackend,
-    local_path,
-    replace_durably,
-    workspace_of,
-)
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
-from opsconsole.state.pacer import Cadence
 from opsconsole.state.records import (
     Ended,
     Intent,
@@ -38,7 +38,7 @@ from opsconsole.state.records import (
     open_intents,
 )
 from opsconsole.state.remote import RemoteBackend, read_borrowed
-from opsconsole.state.writer import StateSession
+from opsconsole.state.writer import Cadence, StateSession
 
 _READ_TRIES = 10
 

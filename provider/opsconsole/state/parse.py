@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.addresses import Address, InstanceKey, is_name
-from opsconsole.state.layout import (
+from opsconsole.state.notation import (
+    Address,
+    InstanceKey,
     OtherLayout,
     decode,
     find_array,
+    is_name,
     join_fields,
     render,
     split_fields,

@@ -21,12 +21,11 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
-from opsconsole.state.addresses import Address
-from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
 from opsconsole.state.failures import refused
-from opsconsole.state.local import workspace_of
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
+from opsconsole.state.notation import Address
 from opsconsole.terraform_binary import real_terraform
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."

@@ -9,7 +9,7 @@ from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
-from opsconsole.language.sources import load_directory
+from opsconsole.language.reading import load_directory
 from opsconsole.language.support import check_support
 from opsconsole.language.variables import resolve_variables
 from program_forms import ACCEPTED, REFUSED

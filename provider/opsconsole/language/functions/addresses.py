@@ -8,8 +8,7 @@ from typing import Any
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.numeric import Number
-from opsconsole.language.value_types import NUMBER, STRING, ListValue
+from opsconsole.language.value_types import NUMBER, STRING, ListValue, Number
 
 Network = IPv4Network | IPv6Network
 

@@ -10,23 +10,33 @@ from math import prod
 from typing import Any
 
 from opsconsole.language.bounds import check_elements
-from opsconsole.language.conversion import common_element, convert, make_set
+from opsconsole.language.conversion import (
+    any_of,
+    common_element,
+    convert,
+    equal,
+    fingerprint,
+    make_set,
+)
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.marks import NO_MARKS, Marks, mark, unmark
-from opsconsole.language.numeric import Number, rounded
-from opsconsole.language.set_order import any_of, equal, fingerprint
 from opsconsole.language.unification import unify
 from opsconsole.language.value_types import (
     BOOL,
     DYNAMIC,
+    NO_MARKS,
     NUMBER,
     STRING,
     ListValue,
+    Marks,
+    Number,
     SetValue,
     clusters,
     describe,
+    mark,
+    rounded,
     type_of,
+    unmark,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 

@@ -19,8 +19,7 @@ from urllib.parse import quote_plus
 from opsconsole.language.documents import parse_json
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.numeric import format_number
-from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, type_of
+from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, format_number, type_of
 
 _ESCAPED = {
     ord("<"): "\\u003c",

@@ -14,14 +14,15 @@ from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.numeric import Number, format_number
 from opsconsole.language.value_types import (
     BOOL,
     DYNAMIC,
     NUMBER,
     STRING,
     ListValue,
+    Number,
     clusters,
+    format_number,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 

@@ -11,8 +11,7 @@ from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.numeric import Double, Number, from_float
-from opsconsole.language.value_types import DYNAMIC, NUMBER
+from opsconsole.language.value_types import DYNAMIC, NUMBER, Double, Number, from_float
 
 Signature("abs", (NUMBER,))(abs)
 Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))

@@ -14,17 +14,17 @@ from typing import Any, Final
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import TERRAFORM_FUNCTIONS
-from opsconsole.language.marks import (
+from opsconsole.language.scopes import FunctionContext
+from opsconsole.language.value_types import (
     IS_SENSITIVE,
     NO_MARKS,
     SENSITIVE,
     Marks,
+    Type,
     mark,
     unmark,
     unmark_deep,
 )
-from opsconsole.language.scopes import FunctionContext
-from opsconsole.language.value_types import Type
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]

@@ -22,8 +22,8 @@ from typing import Any, Final
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory, noted_backend
 from opsconsole.phrases import plural
+from opsconsole.state.backend import local_path, replace_durably
 from opsconsole.state.backends.storage import DEFAULT, Storage
-from opsconsole.state.local import local_path, replace_durably
 from opsconsole.state.model import State
 
 _PLACE: Final = {

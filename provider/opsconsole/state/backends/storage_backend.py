@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backend import Backend, SnapshotMeta, replace_durably
 from opsconsole.state.backends.configured import LastPlace
 from opsconsole.state.backends.storage import Companion, LockLost, Storage
-from opsconsole.state.local import replace_durably
 from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking, take_lock
 
 _PAUSES = (0.25, 0.5, 1.0, 2.0)

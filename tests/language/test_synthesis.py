@@ -15,12 +15,15 @@ from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
-from opsconsole.language.sources import (
-    load_directory,
+from opsconsole.language.reading import load_directory
+from opsconsole.language.synthesis import (
+    app_environment,
+    find_node,
     load_program,
     load_stack,
+    packaged_node,
+    read_app,
 )
-from opsconsole.language.synthesis import app_environment, find_node, packaged_node, read_app
 from opsconsole.language.variables import resolve_variables
 
 CONSTRUCTS = """
@@ -176,7 +179,7 @@ def test_several_stacks_need_a_name(app: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match=r'no stack "tow"\. Did you mean "two"'):
         load_program(directory, resources, "tow", run_app=False)
     assert program.warnings == (("two", "look here"),)
-    files = load_program(directory, resources, files=directory / "cdktf.out" / "stacks" / "one")
+    files = load_directory(directory / "cdktf.out" / "stacks" / "one", resources)
     assert files.blocks["opsconsole_host.h"].arguments == {"name": "one"}
 
 
