@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth.compute_engine import _metadata
 
-from opsconsole.state.backends.configured import storage_for
+from opsconsole.state.opening import storage_for
 from pretended_clouds import Clouds, pretended_clouds
 
 LATER = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,7 +13,7 @@ import pytest
 
 from forked_runs import Forks, forks_of
 from opsconsole.errors import UserError
-from opsconsole.language.bounds import MAX_FILE, MAX_INSTANCES
+from opsconsole.language.failures import MAX_FILE, MAX_INSTANCES
 from opsconsole.language.functions.regular_expressions import replace_all
 
 Start = Callable[..., Any]

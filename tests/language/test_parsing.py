@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsconsole.language import hcl_tree
-from opsconsole.language.bounds import BeyondBounds
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import BeyondBounds, EvaluationError, UnsupportedExpression
 from opsconsole.language.parsing import assemble, parse_template, plain_reference
 from opsconsole.language.scanning import Source, split_template
 from opsconsole.language.syntax import Node, Quoted, Reference

@@ -23,8 +23,8 @@ from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 from connect_proxy import connect_proxy, write_certificate
 from extent import EVERYTHING
 from http_state import serve_state
-from opsconsole.state.backends.configured import storage_for
 from opsconsole.state.backends.storage import DEFAULT, Storage
+from opsconsole.state.opening import storage_for
 from postgres_server import running_postgres
 
 _NUMBERS = itertools.count(1)

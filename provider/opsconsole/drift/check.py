@@ -38,7 +38,6 @@ from opsconsole.drift.unmanaged import (
     unmanaged_kinds,
 )
 from opsconsole.errors import Stopped, UserError
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.declaration import PriorInstance
 from opsconsole.reconcile.prior import OnStop, refresh
@@ -247,8 +246,8 @@ class _Check:
             address: Its address in its own state, which commands take.
         """
         read = item.read
-        if read is not None and is_sentinel(item.before.get("id")):
-            [(_, unsettled)] = unsettled_warnings([replace(item, address=address)])
+        if read is not None and item.unsettled:
+            [(_, unsettled)] = unsettled_warnings([address])
             return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
             return read

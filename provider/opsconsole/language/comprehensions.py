@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opsconsole.language.bounds import check_length, count_parts
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
@@ -15,6 +14,8 @@ from opsconsole.language.value_types import (
     STRING,
     Marks,
     SetValue,
+    check_length,
+    count_parts,
     describe,
     mark,
     size_of,

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.language.bounds import MAX_PROGRAM
-from opsconsole.language.failures import ExpressionFailure
+from opsconsole.language.failures import MAX_PROGRAM, ExpressionFailure
 from opsconsole.language.model import Origin
 from opsconsole.language.value_types import Number, normalised, parse_number
 from opsconsole.named_files import read_named

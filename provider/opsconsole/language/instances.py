@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.diagnostics import Path
-from opsconsole.language.bounds import MAX_INSTANCES, BeyondBounds
 from opsconsole.language.conversion import convert
-from opsconsole.language.failures import EvaluationError, NotKnownYet
+from opsconsole.language.failures import MAX_INSTANCES, BeyondBounds, EvaluationError, NotKnownYet
 from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index
 from opsconsole.language.parsing import parse_expression

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from opsconsole.errors import UserError
-from opsconsole.language.bounds import BeyondBounds, metered
 from opsconsole.language.conversion import convert
 from opsconsole.language.documents import COMMENT, Repeated
 from opsconsole.language.failures import (
+    BeyondBounds,
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
@@ -23,7 +23,15 @@ from opsconsole.language.failures import (
 from opsconsole.language.model import Origin
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Reference, Scope
-from opsconsole.language.value_types import NO_MARKS, STRING, mark, normalised, size_of, unmark
+from opsconsole.language.value_types import (
+    NO_MARKS,
+    STRING,
+    mark,
+    metered,
+    normalised,
+    size_of,
+    unmark,
+)
 from opsconsole.values import UNKNOWN
 
 T = TypeVar("T")

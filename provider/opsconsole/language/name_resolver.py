@@ -15,7 +15,6 @@ from opsconsole.diagnostics import Path
 from opsconsole.language import remote_states
 from opsconsole.language.access import element
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.bounds import metered
 from opsconsole.language.conversion import from_wire
 from opsconsole.language.failures import (
     EvaluationError,
@@ -27,7 +26,7 @@ from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
 from opsconsole.language.model import Block, Program
 from opsconsole.language.scopes import FunctionContext, call, follow
 from opsconsole.language.syntax import Reference, Scope, Step
-from opsconsole.language.value_types import IS_SENSITIVE, mark, size_of, unmark
+from opsconsole.language.value_types import IS_SENSITIVE, mark, metered, size_of, unmark
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN, Attributes

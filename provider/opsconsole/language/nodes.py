@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.language.access import attribute, element, splat
-from opsconsole.language.bounds import count_text
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.operators import binary, conditional, unary
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
-from opsconsole.language.value_types import NO_MARKS, STRING, count_value, mark, size_of, unmark
+from opsconsole.language.value_types import (
+    NO_MARKS,
+    STRING,
+    count_text,
+    count_value,
+    mark,
+    size_of,
+    unmark,
+)
 from opsconsole.values import UNKNOWN
 
 

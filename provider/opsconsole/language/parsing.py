@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
-from opsconsole.language.bounds import BeyondBounds
 from opsconsole.language.comprehensions import ForTemplate, IfTemplate
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.failures import BeyondBounds, EvaluationError
 from opsconsole.language.nodes import Template
 from opsconsole.language.scanning import (
     Part,

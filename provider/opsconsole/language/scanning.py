@@ -12,8 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.language.bounds import MAX_NESTING, MAX_OPERATIONS, BeyondBounds
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import (
+    MAX_NESTING,
+    MAX_OPERATIONS,
+    BeyondBounds,
+    EvaluationError,
+    UnsupportedExpression,
+)
 from opsconsole.language.value_types import normalised
 
 

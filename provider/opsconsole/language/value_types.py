@@ -16,20 +16,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from fractions import Fraction
+from threading import local
 from typing import Any, Final
 
 from opsconsole.diagnostics import Path
-from opsconsole.language.bounds import (
-    CHARACTERS_PER_PART,
-    MAX_EXPONENT,
-    METER,
-    BeyondBounds,
-    check_elements,
-    count_parts,
-    count_text,
-)
+from opsconsole.language.failures import MAX_EXPONENT, MAX_PARTS, MAX_TEXT, BeyondBounds
 from opsconsole.values import UNKNOWN
 
 SENSITIVE: Final = "sensitive"
@@ -344,6 +338,74 @@ def normalised(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+_CHARACTERS_PER_PART: Final = 16
+"""Characters of a text that count as one element."""
+
+
+class _Meter(local):
+    """What the evaluation of one value has made so far; one meter a thread.
+
+    `sizes` holds the sizes of collections by identity, with the collections themselves, so that
+    no identity is given to another one meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.parts = 0
+        self.outer: list[int] = []
+        self.sizes: dict[int, tuple[int, Any]] = {}
+
+    def __enter__(self) -> None:
+        self.outer.append(self.parts)
+        self.parts = 0
+
+    def __exit__(self, *_: object) -> None:
+        self.parts = self.outer.pop()
+        if not self.outer:
+            self.sizes.clear()
+
+
+_meter = _Meter()
+
+
+def metered() -> AbstractContextManager[None]:
+    """Count from nothing what is made inside, which is one argument, output or local value."""
+    return _meter
+
+
+def count_parts(parts: int) -> None:
+    """Count what was made.
+
+    Raises:
+        BeyondBounds: It is too much in all.
+    """
+    made = _meter.parts + parts
+    check_elements(made)
+    _meter.parts = made
+
+
+def count_text(characters: int) -> None:
+    """Count the characters of one text that is made; raises as `count_parts`."""
+    if characters >= _CHARACTERS_PER_PART:
+        check_length(characters)
+        count_parts(characters // _CHARACTERS_PER_PART)
+
+
+def check_length(characters: int) -> None:
+    """Refuse a text before it is made.
+
+    Raises:
+        BeyondBounds: It would be too long.
+    """
+    if characters > MAX_TEXT:
+        raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
+
+
+def check_elements(elements: int) -> None:
+    """Refuse a collection before it is made; raises as `count_parts`."""
+    if elements > MAX_PARTS:
+        raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
+
+
 _SMALL: Final = frozenset((int, bool, type(None)))
 
 
@@ -367,12 +429,12 @@ def size_of(value: Any) -> int:
         BeyondBounds: They are too many.
     """
     if isinstance(value, str):
-        return len(value) // CHARACTERS_PER_PART
+        return len(value) // _CHARACTERS_PER_PART
     if isinstance(value, Marked):
         return size_of(value.value)
     if not isinstance(value, list | dict):
         return 0
-    known = METER.sizes.get(id(value))
+    known = _meter.sizes.get(id(value))
     if known is not None:
         return known[0]
     size = len(value)
@@ -380,5 +442,5 @@ def size_of(value: Any) -> int:
         if type(item) not in _SMALL:
             size += size_of(item)
     check_elements(size)
-    METER.sizes[id(value)] = (size, value)
+    _meter.sizes[id(value)] = (size, value)
     return size

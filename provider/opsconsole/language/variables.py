@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.bounds import MAX_FILE
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import MAX_FILE, EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import evaluated, guarded, references_in, refused
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope

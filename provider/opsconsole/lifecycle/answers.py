@@ -363,7 +363,8 @@ def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) 
     return state if changed_fields(prior, state, steady) else prior
 
 
-_SENTINEL: Final = "outcome-unknown/"
+_UNKNOWN_OUTCOME: Final = "outcome-unknown"
+_SENTINEL: Final = f"{_UNKNOWN_OUTCOME}/"
 
 
 def new_sentinel() -> str:
@@ -374,3 +375,8 @@ def new_sentinel() -> str:
 def is_sentinel(resource_id: object) -> bool:
     """Return whether `resource_id` stands for an unknown outcome."""
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
+
+
+def mentions_sentinel(text: str) -> bool:
+    """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
+    return _UNKNOWN_OUTCOME in text

@@ -16,6 +16,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.language import Block
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, State
@@ -109,6 +110,11 @@ class PriorInstance:
     def value(self) -> Attributes | None:
         """Its value after the refresh; None: it is gone."""
         return self.before if self.read is None else self.read.state
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it stands for a creation whose outcome is not known."""
+        return is_sentinel(self.before.get("id"))
 
     @property
     def sensitive(self) -> frozenset[str]:

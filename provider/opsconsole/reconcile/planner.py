@@ -14,7 +14,6 @@ from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import (
@@ -164,7 +163,9 @@ class Planner:
         self.providers.check_stopped()
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
-        self._diagnostics += unsettled_warnings(known.values())
+        unsettled = [item.address for item in known.values() if item.unsettled]
+        if unsettled:
+            self._diagnostics += unsettled_warnings(unsettled)
         if options.mode == "refresh-only":
             return self._result(tuple(_unsettled(known, ())), known, prior.imports, None)
         walk = Walk(
@@ -286,7 +287,7 @@ class Planner:
         self._partly_shown = sum(map(is_partly_shown, found.values()))
         for item in found.values():
             # The warning about an unknown outcome is given once, whether it is read or not.
-            if item.read is not None and not is_sentinel(item.before.get("id")):
+            if item.read is not None and not item.unsettled:
                 self._report(item.read.diagnostics, item.address)
         return prior.known | found
 
@@ -342,7 +343,7 @@ def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> I
     With one of them no run is complete, also where -target leaves it out.
     """
     for item in known.values():
-        if is_sentinel(item.before.get("id")) and item.address not in decided:
+        if item.unsettled and item.address not in decided:
             yield left_alone(item)
 
 

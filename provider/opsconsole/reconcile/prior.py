@@ -15,6 +15,7 @@ from opsconsole.address import SOURCE, TERRAFORM_HOST
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
+from opsconsole.lifecycle.answers import mentions_sentinel
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import Targets
@@ -224,6 +225,14 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
             text, address.type, held, from_state(definition, held.attributes)
         )
     return found
+
+
+def holds_unsettled(state: State) -> bool:
+    """Return whether a state may hold a creation of unknown outcome, without decoding it."""
+    return any(
+        mentions_sentinel(state.image(address, deposed) or "")
+        for address, deposed in state.objects()
+    )
 
 
 async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:

@@ -40,6 +40,7 @@ from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import (
     OnStop,
     Providers,
+    holds_unsettled,
     in_state,
     named_by_import,
     not_there,
@@ -111,7 +112,7 @@ async def make_plan(
     if watch is not None:
         watch(planner)
     try:
-        diagnostics = await settle_unknown(session, planner.providers)
+        diagnostics = await _settled(session, planner.providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await _with_preflight(plan, planner.providers)
@@ -133,11 +134,19 @@ async def settle_all(
     providers = workspace.providers()
     on_stop(providers.stop)
     try:
-        diagnostics = await settle_unknown(session, providers)
+        diagnostics = await _settled(session, providers)
     finally:
         await providers.close()
-    unsettled = unsettled_warnings(read_prior(session.state).values())
+    known = read_prior(session.state).values()
+    unsettled = unsettled_warnings(item.address for item in known if item.unsettled)
     return [*diagnostics, *(item for _, item in unsettled)]
+
+
+async def _settled(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle unknown outcomes, where a state or the runs before it left any; return diagnostics."""
+    if not session.unresolved and not holds_unsettled(session.state):
+        return []
+    return await settle_unknown(session, providers)
 
 
 async def import_instance(
@@ -354,7 +363,8 @@ class Applier:
     def _settled(self, applied: Applied) -> Applied:
         """Note which creations stay of unknown outcome: with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
-        applied.diagnostics += still_unknown(applied.unsettled)
+        if applied.unsettled:
+            applied.diagnostics += still_unknown(applied.unsettled)
         return applied
 
     @property

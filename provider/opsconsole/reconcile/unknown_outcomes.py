@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
-from opsconsole.lifecycle.answers import PrivateState, is_sentinel, new_sentinel
+from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate
 from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.sentinel import (
@@ -81,7 +81,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
 async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle what state holds under an id that stands for "not known"."""
     known = read_prior(session.state).values()
-    items = [item for item in known if is_sentinel(item.before.get("id"))]
+    items = [item for item in known if item.unsettled]
     items.sort(key=lambda item: (item.held.provider, item.type_name))
     diagnostics: list[Diagnostic] = []
     async for create, found in _asked(session, providers, [_of_state(item) for item in items]):
@@ -188,7 +188,7 @@ def _existing(
         item
         for item in read_prior(session.state).values()
         if item.type_name == type_name
-        and not is_sentinel(item.before.get("id"))
+        and not item.unsettled
         and providers.console_holding(item) == console
     ]
     return [item.before for item in sorted(found, key=lambda item: item.held.provider != provider)]
@@ -333,11 +333,10 @@ def _named(addresses: Iterable[str]) -> str:
     return "\n".join(f"  {address}" for address in sorted(addresses))
 
 
-def unsettled_warnings(known: Iterable[PriorInstance]) -> list[tuple[str, Diagnostic]]:
+def unsettled_warnings(addresses: Iterable[str]) -> list[tuple[str, Diagnostic]]:
     """Warn about each creation that is not settled, with what the user can do."""
     after = "no apply is complete until this is settled."
-    lost = [item.address for item in known if is_sentinel(item.before.get("id"))]
-    return [(address, warning(*_unsettled(address, after))) for address in lost]
+    return [(address, warning(*_unsettled(address, after))) for address in addresses]
 
 
 def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:

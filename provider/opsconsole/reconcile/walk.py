@@ -13,7 +13,6 @@ from graphlib import TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.cascade import Cascade, Targets, leaves_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import (
@@ -137,7 +136,7 @@ class Walk:
     def _input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
         item = self.known.get(address)
-        if item is not None and is_sentinel(item.before.get("id")):
+        if item is not None and item.unsettled:
             self.changes[address] = left_alone(item)
             return None
         block, reason = instance.block, ""

@@ -21,7 +21,6 @@ from opsconsole.state.backend import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.backends.configured import is_native, read_backend_config
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
@@ -30,7 +29,9 @@ from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import (
     backend_for,
     is_as_stored,
+    is_native,
     open_state,
+    read_backend_config,
     read_foreign,
     read_state,
     read_stored,

@@ -1,23 +1,28 @@
-"""What a session asks of the place where a state is kept, and the local backend.
+"""What a session asks of the place where a state is kept; the local backend; and the note of where
+a state was last written (`LastPlace`).
 
-That is one state file, locked, read and rewritten in place through one descriptor. It is never
-rewritten by rename: a Terraform that waits for the lock holds the old file open and would write
-there.
+The local backend is one state file, locked, read and rewritten in place through one descriptor. It
+is never rewritten by rename: a Terraform that waits for the lock holds the old file open and would
+write there.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory, journal_of, unresolved_of
 from opsconsole.named_files import check_no_device
+from opsconsole.phrases import plural
 from opsconsole.state.failures import refused
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, is_file, lock_file, release_file
-from opsconsole.state.model import encoded
+from opsconsole.state.model import State, encoded
 
 
 class SnapshotMeta(NamedTuple):
@@ -329,3 +334,92 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+_FILE: Final = "opsconsole-backend.json"
+
+
+_VERSION: Final = 1
+
+
+class LastPlace:
+    """The note of one workspace in one working directory.
+
+    Args:
+        name: What to call the place in messages.
+        identity: What tells the place from all others; only its digest is noted.
+    """
+
+    def __init__(
+        self, directory: Path, workspace: str, kind: str, name: str = "", identity: str = ""
+    ) -> None:
+        self._directory = directory
+        self._file = data_directory(directory) / _FILE
+        self._workspace = workspace
+        digest = hashlib.sha256(identity.encode()).hexdigest()
+        self._now = {"type": kind, "name": name, "digest": digest}
+        self._noted = False
+
+    def check(self) -> None:
+        """Check that the state was at this place at the last run, if a place is noted.
+
+        Raises:
+            UserError: It was elsewhere.
+        """
+        before = self._places().get(self._workspace)
+        if not before or all(before.get(key) == self._now[key] for key in ("type", "digest")):
+            return
+        now = self._now["name"] or f"the {self._now['type']} backend"
+        raise UserError(
+            f"The backend of {self._directory} changed since the last run: the state was written to"
+            f" {before.get('name')} ({before.get('type')}), and the program names {now}"
+            f" ({self._now['type']}).",
+            "Name the earlier place again, or move the state with `opsconsole-terraform init"
+            f" -migrate-state`. If it is at the new place already, remove {self._file}.",
+        )
+
+    def note(self) -> None:
+        """Note this place, after the first write of a run."""
+        if self._noted:
+            return
+        self._noted = True
+        places = {**self._places(), self._workspace: self._now}
+        content = json.dumps({"version": _VERSION, "places": places}, indent=2).encode()
+        # The state is written. A run does not fail because its place cannot be noted.
+        with contextlib.suppress(UserError, OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            replace_durably(self._file, content)
+
+    def check_nothing_here(self) -> None:
+        """Check, for a place that is empty, that no state with resources is here.
+
+        Raises:
+            UserError: There is one: the program would be planned as if nothing existed.
+        """
+        for path in self._local_states():
+            if not path.is_file():
+                continue
+            found = State.parse(path.read_bytes(), str(path))
+            if not found.empty:
+                own = self._directory / "terraform.tfstate"
+                first = "" if path == own else f"copy it to {own}, then "
+                raise UserError(
+                    f"There is no state in {self._now['name']}, and a state with"
+                    f" {plural(len(found), 'object')} is in {path}.",
+                    f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
+                    f" {self._directory}. If it is of another program, move it away.",
+                )
+
+    def _local_states(self) -> Iterator[Path]:
+        """Return where the default backends of Terraform and of cdktf keep a state."""
+        yield local_path(self._directory, {}, self._workspace)
+        where = self._directory.absolute()
+        if where.parent.name == "stacks":
+            yield where.parents[2] / f"terraform.{where.name}.tfstate"
+
+    def _places(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._file.read_bytes())["places"]
+        except (OSError, ValueError, LookupError, TypeError):
+            return {}
+        return {key: item for key, item in dict(found).items() if isinstance(item, dict)}

@@ -9,7 +9,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from opsconsole.language.bounds import check_elements
 from opsconsole.language.conversion import (
     any_of,
     common_element,
@@ -31,6 +30,7 @@ from opsconsole.language.value_types import (
     Marks,
     Number,
     SetValue,
+    check_elements,
     clusters,
     describe,
     mark,

@@ -10,8 +10,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from opsconsole.language.bounds import MAX_FILE, BeyondBounds
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext

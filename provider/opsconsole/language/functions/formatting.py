@@ -8,9 +8,13 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from opsconsole.language.bounds import MAX_WIDTH, BeyondBounds, check_length, count_text
 from opsconsole.language.conversion import convert, to_text
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import (
+    MAX_WIDTH,
+    BeyondBounds,
+    EvaluationError,
+    UnsupportedExpression,
+)
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
@@ -21,7 +25,9 @@ from opsconsole.language.value_types import (
     STRING,
     ListValue,
     Number,
+    check_length,
     clusters,
+    count_text,
     format_number,
 )
 from opsconsole.values import UNKNOWN, holds_unknown

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from opsconsole.language.bounds import MAX_EXPONENT, BeyondBounds
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds, EvaluationError
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.value_types import DYNAMIC, NUMBER, Double, Number, from_float

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from opsconsole.language.bounds import check_length, count_parts
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.value_types import STRING, ListValue, Type
+from opsconsole.language.value_types import STRING, ListValue, Type, check_length, count_parts
 
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 _MEMORY = 64 * 2**20

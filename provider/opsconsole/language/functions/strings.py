@@ -6,11 +6,17 @@ import unicodedata
 from functools import partial
 from typing import Any
 
-from opsconsole.language.bounds import check_length
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.value_types import NUMBER, STRING, ListValue, Number, clusters
+from opsconsole.language.value_types import (
+    NUMBER,
+    STRING,
+    ListValue,
+    Number,
+    check_length,
+    clusters,
+)
 from opsconsole.values import UNKNOWN, holds_unknown
 
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import Backend, SnapshotMeta, replace_durably
-from opsconsole.state.backends.configured import LastPlace
+from opsconsole.state.backend import Backend, LastPlace, SnapshotMeta, replace_durably
 from opsconsole.state.backends.storage import Companion, LockLost, Storage
 from opsconsole.state.lock import DEFAULT_LOCKING, LockInfo, Locking, take_lock
 
