@@ -363,8 +363,7 @@ def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) 
     return state if changed_fields(prior, state, steady) else prior
 
 
-_UNKNOWN_OUTCOME: Final = "outcome-unknown"
-_SENTINEL: Final = f"{_UNKNOWN_OUTCOME}/"
+_SENTINEL: Final = "outcome-unknown/"
 
 
 def new_sentinel() -> str:
@@ -379,4 +378,4 @@ def is_sentinel(resource_id: object) -> bool:
 
 def mentions_sentinel(text: str) -> bool:
     """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
-    return _UNKNOWN_OUTCOME in text
+    return _SENTINEL.rstrip("/") in text  # JSON may write the stroke as \/

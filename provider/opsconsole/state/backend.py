@@ -308,7 +308,7 @@ def write_at(descriptor: int, data: bytes, at: int) -> int:
 def replace_durably(path: Path, content: bytes) -> None:
     """Put a file in place of another by rename, so that either the old or the new one is there.
 
-    Not for state files: see above.
+    Not for state files: the docstring of this module says why.
 
     Raises:
         UserError: It cannot be written; what was there still is.
