@@ -5,6 +5,9 @@ The only place where a host name of theirs is written.
 
 from __future__ import annotations
 
+LOCAL_NAME = "opsconsole"
+"""The local name of the provider in programs."""
+
 SOURCE = "opsconsole/opsconsole"
 """Namespace and type: the `source` of a `required_providers` entry."""
 
@@ -15,7 +18,6 @@ OPENTOFU_HOST = "registry.opentofu.org"
 """The host that OpenTofu reads into a source that names none."""
 
 DEFAULT_HOSTS = (TERRAFORM_HOST, OPENTOFU_HOST)
-
 
 FULL_ADDRESS = f"{TERRAFORM_HOST}/{SOURCE}"
 """The address with its host, as state files and mirrors write it."""

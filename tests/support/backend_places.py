@@ -23,7 +23,8 @@ from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 from connect_proxy import connect_proxy, write_certificate
 from extent import EVERYTHING
 from http_state import serve_state
-from opsconsole.state.backends.storage import DEFAULT, Storage
+from opsconsole.state import DEFAULT_WORKSPACE
+from opsconsole.state.backends.storage import Storage
 from opsconsole.state.opening import storage_for
 from postgres_server import running_postgres
 
@@ -50,7 +51,7 @@ class Place:
     has_workspaces: bool = True
     server: Any = None
 
-    def storage(self, workspace: str = DEFAULT) -> Storage:
+    def storage(self, workspace: str = DEFAULT_WORKSPACE) -> Storage:
         """Return a storage of its own on this place, as another machine would have it."""
         return storage_for(self.kind, self.block, workspace)
 

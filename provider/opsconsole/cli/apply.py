@@ -23,13 +23,14 @@ from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.runs import Applier, counted
+from opsconsole.reconcile.runs import Applier
 from opsconsole.reconcile.saved import read_plan
 from opsconsole.reconcile.saving import check_state, console_moved, reopen
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
 _SHOWN = 20
+"""How many steps that were not begun are listed."""
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """The options that a saved plan fixes."""
 
@@ -96,7 +97,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=args.destroy)
         plan = planning.planned(runner, args, space, session)
-        plan = ui.shown(plan, program.stack)
+        plan = ui.show_plan(plan, program.stack)
         if has_error(plan.diagnostics):
             return FAILED
         _demand(args, plan)
@@ -161,7 +162,7 @@ class ApplyUI:
         if args.json:
             events.emit_version()
 
-    def shown(self, plan: Plan, title: str) -> Plan:
+    def show_plan(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return it with the guard's objection, if it has one."""
         objection = planning.objection_to(self.args, plan)
         if objection is not None:
@@ -211,7 +212,7 @@ class ApplyUI:
 
     def ended(self, applied: Applied, session: StateSession) -> None:
         """Say how an apply ended."""
-        counts = counted(applied)
+        counts = applied.counts
         outputs = {
             name: (item.value, item.sensitive) for name, item in session.state.outputs.items()
         }
@@ -223,7 +224,7 @@ class ApplyUI:
             else:
                 text = apply_text.apply_summary(counts, self.operation, complete=False)
                 events.emit(messages.log(text, events.now()))
-                for line in _left(applied).splitlines() if applied.not_started else ():
+                for line in _not_started_text(applied).splitlines() if applied.not_started else ():
                     events.emit(messages.log(line.strip(), events.now()))
             if outputs and applied.complete:
                 events.emit(messages.outputs(outputs, events.now()))
@@ -240,7 +241,7 @@ class ApplyUI:
             colour=coloured(self.args),
             width=columns(),
         )
-        write_surely(f"\n{text}{_left(applied) if applied.not_started else ''}")
+        write_surely(f"\n{text}{_not_started_text(applied) if applied.not_started else ''}")
 
 
 def _question(plan: Plan) -> str:
@@ -256,7 +257,7 @@ def _question(plan: Plan) -> str:
     return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
 
 
-def _left(applied: Applied) -> str:
+def _not_started_text(applied: Applied) -> str:
     left = applied.not_started
     lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
     lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
@@ -275,11 +276,11 @@ def _carry_out(
     """
     colour = coloured(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"
-    shown = (
+    display = (
         nullcontext(ApplyMessages(events.emit)) if ui.args.json else showing(title, colour=colour)
     )
     try:
-        with shown as listener:
+        with display as listener:
             applied = run_stoppable(
                 runner,
                 lambda interrupts: _applied(space, plan, session, listener, interrupts),
@@ -302,14 +303,14 @@ async def _applied(
     space: Workspace,
     plan: Plan,
     session: StateSession,
-    shown: ApplyMessages,
+    listener: ApplyMessages,
     interrupts: Interrupts,
 ) -> Applied:
-    applier = Applier(space, plan, session, shown)
+    applier = Applier(space, plan, session, listener)
     interrupts.on_stop(applier.stop)
     interrupts.on_abandon(session.abandon)
-    shown.waiting = lambda: applier.waiting
-    ticking = asyncio.ensure_future(_tick(shown))
+    listener.waiting = lambda: applier.waiting
+    ticking = asyncio.ensure_future(_tick(listener))
     try:
         applied = await applier.run()
         await session.checkpoint()
@@ -318,7 +319,7 @@ async def _applied(
         ticking.cancel()
 
 
-async def _tick(shown: ApplyMessages) -> None:
+async def _tick(listener: ApplyMessages) -> None:
     while True:
         await asyncio.sleep(TICK)
-        shown.tick()
+        listener.tick()

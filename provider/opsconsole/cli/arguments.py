@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.reconcile.changes import DEFAULT_SHARE, PlanOptions
+from opsconsole.reconcile.changes import DEFAULT_SHARE, FEWEST_GUARDED, PlanOptions
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
@@ -186,7 +186,7 @@ def add_guards(parser: argparse.ArgumentParser) -> None:
         # A default that is a text is read as if it were given.
         default=os.environ.get("OPSCONSOLE_MAX_DESTROY") or DEFAULT_SHARE,
         help="the percentage of the resources in state that a plan may delete or replace without "
-        f"--force, where there are ten or more (default {DEFAULT_SHARE:g})",
+        f"--force, where there are {FEWEST_GUARDED} or more (default {DEFAULT_SHARE:g})",
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole import resources
+from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.arguments import stands_in
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -38,8 +39,6 @@ from opsconsole.state import (
 
 if TYPE_CHECKING:
     from opsconsole.v1.settings import Settings
-
-LOCAL_NAME: Final = "opsconsole"
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:

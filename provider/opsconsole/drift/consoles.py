@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from opsconsole.address import LOCAL_NAME
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.prior import LOCAL_NAME, Providers, key_of
+from opsconsole.reconcile.prior import Providers, provider_key_of
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -81,7 +82,7 @@ class Consoles:
         Raises:
             UserError, ConfigurationError: They are wrong, or cannot be determined.
         """
-        key = key_of(provider)
+        key = provider_key_of(provider)
         inside = provider.startswith("module.")
         if inside or (providers is None and key != LOCAL_NAME):
             raise UserError(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Program
@@ -20,7 +21,6 @@ from opsconsole.reconcile.declaration import (
     from_state,
     sensitive_names,
 )
-from opsconsole.reconcile.prior import LOCAL_NAME
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,

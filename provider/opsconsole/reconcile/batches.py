@@ -42,7 +42,7 @@ Ended = Callable[[Step, Outcome], None]
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What steps share.
+    """Carries out the steps of one apply.
 
     Attributes:
         lifecycles: A lifecycle by the key of its provider configuration.
@@ -113,7 +113,7 @@ class Worker:
             return
         creations: list[CreateRequest] = []
         done: list[tuple[Step, Outcome]] = []
-        for step, asked in zip(steps, await self._settled(lifecycle, steps), strict=True):
+        for step, asked in zip(steps, await self._requests_for(lifecycle, steps), strict=True):
             match asked:
                 case CreateRequest():
                     creations.append(asked)
@@ -185,21 +185,17 @@ class Worker:
             step = self.sending.get(request.address)
             if step is None or request.address in self.intents:
                 continue
-            details = (
-                lost_create(request, step.change, dry_run_statuses.get(request.address, ""))
-                if isinstance(request, CreateRequest) and verb == "create"
-                else {"id": (request.prior or {}).get("id")}
-            )
-            details |= {
-                "verb": verb,
-                "provider": self.provider_in_state(step.change.provider),
-            }
+            details: dict[str, Any]
+            shown = None
+            if isinstance(request, CreateRequest) and verb == "create":
+                status = dry_run_statuses.get(request.address, "")
+                details = lost_create(request, step.change, status)
+                shown = self._placeholder(step, request, status)
+            else:
+                details = {"id": (request.prior or {}).get("id")}
+            provider = self.provider_in_state(step.change.provider)
+            details |= {"verb": verb, "provider": provider}
             call = RESOURCES[step.change.type_name].operations.get(verb, verb)
-            shown = (
-                self._placeholder(step, request, dry_run_statuses.get(request.address, ""))
-                if isinstance(request, CreateRequest) and verb == "create"
-                else None
-            )
             intent = self.session.intend(request.address, call, details, shown)
             self.intents[request.address] = intent
         await self.session.flush()
@@ -223,10 +219,13 @@ class Worker:
             return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
 
-    async def _settled(
+    async def _requests_for(
         self, lifecycle: BaseLifecycle, steps: Sequence[Step]
     ) -> list[CreateRequest | UpdateRequest | Outcome]:
-        """Return what to ask for each step, replanned where the plan held unknowns."""
+        """Return what to ask for each step.
+
+        A step whose plan held unknown values is planned again.
+        """
         open_steps = {
             index: self.config_of(step)
             for index, step in enumerate(steps)

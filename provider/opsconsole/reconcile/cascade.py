@@ -29,6 +29,10 @@ from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above,
 from opsconsole.state import Address
 
 _SHOWN = 10
+_REMOVING = (Action.DELETE, Action.REPLACE)
+
+ConsoleHolding = Callable[[PriorInstance], str]
+"""Returns the console that has an instance: ids are compared within one console only."""
 
 
 class Targets:
@@ -133,30 +137,23 @@ def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
     return found
 
 
-ConsoleOf = Callable[[PriorInstance], str]
-"""Returns the console that has an instance: ids are compared within one console only."""
-
-_REMOVING = (Action.DELETE, Action.REPLACE)
-
-
 @dataclass
 class Cascade:
     """The owners that a plan deletes, and what is deleted with them.
 
     Attributes:
         going: Each to the address of the change that deletes it, or takes it along.
-        console_of: Returns the console that has an instance.
     """
 
     going: dict[Place, str]
-    console_of: ConsoleOf
+    console_holding: ConsoleHolding
 
     @classmethod
     def of(
         cls,
         leaving: Iterable[PriorInstance],
         known: Iterable[PriorInstance],
-        console_of: ConsoleOf,
+        console_holding: ConsoleHolding,
         moving: Collection[str] = (),
     ) -> Cascade:
         """Return the cascade of owners that go; one with deletion policy `abandon` stays.
@@ -164,16 +161,15 @@ class Cascade:
         Args:
             leaving: The owners that are deleted.
             known: All instances in state.
-            console_of: Returns the console that has an instance.
             moving: Addresses of those that get another owner, and do not go.
         """
         cascade = cls(
             {
-                (console_of(item), item.type_name, item.value["id"]): item.address
+                (console_holding(item), item.type_name, item.value["id"]): item.address
                 for item in leaving
                 if item.value is not None and not is_abandoned(item.value)
             },
-            console_of,
+            console_holding,
         )
         owned: dict[int, list[PriorInstance]] = {}
         if cascade.going:
@@ -185,7 +181,7 @@ class Cascade:
             for item in items:
                 owner = cascade.owner_of(item)
                 if owner and item.value is not None and item.address not in moving:
-                    place = (console_of(item), item.type_name, item.value["id"])
+                    place = (console_holding(item), item.type_name, item.value["id"])
                     cascade.going[place] = owner
         return cascade
 
@@ -196,7 +192,7 @@ class Cascade:
         if item.value is None or above is None:
             return ""
         owner_id = item.value.get(definition.owner) or ""
-        return self.going.get((self.console_of(item), above.type_name, owner_id), "")
+        return self.going.get((self.console_holding(item), above.type_name, owner_id), "")
 
     def removal_of(self, item: PriorInstance) -> Removal:
         """Return why an instance is removed, as far as that is known."""
@@ -249,6 +245,11 @@ def taken_along(
     ]
 
 
+def deletes_owner(change: Change) -> bool:
+    """Return whether a change deletes an instance whose type owns others."""
+    return change.action in _REMOVING and change.type_name in owning_types()
+
+
 def moves_away(change: Change) -> bool:
     """Return whether an update gives its instance another owner."""
     owner = RESOURCES[change.type_name].owner if change.action is Action.UPDATE else ""
@@ -261,16 +262,15 @@ def still_needed(
     changes: Sequence[Change],
     known: Collection[PriorInstance],
     can_delete: Callable[[PriorInstance], bool],
-    console_of: ConsoleOf,
+    console_holding: ConsoleHolding,
 ) -> list[Diagnostic]:
     """Refuse at plan time the deletion of an object that others in state continue to carry.
 
     Args:
         can_delete: Tells whether its console can delete an instance by itself.
-        console_of: Returns the console that has an instance.
     """
     by_address = {change.address: change for change in changes}
-    consoles = {item.address: console_of(item) for item in known}
+    consoles = {item.address: console_holding(item) for item in known}
     found = []
     for definition in RESOURCES.values():
         leaving = [
@@ -323,8 +323,3 @@ def _carried_after(held: str | None, change: Change | None, name: str, can_delet
         return "" if change.cascade or can_delete else held or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else held or ""
-
-
-def leaves_owner(change: Change) -> bool:
-    """Return whether a change deletes what takes others along."""
-    return change.action in _REMOVING and change.type_name in owning_types()

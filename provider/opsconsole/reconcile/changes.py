@@ -1,4 +1,5 @@
-"""The plan as a value: immutable changes in execution order, and what a reader must know of them.
+"""The plan as a value, its options and its checksum: immutable changes in execution order, and what
+a reader must know of them.
 
 Printing, saving and applying consume this same object. Nothing here plans or applies.
 """
@@ -16,6 +17,11 @@ from opsconsole.diagnostics import Diagnostic, Path
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import UNKNOWN, Attributes, Value
+
+DEFAULT_SHARE: Final = 30.0
+"""Per cent of what exists that a plan may delete or replace without being forced."""
+FEWEST_GUARDED: Final = 10
+"""Where there are fewer resources, plans need not be forced: a share of them says little."""
 
 
 class Action(Enum):
@@ -54,7 +60,7 @@ class Change:
             `delete_because_no_move_target`, `delete_because_wrong_repetition`,
             `read_because_config_unknown`, `read_because_dependency_pending`.
         private: Bytes for apply.
-        cascade: Address of the host whose deletion does this; no call is made then.
+        cascade: Address of the owner whose deletion also deletes this; no call is made then.
         previous_address: Address before a `moved` block, or empty.
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
@@ -279,10 +285,6 @@ class PlanOptions:
     replace: tuple[str, ...] = ()
     refresh: bool = True
     preflight: bool = False
-
-
-DEFAULT_SHARE = 30.0
-"""Per cent of what exists that a plan may delete or replace without being forced."""
 
 
 UNKNOWN_KEY: Final = "\0unknown"

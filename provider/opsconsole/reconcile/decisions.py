@@ -1,5 +1,5 @@
 """Deciding what happens to instances, many at once, by asking the lifecycle as Terraform would; and
-to outputs, which follow from them.
+outputs: what changes of them, and putting them into state.
 
 Follows core's order of questions: plan against the prior value; where something replaces it, plan
 the creation with no prior value at all. What a plan means for other instances is decided
@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Action, Change, OutputChange
 from opsconsole.reconcile.declaration import PriorInstance, leading_names, without_ignored
-from opsconsole.reconcile.prior import key_of
+from opsconsole.reconcile.prior import provider_key_of
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Attributes, holds_unknown
 
@@ -236,7 +236,7 @@ def removal(item: PriorInstance, action: Action, reason: str, private: bytes = b
         reason=reason,
         private=private,
         sensitive=item.sensitive,
-        provider=key_of(item.held.provider),
+        provider=provider_key_of(item.held.provider),
         previous_address=item.previous_address,
         depends_on=tuple(item.held.dependencies),
     )
@@ -299,7 +299,7 @@ def output_changes(
         UserError: an output cannot be evaluated.
     """
     before = state.outputs
-    after = _evaluated(evaluator, names)
+    after = _evaluated_outputs(evaluator, names)
     found = []
     for name in sorted({*before, *after} if names is None else names):
         old, new = before.get(name), after.get(name)
@@ -319,7 +319,7 @@ def output_changes(
     return tuple(found)
 
 
-def _evaluated(
+def _evaluated_outputs(
     evaluator: Evaluator | None, names: Collection[str] | None
 ) -> dict[str, OutputValue]:
     if evaluator is None:
@@ -337,25 +337,25 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
     Raises:
         UserError: an output cannot be evaluated.
     """
-    values = _evaluated(evaluator, names)
+    values = _evaluated_outputs(evaluator, names)
     for name in {*state.outputs} & {*names} - {*values}:
         state.set_output(name, None)
     for output in values.values():
-        _keep(output, state)
+        _keep_output(output, state)
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
     """Put into state those of `names` that can be told after a run that left something undone."""
     for name in names:
         try:
-            found = _evaluated(evaluator, [name])
+            found = _evaluated_outputs(evaluator, [name])
         except UserError:
             continue  # what it refers to was not done
         for value in found.values():
-            _keep(value, state)
+            _keep_output(value, state)
 
 
-def _keep(output: OutputValue, state: State) -> None:
+def _keep_output(output: OutputValue, state: State) -> None:
     if output.value is None:
         state.set_output(output.name, None)
     elif not holds_unknown(output.value):

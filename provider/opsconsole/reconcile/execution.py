@@ -16,6 +16,7 @@ from typing import Protocol
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
+from opsconsole.reconcile.changes import Action, Counts
 from opsconsole.reconcile.declaration import Place, config_address
 from opsconsole.reconcile.order import (
     Identity,
@@ -79,6 +80,18 @@ class Applied:
     def complete(self) -> bool:
         """Whether everything that was planned was done."""
         return not (self.failed or self.skipped or self.not_started or self.unsettled)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of what was done, as Terraform counts it."""
+        kinds = [step.kind for step in self.done]
+        return Counts(
+            add=kinds.count(StepKind.CREATE),
+            change=kinds.count(StepKind.UPDATE),
+            destroy=kinds.count(StepKind.DELETE),
+            imported=sum(bool(step.change.import_id) for step in self.done),
+            forget=sum(step.change.action is Action.FORGET for step in self.done),
+        )
 
 
 class Failures:

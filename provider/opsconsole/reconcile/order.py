@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
-from opsconsole.reconcile.cascade import leaves_owner
+from opsconsole.reconcile.cascade import deletes_owner
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.declaration import config_address
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
@@ -137,7 +137,7 @@ class _Edges:
                 self._deletions[object_of(step)] = number, step.change
                 for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
-                if leaves_owner(step.change):
+                if deletes_owner(step.change):
                     owners = _owners_down(step.change.type_name, step.console)
                     self.graph.setdefault(owners, set()).add(number)
 

@@ -55,8 +55,8 @@ from opsconsole.reconcile.prior import (
     Prior,
     Providers,
     is_partly_shown,
-    key_of,
     not_there,
+    provider_key_of,
     read_prior,
     refresh,
     take_imports,
@@ -261,7 +261,7 @@ class Planner:
         definition = RESOURCES[item.type_name]
         if "delete" in definition.operations:
             return True
-        opened = self.providers.opened.get(key_of(item.held.provider))
+        opened = self.providers.opened.get(provider_key_of(item.held.provider))
         extra = definition.lifted_by.get("delete", "")
         return opened is not None and opened.session.console.has(extra)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from opsconsole.address import SOURCE, TERRAFORM_HOST
+from opsconsole.address import LOCAL_NAME, SOURCE, TERRAFORM_HOST
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
@@ -26,13 +26,12 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import unknown_names
 
-LOCAL_NAME = "opsconsole"
 MakeLifecycle = Callable[[Settings], Lifecycle]
 OnStop = Callable[[Callable[[], None]], None]
 """Takes what is to be called when the run is told to stop."""
 
 
-def in_state(program: Program, key: str) -> str:
+def provider_in_state(program: Program, key: str) -> str:
     """Return how state writes the address of the provider configuration `key`."""
     required = program.required_providers.get(LOCAL_NAME, {})
     source = required.get("source") or SOURCE
@@ -42,7 +41,7 @@ def in_state(program: Program, key: str) -> str:
     return f'provider["{full}"]{dot}{alias}'
 
 
-def key_of(address: str) -> str:
+def provider_key_of(address: str) -> str:
     """Return the key of a provider configuration that state writes as `address`."""
     _, _, alias = address.partition('"].')
     return f"{LOCAL_NAME}.{alias}" if alias else LOCAL_NAME
@@ -56,6 +55,7 @@ class Providers:
         program: The program whose provider blocks configure them.
         evaluator: Evaluates these blocks.
         environ: The environment that fills what they leave out.
+        make: Makes a lifecycle of settings.
         stopped: Whether the run was told to stop.
         opened: The lifecycles made so far, by key.
     """
@@ -116,7 +116,7 @@ class Providers:
 
     def console_holding(self, item: PriorInstance) -> str:
         """Return what tells the console of an instance in state from others."""
-        return self.console_of(key_of(item.held.provider))
+        return self.console_of(provider_key_of(item.held.provider))
 
     def place_of(self, item: PriorInstance) -> Place:
         """Return what the object of an instance in state is known by."""
@@ -124,7 +124,10 @@ class Providers:
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
         """Return the lifecycles of instances in state, by the provider's address there."""
-        return {address: self.of(key_of(address)) for address in {i.held.provider for i in known}}
+        return {
+            address: self.of(provider_key_of(address))
+            for address in {i.held.provider for i in known}
+        }
 
     @property
     def waiting(self) -> HeldBack:
@@ -279,7 +282,7 @@ async def named_by_import(
     outcome = await providers.of(provider).resources[type_name].import_state(import_id)
     if outcome.state is None:
         return None, outcome.diagnostics
-    written = in_state(providers.program, provider)
+    written = provider_in_state(providers.program, provider)
     held = InstanceObject(written, outcome.state, private=outcome.private)
     return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
 

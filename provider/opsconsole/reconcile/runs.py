@@ -1,4 +1,5 @@
-"""One run on an open state: making a plan, guarding it, applying it, importing an object.
+"""One run on an open state: guarding a plan, making one, settling what earlier runs left unknown,
+importing an object, and applying a plan.
 
 Commands put their words around this; nothing is printed or asked here.
 """
@@ -18,9 +19,9 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import (
+    FEWEST_GUARDED,
     Action,
     Change,
-    Counts,
     Plan,
     PlanOptions,
 )
@@ -41,9 +42,9 @@ from opsconsole.reconcile.prior import (
     OnStop,
     Providers,
     holds_unsettled,
-    in_state,
     named_by_import,
     not_there,
+    provider_in_state,
     read_prior,
     refresh,
 )
@@ -52,9 +53,6 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes, holds_unknown, unknown_names
-
-_FEWEST = 10
-"""Fewer resources than this are not guarded: a share of them says little."""
 
 
 def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
@@ -73,7 +71,7 @@ def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
         going = []
     existing = sum(item.before is not None for item in plan.changes)
     existing += len(gone)
-    if existing < _FEWEST or not (going or gone):
+    if existing < FEWEST_GUARDED or not (going or gone):
         return None
     lost = len(going) + len(gone)
     percent = 100.0 * lost / existing
@@ -112,7 +110,7 @@ async def make_plan(
     if watch is not None:
         watch(planner)
     try:
-        diagnostics = await _settled(session, planner.providers)
+        diagnostics = await _settle_unknown(session, planner.providers)
         plan = await planner.plan()
         if options.preflight and not has_error(plan.diagnostics):
             plan = await _with_preflight(plan, planner.providers)
@@ -120,6 +118,48 @@ async def make_plan(
     finally:
         await planner.providers.close()
     return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
+
+
+async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
+    """Return the plan with the console's verdict on every creation that it can judge.
+
+    A declaration is sent as far as its values are known; a note names the values that were left
+    out.
+    """
+    diagnostics: list[Diagnostic] = list(plan.diagnostics)
+    judged: dict[str, Change] = {}
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for change in plan.changes:
+        if change.action is Action.CREATE:
+            groups.setdefault((change.provider, change.type_name), []).append(change)
+    for (provider, type_name), changes in groups.items():
+        steps = providers.of(provider).resources[type_name]
+        outcomes = await steps.preflight([_preflight_request(change) for change in changes])
+        if outcomes is None:
+            continue
+        for change, outcome in zip(changes, outcomes, strict=True):
+            judged[change.address] = replace(
+                change, notes=(*change.notes, _preflight_note(change, outcome))
+            )
+            diagnostics += outcome.diagnostics
+    found = tuple(judged.get(change.address, change) for change in plan.changes)
+    return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
+
+
+def _preflight_request(change: Change) -> CreateRequest:
+    config = change.config or {}
+    known = {name: None if holds_unknown(value) else value for name, value in config.items()}
+    return CreateRequest(known, change.after or {}, address=change.address)
+
+
+def _preflight_note(change: Change, outcome: Outcome) -> str:
+    unknown = sorted(unknown_names(change.config or {}))
+    judged = f", judged without {', '.join(unknown)}" if unknown else ""
+    if has_error(outcome.diagnostics):
+        return f"dry run: would fail{judged}"
+    if outcome.diagnostics:
+        return f"dry run: exists already, would be adopted{judged}"
+    return f"dry run: would be created{judged}"
 
 
 async def settle_all(
@@ -134,7 +174,7 @@ async def settle_all(
     providers = workspace.providers()
     on_stop(providers.stop)
     try:
-        diagnostics = await _settled(session, providers)
+        diagnostics = await _settle_unknown(session, providers)
     finally:
         await providers.close()
     known = read_prior(session.state).values()
@@ -142,7 +182,7 @@ async def settle_all(
     return [*diagnostics, *(item for _, item in unsettled)]
 
 
-async def _settled(session: StateSession, providers: Providers) -> list[Diagnostic]:
+async def _settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle unknown outcomes, where a state or the runs before it left any; return diagnostics."""
     if not session.unresolved and not holds_unsettled(session.state):
         return []
@@ -173,7 +213,7 @@ async def import_instance(
     providers = workspace.providers()
     on_stop(providers.stop)
     try:
-        item, diagnostics = await _read(providers, block, address, import_id)
+        item, diagnostics = await _read_import(providers, block, address, import_id)
         providers.check_stopped()
     finally:
         await providers.close()
@@ -227,7 +267,7 @@ def _taken_already(item: PriorInstance, holder: str) -> Diagnostic:
     )
 
 
-async def _read(
+async def _read_import(
     providers: Providers, block: Block, address: Address, import_id: str
 ) -> tuple[PriorInstance | None, list[Diagnostic]]:
     """Read what an import id names."""
@@ -241,60 +281,6 @@ async def _read(
         return None, [not_there(block.type_name, import_id)]
     said = item.read.diagnostics if item.read is not None else ()
     return replace(item, before=item.value), [*diagnostics, *said]
-
-
-def counted(applied: Applied) -> Counts:
-    """Return the counts of what was done, as Terraform counts it."""
-    done = applied.done
-    kinds = [step.kind for step in done]
-    forgotten = sum(step.change.action is Action.FORGET for step in done)
-    return Counts(
-        add=kinds.count(StepKind.CREATE),
-        change=kinds.count(StepKind.UPDATE),
-        destroy=kinds.count(StepKind.DELETE),
-        imported=sum(bool(step.change.import_id) for step in done),
-        forget=forgotten,
-    )
-
-
-async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
-    """Return the plan with the console's verdict on every creation that it can judge.
-
-    A declaration is sent as far as its values are known; a note names the values that were left
-    out.
-    """
-    diagnostics: list[Diagnostic] = list(plan.diagnostics)
-    judged: dict[str, Change] = {}
-    groups: dict[tuple[str, str], list[Change]] = {}
-    for change in plan.changes:
-        if change.action is Action.CREATE:
-            groups.setdefault((change.provider, change.type_name), []).append(change)
-    for (provider, type_name), changes in groups.items():
-        steps = providers.of(provider).resources[type_name]
-        outcomes = await steps.preflight([_request(change) for change in changes])
-        if outcomes is None:
-            continue
-        for change, outcome in zip(changes, outcomes, strict=True):
-            judged[change.address] = replace(change, notes=(*change.notes, _note(change, outcome)))
-            diagnostics += outcome.diagnostics
-    found = tuple(judged.get(change.address, change) for change in plan.changes)
-    return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
-
-
-def _request(change: Change) -> CreateRequest:
-    config = change.config or {}
-    known = {name: None if holds_unknown(value) else value for name, value in config.items()}
-    return CreateRequest(known, change.after or {}, address=change.address)
-
-
-def _note(change: Change, outcome: Outcome) -> str:
-    unknown = sorted(unknown_names(change.config or {}))
-    judged = f", judged without {', '.join(unknown)}" if unknown else ""
-    if has_error(outcome.diagnostics):
-        return f"dry run: would fail{judged}"
-    if outcome.diagnostics:
-        return f"dry run: exists already, would be adopted{judged}"
-    return f"dry run: would be created{judged}"
 
 
 class Applier:
@@ -335,7 +321,7 @@ class Applier:
             self._catch_up()
             if self._plan.mode == "refresh-only":
                 keep_outputs(self._evaluator, self._session.state, self._outputs)
-                return self._settled(Applied())
+                return self._note_unsettled(Applied())
             keys = {change.provider for change in self._plan.acting() if change.provider}
             lifecycles = {key: self._providers.of(key) for key in keys}
             self._introduce_state()
@@ -346,7 +332,7 @@ class Applier:
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             applied.diagnostics += self._unguarded()
-            self._settled(applied)
+            self._note_unsettled(applied)
             if applied.complete:
                 left = any(item.mode == "managed" for item in self._session.state.addresses())
                 gone = self._plan.mode == "destroy" and not left
@@ -360,7 +346,7 @@ class Applier:
             finally:
                 await self._providers.close()
 
-    def _settled(self, applied: Applied) -> Applied:
+    def _note_unsettled(self, applied: Applied) -> Applied:
         """Note which creations stay of unknown outcome: with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
         if applied.unsettled:
@@ -377,16 +363,15 @@ class Applier:
             lifecycles,
             self._session,
             self._config_of,
-            lambda key: in_state(self._workspace.program, key),
+            lambda key: provider_in_state(self._workspace.program, key),
             self._values,
             planned_diagnostics=frozenset(
                 (item.summary, item.detail) for item in self._plan.diagnostics
             ),
         )
-        sessions = [lifecycle.session for lifecycle in lifecycles.values()]
-        for session in sessions:
-            session.before_write = worker.note
-        limit = min((session.limit for session in sessions), default=1)
+        for lifecycle in lifecycles.values():
+            lifecycle.session.before_write = worker.note
+        limit = min((item.session.limit for item in lifecycles.values()), default=1)
         ordered = order(self._plan.changes, self._providers.console_of)
         return Execution(ordered, worker, self._listener, limit)
 
@@ -407,7 +392,7 @@ class Applier:
                     kept = kept._replace(create_before_destroy=item.create_before_destroy)
                 state.put(address, kept, deposed)
         for data in self._plan.data:
-            provider = in_state(self._workspace.program, data.provider)
+            provider = provider_in_state(self._workspace.program, data.provider)
             state.put(data.address, InstanceObject(provider, data.value))
         for address in self._plan.dropped:
             state.remove(address)

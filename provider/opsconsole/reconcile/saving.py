@@ -29,7 +29,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
 from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import OnStop, Providers, in_state, refresh
+from opsconsole.reconcile.prior import OnStop, Providers, provider_in_state, refresh
 from opsconsole.reconcile.saved import SavedPlan, write_plan
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State, decode, render
@@ -234,7 +234,7 @@ async def _compared(
         held = workspace.state.get(*instance_and_key(change.previous_address or change.address))
         remembered = private.get(change.address, held.private if held else b"")
         item = InstanceObject(
-            in_state(workspace.program, change.provider), change.before, 0, remembered
+            provider_in_state(workspace.program, change.provider), change.before, 0, remembered
         )
         known.append(PriorInstance(change.address, change.type_name, item, change.before))
     found = await refresh(known, providers.by_state_address(known))

@@ -36,7 +36,7 @@ from opsconsole.reconcile.declaration import (
     instance_of,
     read_deposed,
 )
-from opsconsole.reconcile.prior import Providers, key_of, read_prior, refresh
+from opsconsole.reconcile.prior import Providers, provider_key_of, read_prior, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession
 from opsconsole.values import UNKNOWN, Attributes
@@ -159,7 +159,7 @@ async def _asked(
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
-        steps = providers.of(key_of(provider)).resources[type_name]
+        steps = providers.of(provider_key_of(provider)).resources[type_name]
         existing = _existing(session, providers, provider, type_name)
         try:
             outcomes = await steps.settle_creates([item.create for item in group], existing)
@@ -183,7 +183,7 @@ def _existing(
     session: StateSession, providers: Providers, provider: str, type_name: str
 ) -> list[Attributes]:
     """Return what state holds of a type on the console of a provider, its own before others'."""
-    console = providers.console_of(key_of(provider))
+    console = providers.console_of(provider_key_of(provider))
     found = [
         item
         for item in read_prior(session.state).values()
@@ -247,7 +247,7 @@ async def _settle_writes(
     by_place = {place: address for address, place in places.items()}
     deletes: dict[str, Intent] = {}
     for call in calls:
-        console = providers.console_of(key_of(_provider(call)))
+        console = providers.console_of(provider_key_of(_provider(call)))
         address = by_place.get(
             (console, instance_of(call.address).type, str(call.details.get("id")))
         )

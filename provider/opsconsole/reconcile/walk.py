@@ -13,7 +13,7 @@ from graphlib import TopologicalSorter
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
-from opsconsole.reconcile.cascade import Cascade, Targets, leaves_owner, moves_away
+from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import (
     Decision,
@@ -30,7 +30,7 @@ from opsconsole.reconcile.declaration import (
     instance_and_key,
     instance_of,
 )
-from opsconsole.reconcile.prior import Providers, key_of
+from opsconsole.reconcile.prior import Providers, provider_key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, unknown_names
@@ -66,6 +66,7 @@ class Walk:
     Attributes:
         evaluator, graph, providers, targets: The program at hand.
         known: The instances in state, by address.
+        imports: Address to the id that an `import` block gives it.
         values: What instances hold or will hold, by address: the walk adds to it.
         requested: Addresses of `-replace`.
         changes: The changes decided, by address.
@@ -203,7 +204,9 @@ class Walk:
                 forgotten = removal(item, Action.FORGET, reasons[item.address])
                 self.changes[item.address] = forgotten
             else:
-                groups.setdefault((key_of(item.held.provider), item.type_name), []).append(item)
+                groups.setdefault((provider_key_of(item.held.provider), item.type_name), []).append(
+                    item
+                )
         cascade = self.cascade(item for items in groups.values() for item in items)
         for (provider, type_name), items in groups.items():
             steps = self.providers.of(provider).resources[type_name]
@@ -234,12 +237,12 @@ class Walk:
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
         """Return the cascade of the owners that are known to go so far, and of those in `also`."""
-        going = [self.known[c.address] for c in self.changes.values() if leaves_owner(c)]
+        going = [self.known[c.address] for c in self.changes.values() if deletes_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if moves_away(change)}
         leaving = [*going, *self._orphaned_owners(), *owners]
-        console_of = self.providers.console_holding
-        return Cascade.of(leaving, self.known.values(), console_of, moving)
+        console_holding = self.providers.console_holding
+        return Cascade.of(leaving, self.known.values(), console_holding, moving)
 
     def _orphaned_owners(self) -> list[PriorInstance]:
         blocks = self.evaluator.program.blocks

@@ -137,6 +137,10 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
     return folder / workspace / "terraform.tfstate"
 
 
+Stamp = tuple[int, int, int]
+"""Size, time of the last write in nanoseconds, and number of a file."""
+
+
 class LocalBackend(Backend):
     """A state file on this machine, from `open` to `close`."""
 
@@ -269,10 +273,6 @@ class LocalBackend(Backend):
         return _AS_IT_WAS
 
 
-Stamp = tuple[int, int, int]
-"""Size, time of the last write in nanoseconds, and number of a file."""
-
-
 def _stamp(descriptor: int) -> Stamp:
     found = os.fstat(descriptor)
     return found.st_size, found.st_mtime_ns, found.st_ino
@@ -324,7 +324,7 @@ def replace_durably(path: Path, content: bytes) -> None:
         sync_directory(path.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise refused("write", path, error, _AS_IT_WAS) from error
+        raise refused("write", path, error, "The file is as it was.") from error
 
 
 def sync_directory(path: Path) -> None:
@@ -336,14 +336,14 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-_FILE: Final = "opsconsole-backend.json"
+_NOTE_FILE: Final = "opsconsole-backend.json"
 
 
-_VERSION: Final = 1
+_NOTE_VERSION: Final = 1
 
 
 class LastPlace:
-    """The note of one workspace in one working directory.
+    """The note of where the state of one workspace was last written, in its working directory.
 
     Args:
         name: What to call the place in messages.
@@ -354,10 +354,10 @@ class LastPlace:
         self, directory: Path, workspace: str, kind: str, name: str = "", identity: str = ""
     ) -> None:
         self._directory = directory
-        self._file = data_directory(directory) / _FILE
+        self._file = data_directory(directory) / _NOTE_FILE
         self._workspace = workspace
         digest = hashlib.sha256(identity.encode()).hexdigest()
-        self._now = {"type": kind, "name": name, "digest": digest}
+        self._here = {"type": kind, "name": name, "digest": digest}
         self._noted = False
 
     def check(self) -> None:
@@ -367,13 +367,13 @@ class LastPlace:
             UserError: It was elsewhere.
         """
         before = self._places().get(self._workspace)
-        if not before or all(before.get(key) == self._now[key] for key in ("type", "digest")):
+        if not before or all(before.get(key) == self._here[key] for key in ("type", "digest")):
             return
-        now = self._now["name"] or f"the {self._now['type']} backend"
+        now = self._here["name"] or f"the {self._here['type']} backend"
         raise UserError(
             f"The backend of {self._directory} changed since the last run: the state was written to"
             f" {before.get('name')} ({before.get('type')}), and the program names {now}"
-            f" ({self._now['type']}).",
+            f" ({self._here['type']}).",
             "Name the earlier place again, or move the state with `opsconsole-terraform init"
             f" -migrate-state`. If it is at the new place already, remove {self._file}.",
         )
@@ -383,8 +383,8 @@ class LastPlace:
         if self._noted:
             return
         self._noted = True
-        places = {**self._places(), self._workspace: self._now}
-        content = json.dumps({"version": _VERSION, "places": places}, indent=2).encode()
+        places = {**self._places(), self._workspace: self._here}
+        content = json.dumps({"version": _NOTE_VERSION, "places": places}, indent=2).encode()
         # The state is written. A run does not fail because its place cannot be noted.
         with contextlib.suppress(UserError, OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -404,14 +404,14 @@ class LastPlace:
                 own = self._directory / "terraform.tfstate"
                 first = "" if path == own else f"copy it to {own}, then "
                 raise UserError(
-                    f"There is no state in {self._now['name']}, and a state with"
+                    f"There is no state in {self._here['name']}, and a state with"
                     f" {plural(len(found), 'object')} is in {path}.",
                     f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
                     f" {self._directory}. If it is of another program, move it away.",
                 )
 
     def _local_states(self) -> Iterator[Path]:
-        """Return where the default backends of Terraform and of cdktf keep a state."""
+        """Yield where the default backends of Terraform and of cdktf keep a state."""
         yield local_path(self._directory, {}, self._workspace)
         where = self._directory.absolute()
         if where.parent.name == "stacks":

@@ -1,11 +1,11 @@
-"""Opening a state: choosing its backend, and adding the journal of a run that crashed.
+"""Opening a state: choosing its backend, adding the journal of a run that crashed, and reading a
+state without its lock.
 
-A backend's settings are in the program's block, in what `terraform init` noted, and in
-`-backend-config`. A block may leave settings to `init` (`-backend-config`), which notes all of them
-in `.terraform/terraform.tfstate`. A note of another place than the block's means that the state has
-not been moved yet: then nothing may be planned, as it would create everything again. For the same
-reason this program notes where it last wrote the state of a working directory (`LastPlace`).
-Terraform's own note, where there is one, outranks that.
+A backend's settings are in the program's block, in `-backend-config`, and in the note of all of
+them that `terraform init` keeps in `.terraform/terraform.tfstate`. Where that note names another
+place than the block, the state has not been moved yet. Nothing is planned then: the plan would
+create everything again. Where there is no such note, the place that this program noted at its last
+write serves the same purpose (`LastPlace`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final
 from opsconsole.errors import UserError
 from opsconsole.journal_files import noted_backend
 from opsconsole.state.backend import (
+    DEFAULT_WORKSPACE,
     Backend,
     LastPlace,
     LocalBackend,
@@ -29,7 +30,7 @@ from opsconsole.state.backend import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.backends.storage import DEFAULT, Storage
+from opsconsole.state.backends.storage import Storage
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
@@ -64,7 +65,7 @@ Each kind has a module of its name in `backends`, with a class such as `GcsStora
 """
 
 
-def configured(
+def merged_settings(
     directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the settings to use.
@@ -144,7 +145,7 @@ def is_native(kind: str) -> bool:
     return kind in _PLACE
 
 
-def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT) -> Storage:
+def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> Storage:
     """Return the storage of a kind of backend; its libraries are imported only now.
 
     Args:
@@ -156,9 +157,6 @@ def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT) -
     module = import_module(f"opsconsole.state.backends.{kind}")
     made: Storage = getattr(module, f"{kind.capitalize()}Storage")(block, workspace)
     return made
-
-
-_READ_TRIES = 10
 
 
 def backend_for(
@@ -180,9 +178,9 @@ def backend_for(
         operation: What this process does, for another process that waits for the lock: `plan`,
             `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
+        journals: The folder for the journal of a remote state; None is the working directory.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
         given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
-        journals: The folder for the journal of a remote state; None is the working directory.
 
     Raises:
         UserError: A setting or a library of the backend is missing; or it is one that only
@@ -194,17 +192,19 @@ def backend_for(
     workspace = workspace or workspace_of(directory)
     if state_path is not None:
         return LocalBackend(state_path, operation, locking)
-    own = given is not None and noted_backend(directory) is None
+    checks_last_place = given is not None and noted_backend(directory) is None
     if given is not None:
-        settings = configured(directory, kind, settings or {}, given)
+        settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
         storage = storage_for(kind, settings or {}, workspace)
         place = LastPlace(directory, workspace, kind, storage.name, storage.identity)
-        if own:
+        if checks_last_place:
             place.check()
         marker = _marker(directory, kind, workspace, storage.name, journals)
-        return StorageBackend(storage, marker, operation, locking, place if own else None)
-    if own:
+        return StorageBackend(
+            storage, marker, operation, locking, place if checks_last_place else None
+        )
+    if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
         return RemoteBackend(directory, kind, operation, locking)
@@ -238,6 +238,10 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
     except BaseException:
         backend.close()
         raise
+
+
+_READ_TRIES = 10
+"""How often a state is read while a write is under way."""
 
 
 def read_state(backend: Backend) -> State:

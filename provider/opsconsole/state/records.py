@@ -2,8 +2,8 @@
 nothing can be stored beside a state, placeholders in the state itself. No file is opened here.
 
 A line is `CRC LENGTH DURABLE JSON`: the checksum and length of what follows, and how many bytes of
-the journal were durable when it was written. This tells a damaged line from a torn
-one: nothing that was written after a torn line can know it as durable.
+the journal were durable when it was written. This tells a damaged line from a torn one: no line
+written after a torn one can count it as durable.
 
 Placeholders show sent creates until their outcome is known. They serve a backend that stores one
 object only. The journal of a run is lost with its machine there, so the state itself must say
@@ -80,7 +80,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The write above is durable; the state is stored under this serial and lineage."""
+    """The write that the last `Writing` announced is durable, under this serial and lineage."""
 
     serial: int
     lineage: str
@@ -238,7 +238,7 @@ def open_intents(records: Sequence[Record]) -> list[Intent]:
     return list(waiting.values())
 
 
-DETAIL = "placeholder"
+PLACEHOLDER_DETAIL = "placeholder"
 """The detail of an intent that says which placeholder stands for it."""
 
 
@@ -267,8 +267,10 @@ class Placeholder:
         state.put(self.address, self.item)
 
 
-_TIMES: Final = 4
+_SHARE: Final = 0.25
+"""The share of a session's time that writing may take."""
 _MOST: Final = 256
+"""Creates that share one write at most."""
 
 
 class Placeholders:
@@ -296,7 +298,7 @@ class Placeholders:
             cost: Seconds that the last write took.
         """
         passed = time.monotonic() - self._began
-        return min(_MOST, int(self._added / passed * cost * _TIMES)) if self._added else 0
+        return min(_MOST, int(self._added / passed * cost / _SHARE)) if self._added else 0
 
     def drop(self, intent: str) -> None:
         """Stop showing a create: its outcome is known."""
@@ -333,7 +335,7 @@ class Placeholders:
 def take_out(state: State, records: Sequence[Record]) -> None:
     """Take the placeholders of a run out of a state: its journal knows what became of them."""
     for record in records:
-        detail = record.details.get(DETAIL) if isinstance(record, Intent) else None
+        detail = record.details.get(PLACEHOLDER_DETAIL) if isinstance(record, Intent) else None
         if not isinstance(record, Intent) or not isinstance(detail, dict):
             continue
         if object_id(state.image(record.address)) != detail.get("id"):

@@ -26,7 +26,7 @@ from opsconsole.state.journal import Journal, Mirror, read_unresolved, write_unr
 from opsconsole.state.model import Snapshot, State, new_deposed_key
 from opsconsole.state.objects import InstanceObject, StateChange, object_id
 from opsconsole.state.records import (
-    DETAIL,
+    PLACEHOLDER_DETAIL,
     Changed,
     Ended,
     Intent,
@@ -37,6 +37,9 @@ from opsconsole.state.records import (
     Writing,
     Written,
 )
+
+_AGAIN: Final = 0.5
+"""Seconds between one try of a background write and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +68,16 @@ class Cadence:
         return pressing and last_cost <= self.share * since
 
 
-_AGAIN: Final = 0.5
-
-
 class Pacer:
-    """Calls for a write while changes wait for one. A local state has none: its journal serves.
+    """Writes state in the background while changes wait.
+
+    It does nothing for a local state, whose journal is enough.
 
     Args:
         write: Writes state if its turn has come.
         waiting: Returns how many changes wait for a write.
+        cadence: Its seconds are the pause before the first write.
+        backend: One with a backup file is local.
     """
 
     def __init__(
@@ -86,13 +90,13 @@ class Pacer:
         self._write = write
         self._waiting = waiting
         self._seconds = cadence.seconds
-        self._idle = backend.backup is not None
+        self._stopped = backend.backup is not None
         self._task: asyncio.Task[None] | None = None
         self._problem: UserError | None = None
 
     def wake(self) -> None:
         """Note that there is a change; without an event loop there is no background."""
-        if self._idle or (self._task is not None and not self._task.done()):
+        if self._stopped or (self._task is not None and not self._task.done()):
             return
         try:
             loop = asyncio.get_running_loop()
@@ -111,14 +115,14 @@ class Pacer:
 
     def stop(self) -> None:
         """Start no further write. The caller of a write that has begun finishes it."""
-        self._idle = True
+        self._stopped = True
         task, self._task = self._task, None
         if task is not None and not task.done() and not task.get_loop().is_closed():
             task.get_loop().call_soon_threadsafe(task.cancel)
 
     async def _run(self) -> None:
         pause = self._seconds
-        while not self._idle:
+        while not self._stopped:
             await asyncio.sleep(pause)
             pause = _AGAIN
             try:
@@ -219,7 +223,7 @@ class StateSession:
         if shown is not None and self.shows_creates:
             aside = new_deposed_key() if address in self.state else ""
             placeholder = Placeholder(address, shown, aside)
-            details = {**details, DETAIL: placeholder.detail}
+            details = {**details, PLACEHOLDER_DETAIL: placeholder.detail}
         intent = Intent(f"{self._run}-{next(self._numbers)}", address, call, dict(details), now())
         self._intents[intent.id] = intent
         if placeholder is not None:
@@ -230,7 +234,7 @@ class StateSession:
 
     def settle(self, intent: str, outcome: str) -> None:
         """Note that the outcome of an intent is known and changed nothing: a refusal, say."""
-        if self._is_open(intent):
+        if self._close_intent(intent):
             self._started().append(Settled(intent, outcome))
 
     def record(self, settles: Iterable[str] = ()) -> None:
@@ -239,15 +243,15 @@ class StateSession:
         Args:
             settles: The intents whose outcome these changes are.
         """
-        known = [intent for intent in settles if self._is_open(intent)]
+        known = [intent for intent in settles if self._close_intent(intent)]
         if self._pending or known:
             self._pacer.wake()
             self._started().append(Changed(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             self._pending.clear()
 
-    def _is_open(self, intent: str) -> bool:
-        """Return whether the outcome of an intent was not known, and note that it is now."""
+    def _close_intent(self, intent: str) -> bool:
+        """Note that the outcome of an intent is known; return whether it was open."""
         self._placeholders.drop(intent)
         return self._intents.pop(intent, None) is not None
 

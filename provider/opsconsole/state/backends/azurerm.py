@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
-    DEFAULT,
     Companion,
     LockLost,
     ObjectStorage,
@@ -64,14 +64,16 @@ class AzurermStorage(ObjectStorage):
 
     _errors = (AzureError,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
         settings = BackendSettings("azurerm", block)
         super().__init__(settings)
         self._account = settings.need("storage_account_name")
         self._container = settings.need("container_name")
         self._base = settings.need("key")
         self._workspace = workspace
-        self._object = self._base if workspace == DEFAULT else f"{self._base}env:{workspace}"
+        self._object = (
+            self._base if workspace == DEFAULT_WORKSPACE else f"{self._base}env:{workspace}"
+        )
         self._snapshots = settings.flag("snapshot", "ARM_SNAPSHOT")
         self.identity = self.name = f"{self._account}/{self._container}/{self._object}"
 
@@ -178,7 +180,7 @@ class AzurermStorage(ObjectStorage):
 
     def _beside(self, which: Companion) -> str:
         """Return the name of a companion, which Terraform must not take for a workspace."""
-        own = "" if self._workspace == DEFAULT else f":{self._workspace}"
+        own = "" if self._workspace == DEFAULT_WORKSPACE else f":{self._workspace}"
         return f"{self._base}.{which}{own}"
 
     def _get(self, name: str) -> tuple[bytes, str]:

@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings, need_extra, trusted_file
 from opsconsole.state.backends.storage import (
-    DEFAULT,
     Companion,
     ObjectStorage,
     one_line,
@@ -53,7 +53,7 @@ class GcsStorage(ObjectStorage):
 
     _errors = (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
         settings = BackendSettings("gcs", block)
         super().__init__(settings)
         self._bucket_name = settings.need("bucket")

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.backends.storage import DEFAULT, LockLost, Storage
+from opsconsole.state.backends.storage import LockLost, Storage
 from opsconsole.state.lock import LockHeld, LockInfo
 
 _HELD = (409, 423)
@@ -38,8 +39,8 @@ class HttpStorage(Storage):
 
     keeps_companions = False
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
-        if workspace != DEFAULT:
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+        if workspace != DEFAULT_WORKSPACE:
             raise _no_workspaces()
         settings = BackendSettings("http", block)
         super().__init__(settings)

@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any, LiteralString
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
-    DEFAULT,
     Companion,
     LockLost,
     Storage,
@@ -61,7 +61,7 @@ class PgStorage(Storage):
 
     _errors = (psycopg.Error,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
         settings = BackendSettings("pg", block)
         super().__init__(settings)
         self._conninfo = settings.text("conn_str", "PG_CONN_STR")

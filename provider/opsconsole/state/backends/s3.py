@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.backends.storage import (
-    DEFAULT,
     Companion,
     ObjectStorage,
     no_such_lock,
@@ -57,13 +57,17 @@ class S3Storage(ObjectStorage):
 
     _errors = (ClientError, BotoCoreError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
         settings = BackendSettings("s3", block)
         super().__init__(settings)
         self._bucket = settings.need("bucket")
         self._base = settings.need("key").lstrip("/")
         self._prefix = settings.text("workspace_key_prefix", default="env:").strip("/")
-        at = self._base if workspace == DEFAULT else f"{self._prefix}/{workspace}/{self._base}"
+        at = (
+            self._base
+            if workspace == DEFAULT_WORKSPACE
+            else f"{self._prefix}/{workspace}/{self._base}"
+        )
         self._object = at.lstrip("/")
         self._table = settings.text("dynamodb_table")
         self._row = f"{self._bucket}/{self._object}"

@@ -13,10 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockHeld, LockInfo
-
-DEFAULT = "default"
 
 
 class Companion(StrEnum):
@@ -138,7 +137,7 @@ class Storage(ABC):
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces: `default` first, then sorted."""
         with self._translating("list the workspaces of"):
-            return [DEFAULT, *sorted(self._workspaces() - {DEFAULT})]
+            return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
         """Delete the state of this workspace, its lock and its companions."""
