@@ -35,7 +35,7 @@ from opsconsole.language.value_types import (
     type_of,
     unmark_deep,
 )
-from opsconsole.state import Number
+from opsconsole.state import WrittenNumber
 from opsconsole.values import UNKNOWN, Value
 
 
@@ -329,7 +329,7 @@ def to_wire(value: Any) -> Value:
     if type(value) in _SCALARS or value is UNKNOWN:
         return value
     if isinstance(value, Fraction):
-        return Number(format_number(value))
+        return WrittenNumber(format_number(value))
     if isinstance(value, int):
         return int(format_number(value))
     if isinstance(value, list):
@@ -346,7 +346,7 @@ def from_wire(value: Value, attribute: Attribute) -> Any:
 def _typed(value: Value, attribute: Attribute) -> Any:
     if type(value) in _SCALARS or value is UNKNOWN:
         return value
-    if isinstance(value, Number):
+    if isinstance(value, WrittenNumber):
         return parse_number(value.text)
     if isinstance(value, float):
         return from_float(value)
