@@ -1,6 +1,5 @@
-"""Conversion of values to types, as Terraform does it for arguments, variables and attributes;
-between values of the language and wire values, by the definitions of attributes; and, for sets,
-equality and order. Only unmarked values are compared.
+"""Equality of values, the order of sets, and conversion: to the types of arguments, variables and
+attributes as Terraform does it, and to and from wire values. `equal` takes unmarked values only.
 """
 
 from __future__ import annotations
@@ -148,9 +147,6 @@ def fingerprint(value: Any) -> str:
         return f"<{''.join(f'{fingerprint(value[key])};' for key in sorted(value))}>"
     inner = "".join(f"{fingerprint(item)};" for item in value)
     return f"<{inner}>" if type(value) is list else f"[{inner}]"
-
-
-_SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def convert(value: Any, wanted: Type) -> Any:
@@ -322,6 +318,9 @@ def _completed(value: Any, attribute: Attribute) -> Any:
     if not isinstance(value, dict):
         return value
     return {item.name: value.get(item.name) for item in attribute.attributes}
+
+
+_SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def to_wire(value: Any) -> Value:
