@@ -150,7 +150,8 @@ def parse_number(text: str) -> Number | None:
 
 class Double(int):
     """A whole number that was computed in double precision: written, as in Terraform, with the
-    digits that tell it from every other such number. Arithmetic takes it for what it is."""
+    digits that tell it from every other such number. Arithmetic treats it as an ordinary
+    integer."""
 
     def __neg__(self) -> Double:
         return Double(-int(self))
@@ -179,8 +180,8 @@ def rounded(value: Number) -> Number:
     if type(value) is int and value.bit_length() <= _PRECISION:
         return value  # So is nearly every number of a program, and fractions are slow.
     fraction = Fraction(value)
-    size = fraction.numerator.bit_length() - fraction.denominator.bit_length()
-    if abs(size) > _MAX_BITS and fraction:
+    exponent = fraction.numerator.bit_length() - fraction.denominator.bit_length()
+    if abs(exponent) > _MAX_BITS and fraction:
         raise BeyondBounds(_TOO_LARGE)
     if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
         return fraction.numerator
@@ -191,9 +192,9 @@ def rounded(value: Number) -> Number:
 
 def _last_place(value: Fraction) -> Fraction:
     """Return the weight of the last mantissa bit of `value`, which is not zero."""
-    size = abs(value)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if size < Fraction(2) ** exponent:
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     return Fraction(2) ** (exponent - _PRECISION + 1)
 
@@ -202,14 +203,14 @@ def format_number(value: Number) -> str:
     """Return the shortest decimal text, without an exponent, that rounds to `value`."""
     if isinstance(value, int):
         return str(value)
-    size = abs(value)
-    tolerance = _last_place(size) / 2
-    places = max(1, len(str(size.denominator)) - len(str(size.numerator)) - 1)
+    magnitude = abs(value)
+    tolerance = _last_place(magnitude) / 2
+    places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
-    while abs(Fraction(round(size * scale), scale) - size) >= tolerance:
+    while abs(Fraction(round(magnitude * scale), scale) - magnitude) >= tolerance:
         places += 1
         scale *= 10
-    digits = str(round(size * scale)).rjust(places + 1, "0")
+    digits = str(round(magnitude * scale)).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
     return f"-{text}" if value < 0 else text
 
