@@ -1,5 +1,5 @@
-"""One host on its way into the console: its import row, the verdict of a bulk import on it, its
-state once it was created or adopted, and why it was not.
+"""One host on its way into the console: its import row, sending rows as a dry run, the verdict of a
+bulk import on each row, the host's state once it exists, and the reason where it was not created.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
@@ -10,11 +10,11 @@ has an unmatched verdict: nothing is guessed.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, NamedTuple
 
 from opsconsole.compare import changed_fields
@@ -38,6 +38,16 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult, RowResult
+
+IGNORED = "The console's answer to a dry run did not say dry_run: true"
+
+REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
+"""The attributes of which only a new host can have another value."""
+
+UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
+"""The attributes that a partial update carries."""
+
+_numbers = itertools.count(1)
 
 
 class RowVerdict(NamedTuple):
@@ -105,9 +115,6 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     return 1 if high == rows else None
 
 
-IGNORED = "The console's answer to a dry run did not say dry_run: true"
-
-
 def rehearsed() -> ConsoleError:
     """Return why the verdicts of a real import say nothing: it was answered as a dry run."""
     return ConsoleError(
@@ -170,15 +177,6 @@ def blames_the_rows(problem: OpsconsoleError) -> bool:
     if isinstance(problem, UnexpectedAnswer):
         return problem.status == 400
     return isinstance(problem, BadRequest | TooLarge | UserError)
-
-
-_numbers = count(1)
-
-REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
-"""The attributes of which only a new host can have another value."""
-
-UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
-"""The attributes that a partial update carries."""
 
 
 @dataclass(slots=True, eq=False)
