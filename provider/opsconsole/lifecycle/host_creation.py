@@ -22,6 +22,7 @@ from opsconsole.lifecycle.host_row import (
     RowVerdict,
     adopt,
     all_created,
+    answered_as_dry_run,
     created_all_the_same,
     created_as,
     dry_run,
@@ -29,7 +30,6 @@ from opsconsole.lifecycle.host_row import (
     match_by_name,
     not_created,
     read_back,
-    rehearsed,
     taken,
     tie_by_name,
     verdicts,
@@ -109,7 +109,7 @@ class HostCreation:
                 await self._settle(rows, problem)
         else:
             if result.dry_run:
-                await self._settle(rows, rehearsed())
+                await self._settle(rows, answered_as_dry_run())
             else:
                 await self._imported(rows, result)
 

@@ -115,8 +115,11 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     return 1 if high == rows else None
 
 
-def rehearsed() -> ConsoleError:
-    """Return why the verdicts of a real import say nothing: it was answered as a dry run."""
+def answered_as_dry_run() -> ConsoleError:
+    """Return the error for a real import that was answered as a dry run.
+
+    Its verdicts say nothing.
+    """
     return ConsoleError(
         "The console's answer to a real import says dry_run: true, so whether it imported anything "
         "is not known.",
