@@ -14,8 +14,9 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import plain_name
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.host_row import (
-    IGNORED,
+    ROWS_COUNT,
     UNMATCHED,
+    UNPROTECTED,
     DryRunIgnored,
     HostRow,
     OtherHost,
@@ -337,12 +338,10 @@ class HostCreation:
         await self._report([(row.request, outcome)])
 
 
-_IGNORED = f"{IGNORED}, so its rows count as imported"
-_NO_MORE = error(_IGNORED, "Nothing more is sent in this run.")
+_NO_MORE = error(ROWS_COUNT, "Nothing more is sent in this run.")
 _KEPT = warning(
-    _IGNORED,
-    "What was created is kept in state, and nothing more is sent in this run. A dry run does not "
-    "protect imports on this console: ask its operator.",
+    ROWS_COUNT,
+    f"What was created is kept in state, and nothing more is sent in this run. {UNPROTECTED}",
 )
 _NOT_TOLD = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."

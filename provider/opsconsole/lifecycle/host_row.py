@@ -40,6 +40,8 @@ from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult, RowResult
 
 IGNORED = "The console's answer to a dry run did not say dry_run: true"
+ROWS_COUNT = f"{IGNORED}, so its rows count as imported"
+UNPROTECTED = "A dry run does not protect imports on this console: ask its operator."
 
 REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
 """The attributes of which only a new host can have another value."""
@@ -143,7 +145,7 @@ async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]])
     """
     async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
         if session.dry_run_ignored:
-            raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
+            raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
         result = await send()
         session.dry_run_honoured = session.dry_run_honoured or result.dry_run
         session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
