@@ -340,12 +340,12 @@ def _tied(
 ) -> dict[HostRow, Mapping[str, Any]]:
     """Return the host of each row that is the only one of its name, in some form of names."""
     wanted = Counter(form(row.fields["name"]) for row in rows)
-    shown = Counter(form(str(answer.get("name"))) for answer in answers)
+    answered = Counter(form(str(answer.get("name"))) for answer in answers)
     by_name = {form(str(answer.get("name"))): answer for answer in answers}
     return {
         row: by_name[name]
         for row in rows
-        if wanted[name := form(row.fields["name"])] == shown[name] == 1
+        if wanted[name := form(row.fields["name"])] == answered[name] == 1
         and mismatch(HOST, row.fields, by_name[name]) is None
     }
 
