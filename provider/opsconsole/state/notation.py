@@ -1,8 +1,7 @@
 """How states write things: addresses of instances, and JSON laid out as Terraform core writes it.
 
-A text in this layout is cut into fields and items by its line beginnings alone, so that what
-nobody edits is kept letter by letter (numbers, unknown fields, order). The model knows what the
-fields mean.
+JSON in this layout is cut into fields and items at its line beginnings, so that whatever nobody
+edits is kept letter by letter (numbers, unknown fields, order). `model` knows what the fields mean.
 """
 
 from __future__ import annotations
@@ -357,7 +356,7 @@ def find_array(text: str, opening: str, indent: int) -> tuple[int, int]:
     return start, end
 
 
-def place(
+def set_field(
     fields: dict[str, str], name: str, raw: str | None, order: Sequence[str]
 ) -> dict[str, str]:
     """Return `fields` with one field set, or without it when `raw` is None.
