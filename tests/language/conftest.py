@@ -21,7 +21,7 @@ from opsconsole.language.model import Program
 from opsconsole.language.reading import load_directory
 from opsconsole.language.value_types import type_to_json
 from opsconsole.language.variables import resolve_variables
-from opsconsole.state.notation import Address, Number
+from opsconsole.state.notation import Address, WrittenNumber
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def _same_type(mine: Any, theirs: Any) -> bool:
 
 def _as_text(value: Any) -> Any:
     """Replace numbers that are not whole by their text."""
-    if isinstance(value, Number):
+    if isinstance(value, WrittenNumber):
         return value.text
     if isinstance(value, dict):
         return {key: _as_text(item) for key, item in value.items()}

@@ -1,6 +1,5 @@
-"""Conversion of values to types, as Terraform does it for arguments, variables and attributes;
-between values of the language and wire values, by the definitions of attributes; and, for sets,
-equality and order. Only unmarked values are compared.
+"""Equality of values, the order of sets, and conversion: to the types of arguments, variables and
+attributes as Terraform does it, and to and from wire values. `equal` takes unmarked values only.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from opsconsole.language.value_types import (
     type_of,
     unmark_deep,
 )
-from opsconsole.state import Number
+from opsconsole.state import WrittenNumber
 from opsconsole.values import UNKNOWN, Value
 
 
@@ -148,9 +147,6 @@ def fingerprint(value: Any) -> str:
         return f"<{''.join(f'{fingerprint(value[key])};' for key in sorted(value))}>"
     inner = "".join(f"{fingerprint(item)};" for item in value)
     return f"<{inner}>" if type(value) is list else f"[{inner}]"
-
-
-_SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
 def convert(value: Any, wanted: Type) -> Any:
@@ -324,12 +320,15 @@ def _completed(value: Any, attribute: Attribute) -> Any:
     return {item.name: value.get(item.name) for item in attribute.attributes}
 
 
+_SCALARS: Final = frozenset((str, int, bool, type(None)))
+
+
 def to_wire(value: Any) -> Value:
     """Return an unmarked value of the language as a wire value."""
     if type(value) in _SCALARS or value is UNKNOWN:
         return value
     if isinstance(value, Fraction):
-        return Number(format_number(value))
+        return WrittenNumber(format_number(value))
     if isinstance(value, int):
         return int(format_number(value))
     if isinstance(value, list):
@@ -346,7 +345,7 @@ def from_wire(value: Value, attribute: Attribute) -> Any:
 def _typed(value: Value, attribute: Attribute) -> Any:
     if type(value) in _SCALARS or value is UNKNOWN:
         return value
-    if isinstance(value, Number):
+    if isinstance(value, WrittenNumber):
         return parse_number(value.text)
     if isinstance(value, float):
         return from_float(value)

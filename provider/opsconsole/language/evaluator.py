@@ -108,7 +108,7 @@ class Evaluator:
         """Make an evaluator.
 
         Args:
-            variables: Values of all variables, as `variables.resolve_variables` returns them.
+            variables: Values of all variables, as `resolve_variables` returns them.
             lookup: Returns what an instance holds by its full address: a wire value, or None
                 (or UNKNOWN) where that is not known yet.
             sensitive: Returns the sensitive paths of an instance that this evaluator has not
@@ -147,6 +147,10 @@ class Evaluator:
             workspace=workspace,
         )
 
+    def scope(self) -> ProgramScope:
+        """Return the scope of expressions outside of all resources."""
+        return ProgramScope(self._resolver)
+
     def instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
         """Return the instances of a block by key, in order.
 
@@ -161,7 +165,7 @@ class Evaluator:
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         if not block.counted and not block.repeated:
             return {None: Instance(block, block.address)}
-        scope = ProgramScope(self._resolver)
+        scope = self.scope()
         entries: Mapping[InstanceKey, Any]
         if block.counted:
             entries = evaluated(block.title, "count", block.count, scope, count_entries)
@@ -204,7 +208,7 @@ class Evaluator:
         if block is None:
             return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
-        settings, scope = self.program.settings, ProgramScope(self._resolver)
+        settings, scope = self.program.settings, self.scope()
         return self._evaluated(title, block.arguments, settings, scope, ephemeral=True)
 
     def outputs(self) -> dict[str, OutputValue]:
@@ -222,7 +226,7 @@ class Evaluator:
         """Return one output; raises as `outputs`."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
-        scope = ProgramScope(self._resolver)
+        scope = self.scope()
         value, marks = unmark_deep(evaluated(title, "value", output.value, scope))
         if EPHEMERAL in marks:
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
@@ -250,9 +254,9 @@ class Evaluator:
         for block in self.program.imports:
             title = f"{block.origin.path or block.origin.file}: import of {block.to}"
             if not block.repeated:
-                found.append(self._import(title, block, ProgramScope(self._resolver)))
+                found.append(self._import(title, block, self.scope()))
                 continue
-            source = evaluated(title, "for_each", block.for_each, ProgramScope(self._resolver))
+            source = evaluated(title, "for_each", block.for_each, self.scope())
             repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
             for key, value in guarded(title, "for_each", each_entries, source).items():
                 entry = Instance(repeated, "", key, value)
@@ -321,10 +325,6 @@ class Evaluator:
 
     def _render(self, text: str, names: dict[str, Any]) -> Any:
         return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
-
-    def scope(self) -> ProgramScope:
-        """Return the scope of expressions outside of all resources."""
-        return ProgramScope(self._resolver, None)
 
 
 def _no_argument(

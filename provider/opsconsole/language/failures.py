@@ -1,16 +1,35 @@
-"""Why an expression could not be evaluated, before it is known whose expression it is; and how much
-one expression may ask for.
+"""Why an expression could not be evaluated, before it is known whose expression it is; and the
+bounds on what a program may ask for.
 
-The failures do not leave the package: the evaluator turns them into UserError with the construct
+The failures do not leave the package: the evaluator turns them into a UserError with the construct
 path.
 
-Terraform has few such bounds: it answers, or exhausts the machine. A program that exceeds one
-here can still be run by Terraform, so the error says that and `try` does not catch it.
+Terraform has almost no bounds: it answers, or exhausts the machine. Terraform can still run a
+program that exceeds one, so the error says so, and `try` does not catch it.
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+MAX_TEXT: Final = 16 * 2**20
+"""Characters in one string."""
+MAX_PARTS: Final = 2_000_000
+"""What one argument, output or local value may make in all: elements, and 16 characters each."""
+MAX_INSTANCES: Final = 200_000
+"""Instances of one block with `count` or `for_each`."""
+MAX_WIDTH: Final = 1_000_000
+"""Width and precision in a format; Go's own formats end here as well."""
+MAX_EXPONENT: Final = 4_000
+"""Numbers reach from 10^-4000 to 10^4000, and no text of one is longer."""
+MAX_FILE: Final = 16 * 2**20
+"""Bytes of a file that a function reads."""
+MAX_PROGRAM: Final = 512 * 2**20
+"""Bytes of a file of a program: 200,000 resources fit."""
+MAX_NESTING: Final = 100
+"""Brackets, unary operators, conditionals and quoted templates inside of each other."""
+MAX_OPERATIONS: Final = 20_000
+"""Tokens of one expression."""
 
 
 class ExpressionFailure(Exception):
@@ -36,25 +55,5 @@ class UnsupportedExpression(ExpressionFailure):
     """The expression uses something that Terraform has and this evaluator does not."""
 
 
-MAX_TEXT: Final = 16 * 2**20
-"""Characters in one string."""
-MAX_PARTS: Final = 2_000_000
-"""What one argument, output or local value may make in all: elements, and 16 characters each."""
-MAX_INSTANCES: Final = 200_000
-"""Instances of one block with `count` or `for_each`."""
-MAX_WIDTH: Final = 1_000_000
-"""Width and precision in a format; Go's own formats end here as well."""
-MAX_EXPONENT: Final = 4_000
-"""Numbers reach from 10^-4000 to 10^4000, and no text of one is longer."""
-MAX_FILE: Final = 16 * 2**20
-"""Bytes of a file that a function reads."""
-MAX_PROGRAM: Final = 512 * 2**20
-"""Bytes of a file of a program: 200,000 resources fit."""
-MAX_NESTING: Final = 100
-"""Brackets, unary operators, conditionals and quoted templates inside of each other."""
-MAX_OPERATIONS: Final = 20_000
-"""Tokens of one expression."""
-
-
 class BeyondBounds(UnsupportedExpression):
-    """The expression asks for more than a bound of this module allows."""
+    """A bound is exceeded."""

@@ -18,7 +18,7 @@ from opsconsole.language.failures import EvaluationError
 from opsconsole.language.json_values import refused
 from opsconsole.language.model import Block
 from opsconsole.language.value_types import Type, from_float, parse_number, unmark_deep
-from opsconsole.state import Number, StateOutput, read_foreign
+from opsconsole.state import StateOutput, WrittenNumber, read_foreign
 from opsconsole.values import UNKNOWN, holds_unknown
 
 TYPE: Final = "terraform_remote_state"
@@ -130,7 +130,7 @@ def _value(output: StateOutput) -> Any:
 
 def _language(value: Any) -> Any:
     """Return a value of a state's JSON as a value of the language."""
-    if isinstance(value, Number):
+    if isinstance(value, WrittenNumber):
         return parse_number(value.text)
     if isinstance(value, float):
         return from_float(value)

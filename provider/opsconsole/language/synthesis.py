@@ -22,6 +22,18 @@ from opsconsole.language.reading import load_directory, refuse_native
 from opsconsole.optional_packages import missing_package
 from opsconsole.phrases import did_you_mean
 
+_OLDEST_NODE = 18
+# jsii splits these at commas, and looks for the major version that it runs on.
+_SILENCED = (
+    "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION",
+    "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
+    "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION",
+)
+_SHOWN_LINES = 60
+_FRAME = re.compile(r'  File "(.+)", line \d+')
+_ELLIPSIS = "  …"
+_LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
+
 
 def load_program(
     directory: Path,
@@ -47,7 +59,8 @@ def load_program(
 
 
 def find_output(directory: Path, *, run_app: bool = True) -> Path:
-    """Return the directory that synthesis writes the stacks of an app to; arguments as above.
+    """Return the directory that synthesis writes the stacks of an app to; arguments as of
+    `load_program`.
 
     Raises:
         UserError: There is no program; or as `synthesise`.
@@ -127,19 +140,6 @@ def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str
         for item in (found if isinstance(found, list) else [])
         if isinstance(item, dict) and item.get("level") in levels
     )
-
-
-_OLDEST_NODE = 18
-# jsii splits these at commas, and looks for the major version that it runs on.
-_SILENCED = (
-    "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION",
-    "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
-    "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION",
-)
-_SHOWN_LINES = 60
-_FRAME = re.compile(r'  File "(.+)", line \d+')
-_ELLIPSIS = "  …"
-_LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""The values of the expression language: marks, numbers, types, collections, and their size.
+"""The values of the expression language: marks, numbers, types, collections, texts, and their
+size.
 
 Values are Python's own: None, UNKNOWN, bool, str, int, Fraction (a number that is not whole), list
 (a tuple of the language), dict (an object of the language). Lists, sets and maps of the language,
-whose elements are all of one type, are the three subclasses below.
+whose elements are all of one type, are ListValue, SetValue and MapValue.
 
 Numbers are binary floating point with 512 bits of mantissa. Precision, rounding and the shortest
 decimal text are those of go-cty.
@@ -14,12 +15,12 @@ marked value is marked too.
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from fractions import Fraction
-from threading import local
 from typing import Any, Final
 
 from opsconsole.diagnostics import Path
@@ -121,7 +122,7 @@ Number = int | Fraction
 _PRECISION = 512
 _MAX_BITS = int(MAX_EXPONENT * 3.3219)
 _TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
-_TEXT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 
 
 def parse_number(text: str) -> Number | None:
@@ -130,7 +131,7 @@ def parse_number(text: str) -> Number | None:
     Raises:
         BeyondBounds: It is too large, too close to 0, or written with too many digits.
     """
-    if not _TEXT.fullmatch(text):
+    if not _DECIMAL.fullmatch(text):
         return None
     if text.isdigit() and len(text) < 150:
         return int(text)
@@ -149,7 +150,8 @@ def parse_number(text: str) -> Number | None:
 
 class Double(int):
     """A whole number that was computed in double precision: written, as in Terraform, with the
-    digits that tell it from every other such number. Arithmetic takes it for what it is."""
+    digits that tell it from every other such number. Arithmetic treats it as an ordinary
+    integer."""
 
     def __neg__(self) -> Double:
         return Double(-int(self))
@@ -178,8 +180,8 @@ def rounded(value: Number) -> Number:
     if type(value) is int and value.bit_length() <= _PRECISION:
         return value  # So is nearly every number of a program, and fractions are slow.
     fraction = Fraction(value)
-    size = fraction.numerator.bit_length() - fraction.denominator.bit_length()
-    if abs(size) > _MAX_BITS and fraction:
+    exponent = fraction.numerator.bit_length() - fraction.denominator.bit_length()
+    if abs(exponent) > _MAX_BITS and fraction:
         raise BeyondBounds(_TOO_LARGE)
     if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
         return fraction.numerator
@@ -190,9 +192,9 @@ def rounded(value: Number) -> Number:
 
 def _last_place(value: Fraction) -> Fraction:
     """Return the weight of the last mantissa bit of `value`, which is not zero."""
-    size = abs(value)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if size < Fraction(2) ** exponent:
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     return Fraction(2) ** (exponent - _PRECISION + 1)
 
@@ -201,14 +203,14 @@ def format_number(value: Number) -> str:
     """Return the shortest decimal text, without an exponent, that rounds to `value`."""
     if isinstance(value, int):
         return str(value)
-    size = abs(value)
-    tolerance = _last_place(size) / 2
-    places = max(1, len(str(size.denominator)) - len(str(size.numerator)) - 1)
+    magnitude = abs(value)
+    tolerance = _last_place(magnitude) / 2
+    places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
-    while abs(Fraction(round(size * scale), scale) - size) >= tolerance:
+    while abs(Fraction(round(magnitude * scale), scale) - magnitude) >= tolerance:
         places += 1
         scale *= 10
-    digits = str(round(size * scale)).rjust(places + 1, "0")
+    digits = str(round(magnitude * scale)).rjust(places + 1, "0")
     text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
     return f"-{text}" if value < 0 else text
 
@@ -267,9 +269,18 @@ class MapValue(dict[str, Any]):
         self.element = element
 
 
+_TYPES_OF_CLASSES: Final[Mapping[type, Type]] = {
+    str: STRING,
+    int: NUMBER,
+    Double: NUMBER,
+    Fraction: NUMBER,
+    bool: BOOL,
+}
+
+
 def type_of(value: Any) -> Type:
     """Return the type of `value`; of null and unknown it is DYNAMIC. Marks do not matter."""
-    simple = _SIMPLE.get(type(value))
+    simple = _TYPES_OF_CLASSES.get(type(value))
     if simple is not None:
         return simple
     if value is None or value is UNKNOWN:
@@ -287,15 +298,6 @@ def type_of(value: Any) -> Type:
     if isinstance(value, dict):
         return ("object", tuple((name, type_of(value[name])) for name in sorted(value)))
     raise TypeError(f"not a value of the expression language: {value!r}")
-
-
-_SIMPLE: Final[Mapping[type, Type]] = {
-    str: STRING,
-    int: NUMBER,
-    Double: NUMBER,
-    Fraction: NUMBER,
-    bool: BOOL,
-}
 
 
 def kind_of(kind: Type) -> str:
@@ -340,9 +342,10 @@ def normalised(text: str) -> str:
 
 _CHARACTERS_PER_PART: Final = 16
 """Characters of a text that count as one element."""
+_SMALL: Final = frozenset((int, bool, type(None)))
 
 
-class _Meter(local):
+class _Meter(threading.local):
     """What the evaluation of one value has made so far; one meter a thread.
 
     `sizes` holds the sizes of collections by identity, with the collections themselves, so that
@@ -404,9 +407,6 @@ def check_elements(elements: int) -> None:
     """Refuse a collection before it is made; raises as `count_parts`."""
     if elements > MAX_PARTS:
         raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
-
-
-_SMALL: Final = frozenset((int, bool, type(None)))
 
 
 def count_value(value: Any) -> Any:

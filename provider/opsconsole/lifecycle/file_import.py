@@ -15,10 +15,10 @@ from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.host_row import (
     RowVerdict,
     all_created,
+    answered_as_dry_run,
     blames_the_rows,
     guarded,
     halved,
-    rehearsed,
     verdicts,
     was_created,
 )
@@ -185,7 +185,7 @@ class FileImport:
             before = verdicts(judged, len(rows.names))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
-                raise rehearsed()
+                raise answered_as_dry_run()
             self._take(rows, start, done, await self._without_id(rows, before, done))
         except OpsconsoleError as problem:
             if before and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:

@@ -1,4 +1,4 @@
-"""Hosts: read by an empty update, updated in part, deleted with all their agents.
+"""Hosts: how they are read, updated in part, and deleted with all their agents.
 
 Their creation, a guarded bulk import, is in `host_creation`.
 """
@@ -84,8 +84,8 @@ class HostLifecycle(BaseLifecycle):
         read = iter(await super().read(others))
         found = [same.get(place) or next(read) for place in range(len(requests))]
         if found and comparison.diagnostics:
-            shown = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
-            first = next(shown, 0)
+            present = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
+            first = next(present, 0)
             found[first] = found[first].with_diagnostics(*comparison.diagnostics)
         return found
 
@@ -129,8 +129,8 @@ class HostLifecycle(BaseLifecycle):
         """Let the console judge the rows of hosts by a dry run; nothing is created.
 
         An outcome without a diagnostic stands for a host that would be created. The first row goes
-        alone: a console that ignores the dry run then creates one host and not five hundred, which
-        an error names.
+        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
+        names that host.
         """
         found: dict[int, Outcome] = {}
 

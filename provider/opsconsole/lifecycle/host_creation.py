@@ -14,14 +14,16 @@ from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import plain_name
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.host_row import (
-    IGNORED,
+    ROWS_COUNT,
     UNMATCHED,
+    UNPROTECTED,
     DryRunIgnored,
     HostRow,
     OtherHost,
     RowVerdict,
     adopt,
     all_created,
+    answered_as_dry_run,
     created_all_the_same,
     created_as,
     dry_run,
@@ -29,7 +31,6 @@ from opsconsole.lifecycle.host_row import (
     match_by_name,
     not_created,
     read_back,
-    rehearsed,
     taken,
     tie_by_name,
     verdicts,
@@ -109,7 +110,7 @@ class HostCreation:
                 await self._settle(rows, problem)
         else:
             if result.dry_run:
-                await self._settle(rows, rehearsed())
+                await self._settle(rows, answered_as_dry_run())
             else:
                 await self._imported(rows, result)
 
@@ -337,12 +338,10 @@ class HostCreation:
         await self._report([(row.request, outcome)])
 
 
-_IGNORED = f"{IGNORED}, so its rows count as imported"
-_NO_MORE = error(_IGNORED, "Nothing more is sent in this run.")
+_NO_MORE = error(ROWS_COUNT, "Nothing more is sent in this run.")
 _KEPT = warning(
-    _IGNORED,
-    "What was created is kept in state, and nothing more is sent in this run. A dry run does not "
-    "protect imports on this console: ask its operator.",
+    ROWS_COUNT,
+    f"What was created is kept in state, and nothing more is sent in this run. {UNPROTECTED}",
 )
 _NOT_TOLD = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."

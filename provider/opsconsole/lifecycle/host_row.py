@@ -1,5 +1,5 @@
-"""One host on its way into the console: its import row, the verdict of a bulk import on it, its
-state once it was created or adopted, and why it was not.
+"""One host on its way into the console: its import row, sending rows as a dry run, the verdict of a
+bulk import on each row, the host's state once it exists, and the reason where it was not created.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
@@ -10,11 +10,11 @@ has an unmatched verdict: nothing is guessed.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, NamedTuple
 
 from opsconsole.compare import changed_fields
@@ -38,6 +38,18 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult, RowResult
+
+IGNORED = "The console's answer to a dry run did not say dry_run: true"
+ROWS_COUNT = f"{IGNORED}, so its rows count as imported"
+UNPROTECTED = "A dry run does not protect imports on this console: ask its operator."
+
+REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
+"""The attributes of which only a new host can have another value."""
+
+UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
+"""The attributes that a partial update carries."""
+
+_numbers = itertools.count(1)
 
 
 class RowVerdict(NamedTuple):
@@ -105,11 +117,11 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     return 1 if high == rows else None
 
 
-IGNORED = "The console's answer to a dry run did not say dry_run: true"
+def answered_as_dry_run() -> ConsoleError:
+    """Return the error for a real import that was answered as a dry run.
 
-
-def rehearsed() -> ConsoleError:
-    """Return why the verdicts of a real import say nothing: it was answered as a dry run."""
+    Its verdicts say nothing.
+    """
     return ConsoleError(
         "The console's answer to a real import says dry_run: true, so whether it imported anything "
         "is not known.",
@@ -133,7 +145,7 @@ async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]])
     """
     async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
         if session.dry_run_ignored:
-            raise DryRunIgnored(f"{IGNORED}, so its rows count as imported. Nothing more is sent.")
+            raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
         result = await send()
         session.dry_run_honoured = session.dry_run_honoured or result.dry_run
         session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
@@ -170,15 +182,6 @@ def blames_the_rows(problem: OpsconsoleError) -> bool:
     if isinstance(problem, UnexpectedAnswer):
         return problem.status == 400
     return isinstance(problem, BadRequest | TooLarge | UserError)
-
-
-_numbers = count(1)
-
-REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
-"""The attributes of which only a new host can have another value."""
-
-UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
-"""The attributes that a partial update carries."""
 
 
 @dataclass(slots=True, eq=False)
@@ -337,12 +340,12 @@ def _tied(
 ) -> dict[HostRow, Mapping[str, Any]]:
     """Return the host of each row that is the only one of its name, in some form of names."""
     wanted = Counter(form(row.fields["name"]) for row in rows)
-    shown = Counter(form(str(answer.get("name"))) for answer in answers)
+    answered = Counter(form(str(answer.get("name"))) for answer in answers)
     by_name = {form(str(answer.get("name"))): answer for answer in answers}
     return {
         row: by_name[name]
         for row in rows
-        if wanted[name := form(row.fields["name"])] == shown[name] == 1
+        if wanted[name := form(row.fields["name"])] == answered[name] == 1
         and mismatch(HOST, row.fields, by_name[name]) is None
     }
 

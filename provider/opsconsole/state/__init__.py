@@ -24,7 +24,7 @@ from opsconsole.state.backend import (
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
-from opsconsole.state.notation import Address, InstanceKey, Number, decode, print_key, render
+from opsconsole.state.notation import Address, InstanceKey, WrittenNumber, decode, print_key, render
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import (
     backend_for,
@@ -50,7 +50,6 @@ __all__ = [
     "LocalBackend",
     "LockInfo",
     "Locking",
-    "Number",
     "RemoteBackend",
     "SnapshotMeta",
     "State",
@@ -58,6 +57,7 @@ __all__ = [
     "StateSession",
     "StorageBackend",
     "Unreadable",
+    "WrittenNumber",
     "backend_for",
     "data_directory",
     "decode",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from opsconsole.errors import UserError
-from opsconsole.state.notation import Address, decode, join_fields, place, quote
+from opsconsole.state.notation import Address, decode, join_fields, quote, set_field
 from opsconsole.state.objects import (
     InstanceObject,
     ObjectStore,
@@ -227,7 +227,7 @@ class State:
             ("outputs", join_fields(outputs, 2)),
             ("resources", "[]"),
         ):
-            header = place(header, name, raw, _ORDER)
+            header = set_field(header, name, raw, _ORDER)
         return Snapshot(header, self._objects.pieces())
 
     def to_bytes(self) -> bytes:

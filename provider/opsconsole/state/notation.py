@@ -1,8 +1,7 @@
 """How states write things: addresses of instances, and JSON laid out as Terraform core writes it.
 
-A text in this layout is cut into fields and items by its line beginnings alone, so that what
-nobody edits is kept letter by letter (numbers, unknown fields, order). The model knows what the
-fields mean.
+JSON in this layout is cut into fields and items at its line beginnings, so that whatever nobody
+edits is kept letter by letter (numbers, unknown fields, order). `model` knows what the fields mean.
 """
 
 from __future__ import annotations
@@ -189,12 +188,12 @@ class OtherLayout(ValueError):
     """The text is not laid out as Terraform writes it; `render` of its decoded value is."""
 
 
-class Number(float):
+class WrittenNumber(float):
     """A number with a fraction or an exponent, which remembers how it was written."""
 
     text: str
 
-    def __new__(cls, text: str) -> Number:
+    def __new__(cls, text: str) -> WrittenNumber:
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -204,7 +203,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(parse_float=WrittenNumber, parse_constant=_no_constant)
 
 
 def decode(text: str) -> Any:
@@ -266,7 +265,7 @@ def _laid_out(value: Any, indent: int, sort: bool) -> str:
         return _enclosed("[", [_laid_out(item, indent + 2, sort) for item in value], "]", indent)
     if isinstance(value, int):
         return str(value) if not isinstance(value, bool) else "true" if value else "false"
-    return value.text if isinstance(value, Number) else json.dumps(value, allow_nan=False)
+    return value.text if isinstance(value, WrittenNumber) else json.dumps(value, allow_nan=False)
 
 
 def _enclosed(opening: str, items: Sequence[str], closing: str, indent: int) -> str:
@@ -357,7 +356,7 @@ def find_array(text: str, opening: str, indent: int) -> tuple[int, int]:
     return start, end
 
 
-def place(
+def set_field(
     fields: dict[str, str], name: str, raw: str | None, order: Sequence[str]
 ) -> dict[str, str]:
     """Return `fields` with one field set, or without it when `raw` is None.

@@ -18,9 +18,9 @@ from opsconsole.state.notation import (
     OtherLayout,
     decode,
     join_fields,
-    place,
     quote,
     render,
+    set_field,
     split_fields,
 )
 from opsconsole.state.parse import INSTANCES, ObjectKey, Resource, ResourceKey
@@ -160,7 +160,7 @@ def _with_fields(text: str, changes: dict[str, str | None]) -> str:
         elif name in fields:
             fields[name] = raw
         else:
-            fields = place(fields, name, raw, _INSTANCE_ORDER)
+            fields = set_field(fields, name, raw, _INSTANCE_ORDER)
     return join_fields(fields.items(), INSTANCE_INDENT)
 
 

@@ -28,7 +28,7 @@ _CREDENTIALS = frozenset({"api_key", "session_cookie"})
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
 )
-"""Setting to the environment variable that replaces it."""
+"""Setting to the environment variable that is read where the setting is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +225,8 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     """Return how to verify the console: TLS 1.2 or later.
 
     `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
-    obeyed) and those of certifi. For plain http a bare context, as loading roots costs
-    milliseconds.
+    obeyed) and those of certifi. For plain http the usual roots are not loaded, because loading
+    them takes milliseconds.
 
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.
