@@ -1,5 +1,4 @@
-"""The values of the expression language: marks, numbers, types, collections, texts, and their
-size.
+"""The language's values: marks, numbers, types, collections, texts, and their size.
 
 Values are Python's own: None, UNKNOWN, bool, str, int, Fraction (a number that is not whole), list
 (a tuple of the language), dict (an object of the language). Lists, sets and maps of the language,
