@@ -1,6 +1,6 @@
-"""Reading files that people name: pipes are read, devices that hold something are not.
+"""Files that people name: reading them, and the error where one cannot be read or written.
 
-Nothing is read without a bound.
+Pipes are read, devices that hold something are not. Nothing is read without a bound.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from opsconsole.errors import UserError
+
 MOST_BYTES: Final = 256 * 2**20
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def check_no_device(descriptor: int) -> None:
@@ -38,3 +43,20 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return data
+
+
+def file_error(action: str, path: Path, error: OSError, outcome: str) -> UserError:
+    """Say in one error what could not be done with a file, and why the system refused.
+
+    Args:
+        action: A verb for what was tried, such as `write`.
+        outcome: A sentence on what holds now, such as "The state is as it was."
+    """
+    if error.errno in _FULL:
+        why, remedy = "there is no room for it", "Make room on that disk, then run again."
+    elif error.errno in _FORBIDDEN:
+        why = "this user may not (read-only file, directory or disk)"
+        remedy = "Make the file and its directory writable, then run again."
+    else:
+        why, remedy = "the system refused", ""
+    return UserError(f"Cannot {action} {path}: {why} ({error.strerror}). {outcome}", remedy)

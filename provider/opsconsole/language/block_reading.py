@@ -11,7 +11,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
-from opsconsole.language.json_values import refused
+from opsconsole.language.json_values import only_terraform
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
 from opsconsole.language.syntax import Quoted
@@ -125,7 +125,7 @@ def read_block(
     definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
-            raise refused(f"{kind} blocks", origin, address)
+            raise only_terraform(f"{kind} blocks", origin, address)
     if "count" in body and "for_each" in body:
         raise UserError(f"{where}: count and for_each exclude each other.")
     found = Block(
@@ -168,7 +168,7 @@ def _definition(
         return known[type_name]
     provider = type_name.partition("_")[0]
     if provider not in {name.partition("_")[0] for name in known}:
-        raise refused(f'{type_name} belongs to the provider "{provider}"', origin, address)
+        raise only_terraform(f'{type_name} belongs to the provider "{provider}"', origin, address)
     kind = "data source" if mode == "data" else "resource"
     raise UserError(
         f'{origin.title(address)}: there is no {kind} type "{type_name}".',
@@ -255,7 +255,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     body = single(value, where)
     for kind in _CONDITIONS:
         if kind in body:
-            raise refused(kind, origin, address)
+            raise only_terraform(kind, origin, address)
     unknown = [key for key in body if key not in _LIFECYCLE]
     if unknown:
         raise UserError(f'{where}: there is no argument "{unknown[0]}".')

@@ -188,7 +188,7 @@ class OnlyTerraform(UserError):
         self.construct = construct
 
 
-def refused(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
+def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
     """Return the error that says that `what`, at `origin`, is not supported here."""
     place = origin.path or origin.file
     named = f"{place} ({address})" if address else place

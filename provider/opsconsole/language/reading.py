@@ -32,7 +32,7 @@ from opsconsole.language.documents import (
     single,
 )
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import OnlyTerraform, refused
+from opsconsole.language.json_values import OnlyTerraform, only_terraform
 from opsconsole.language.model import (
     BackendBlock,
     Block,
@@ -158,7 +158,7 @@ class _Reader:
     def member(self, kind: str, content: Json, file: str) -> None:
         """Read one member of a file's top level."""
         if kind in _UNSUPPORTED:
-            raise refused(f"{kind} blocks", Origin(file))
+            raise only_terraform(f"{kind} blocks", Origin(file))
         if kind not in _KINDS:
             raise UserError(
                 f'{file}: there is no block type "{kind}".',
@@ -280,7 +280,7 @@ class _Reader:
                 raise UserError(f"{where} is declared twice.")
             origin = origin_of(body, file)
             if "precondition" in body:
-                raise refused("precondition", origin, f"output.{name}")
+                raise only_terraform("precondition", origin, f"output.{name}")
             check_arguments(body, _OUTPUT, where)
             if "value" not in body:
                 raise UserError(f"{where}: it has no value.")
@@ -300,7 +300,7 @@ class _Reader:
         for body in bodies(content, where):
             origin = origin_of(body, file)
             if "identity" in body:
-                raise refused("the identity of an import block", origin)
+                raise only_terraform("the identity of an import block", origin)
             check_arguments(body, _IMPORT, where)
             if body.get("id") is None:
                 raise UserError(f"{where}: an id is required.")
@@ -328,7 +328,7 @@ class _Reader:
             source = _address(body.get("from"), f"{where}.from", origin)
             target = _address(body.get("to"), f"{where}.to", origin)
             if (source.type, source.mode) != (target.type, target.mode):
-                raise refused(f"moving {source} to another type, {target},", origin)
+                raise only_terraform(f"moving {source} to another type, {target},", origin)
             self.moved.append(Moved(source, target, origin))
 
     def _removed(self, content: Json, file: str) -> None:
@@ -336,7 +336,7 @@ class _Reader:
         for body in bodies(content, where):
             origin = origin_of(body, file)
             if "provisioner" in body:
-                raise refused("provisioner blocks", origin)
+                raise only_terraform("provisioner blocks", origin)
             check_arguments(body, ("from", "lifecycle"), where)
             lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
             check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
@@ -371,7 +371,7 @@ def _address(value: Json, where: str, origin: Origin) -> Address:
     except UserError as error:
         raise UserError(f"{where}: {error.message}", error.remedy) from error
     if address.module:
-        raise refused(f"the module in {address}", origin)
+        raise only_terraform(f"the module in {address}", origin)
     return address
 
 

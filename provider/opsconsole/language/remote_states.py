@@ -15,7 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.documents import COMMENT, origin_of
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.json_values import refused
+from opsconsole.language.json_values import only_terraform
 from opsconsole.language.model import Block
 from opsconsole.language.value_types import Type, from_float, parse_number, unmark_deep
 from opsconsole.state import StateOutput, WrittenNumber, read_foreign
@@ -37,7 +37,7 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     origin = origin_of(dict(body), file)
     address = f"{PREFIX}{name}"
     if "lifecycle" in body:
-        raise refused(f"lifecycle of {TYPE}", origin, address)
+        raise only_terraform(f"lifecycle of {TYPE}", origin, address)
     if "count" in body and "for_each" in body:
         raise UserError(f"{file}: {address} has both count and for_each.", "Leave one of them out.")
     arguments = {key: value for key, value in body.items() if key not in _META}

@@ -13,7 +13,7 @@ from opsconsole.language.json_values import (
     TERRAFORM_FUNCTIONS,
     explanation,
     nested_too_deeply,
-    refused,
+    only_terraform,
     templates_in,
 )
 from opsconsole.language.model import Json, Program
@@ -43,7 +43,9 @@ def check_support(program: Program) -> None:
     for block in program.imports:
         target = block.to.partition("[")[0]
         if target.count(".") == 1 and target not in program.blocks:
-            raise refused("an import block whose resource is to be generated", block.origin, target)
+            raise only_terraform(
+                "an import block whose resource is to be generated", block.origin, target
+            )
 
 
 def _values(program: Program) -> Iterator[tuple[str, str, Json]]:

@@ -16,7 +16,7 @@ from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.failures import MAX_FILE, EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import evaluated, guarded, references_in, refused
+from opsconsole.language.json_values import evaluated, guarded, only_terraform, references_in
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parsing import parse_expression, tree_of
@@ -263,7 +263,7 @@ def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
     for reference in references:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.written()}"
-            raise refused(what, variable.origin, f"var.{variable.name}")
+            raise only_terraform(what, variable.origin, f"var.{variable.name}")
     condition, _ = unmark_deep(evaluated(title, "validation", rule.condition, scope))
     if guarded(title, "validation", convert, condition, BOOL) is True:
         return ""

@@ -346,7 +346,7 @@ class BaseLifecycle(ABC):
         name = self.name(request.prior)
         found = (
             *_unverified(proposal, name),
-            *self.refused(proposal, request.prior, name),
+            *self.unchangeable(proposal, request.prior, name),
             *self._judge_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
@@ -387,7 +387,7 @@ class BaseLifecycle(ABC):
             proposal.replaced.append(owner)
         return proposal
 
-    def refused(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
+    def unchangeable(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
         """Refuse what no operation can change, naming both values."""
         return [
             error(

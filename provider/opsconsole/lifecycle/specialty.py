@@ -75,7 +75,7 @@ class SpecialtyLifecycle(SingleCreation):
             PrivateState(observed=frozenset(found), declared={}),
             self.session.settings.extra_endpoints,
         )
-        refused = self.refused(proposal, values, self.name(values, request.address))
+        refused = self.unchangeable(proposal, values, self.name(values, request.address))
         return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:

@@ -18,9 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory, journal_of, unresolved_of
-from opsconsole.named_files import check_no_device
+from opsconsole.named_files import check_no_device, file_error
 from opsconsole.phrases import plural
-from opsconsole.state.failures import refused
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, is_file, lock_file, release_file
 from opsconsole.state.model import State, encoded
 
@@ -185,7 +184,7 @@ class LocalBackend(Backend):
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise refused("read", self.path, error, "Nothing was changed.") from error
+            raise file_error("read", self.path, error, "Nothing was changed.") from error
 
     def back_up(self) -> None:
         """Copy the state file to its backup, as Terraform does before the first change; durable.
@@ -215,7 +214,7 @@ class LocalBackend(Backend):
             if not before:
                 sync_directory(self.path.parent)
         except OSError as error:
-            raise refused("write", self.path, error, self._undo(before)) from error
+            raise file_error("write", self.path, error, self._undo(before)) from error
         self._seen = _stamp(self._descriptor)
         self._written = pieces
         return meta
@@ -235,7 +234,7 @@ class LocalBackend(Backend):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise refused("open", self.path, error, _AS_IT_WAS) from error
+            raise file_error("open", self.path, error, _AS_IT_WAS) from error
 
     def _read_open(self, descriptor: int) -> bytes:
         check_no_device(descriptor)
@@ -324,7 +323,7 @@ def replace_durably(path: Path, content: bytes) -> None:
         sync_directory(path.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise refused("write", path, error, "The file is as it was.") from error
+        raise file_error("write", path, error, "The file is as it was.") from error
 
 
 def sync_directory(path: Path) -> None:

@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from opsconsole.errors import UserError
+from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend, replace_durably, sync_directory, write_at
-from opsconsole.state.failures import refused
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Intent,
@@ -143,7 +143,7 @@ class Journal:
         except FileExistsError as error:
             raise in_use(path) from error
         except OSError as error:
-            raise refused("write", path, error, "Nothing was changed.") from error
+            raise file_error("write", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         sync_directory(path.parent)
         return cls(path, descriptor, 0, mirror)
@@ -158,7 +158,7 @@ class Journal:
         try:
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
-            raise refused("open", path, error, "Nothing was changed.") from error
+            raise file_error("open", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         try:
             with os.fdopen(os.dup(descriptor), "rb") as file:
@@ -168,7 +168,7 @@ class Journal:
             write_at(descriptor, bytes(len(data) - size), size)
         except OSError as error:
             os.close(descriptor)
-            raise refused("read", path, error, "Nothing was changed.") from error
+            raise file_error("read", path, error, "Nothing was changed.") from error
         except UserError:
             os.close(descriptor)
             raise
@@ -230,7 +230,7 @@ class Journal:
             write_at(self._descriptor, lines, self._size)
             os.fdatasync(self._descriptor)
         except OSError as error:
-            raise refused("write", self.path, error, "No further call is made.") from error
+            raise file_error("write", self.path, error, "No further call is made.") from error
         self._size += len(lines)
         with self._list_lock:
             del self._waiting[: len(batch)]
@@ -266,7 +266,7 @@ class Journal:
             self.path.unlink()
             sync_directory(self.path.parent)
         except OSError as error:
-            raise refused("remove", self.path, error, "State is complete.") from error
+            raise file_error("remove", self.path, error, "State is complete.") from error
         finally:
             self.close()
 
@@ -298,7 +298,7 @@ def read_unresolved(path: Path) -> list[Intent]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise refused("read", path, error, "Nothing was changed.") from error
+        raise file_error("read", path, error, "Nothing was changed.") from error
     except (ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path} is not a list of calls of unknown outcome: {error}.") from error
 
@@ -316,4 +316,4 @@ def write_unresolved(path: Path, calls: Iterable[Intent]) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise refused("remove", path, error, "It is as it was.") from error
+        raise file_error("remove", path, error, "It is as it was.") from error

@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 
 from opsconsole import __version__
 from opsconsole.errors import UserError
-from opsconsole.state.failures import refused
+from opsconsole.named_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 _HELD = (errno.EACCES, errno.EAGAIN)
@@ -204,7 +204,7 @@ def _note(path: Path, operation: str) -> None:
         with os.fdopen(target, "wb") as file:
             file.write(LockInfo.own(operation, path).to_json())
     except OSError as error:
-        raise refused("write", note, error, "The state is as it was.") from error
+        raise file_error("write", note, error, "The state is as it was.") from error
 
 
 def _try_lock(descriptor: int) -> bool:

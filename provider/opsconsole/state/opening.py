@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import noted_backend
+from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -32,7 +33,6 @@ from opsconsole.state.backend import (
 )
 from opsconsole.state.backends.storage import Storage
 from opsconsole.state.backends.storage_backend import StorageBackend
-from opsconsole.state.failures import refused
 from opsconsole.state.fold import fold
 from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
@@ -324,7 +324,7 @@ def _bytes_of(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise refused("read", file, error, "Nothing was changed.") from error
+        raise file_error("read", file, error, "Nothing was changed.") from error
 
 
 def _journalled(backend: Backend, data: bytes) -> list[Record]:

@@ -21,8 +21,8 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
+from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
-from opsconsole.state.failures import refused
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.notation import Address
@@ -137,7 +137,7 @@ class RemoteBackend(Backend):
         try:
             return os.open(self._marker, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise refused("write", self._marker, error, "Nothing was changed.") from error
+            raise file_error("write", self._marker, error, "Nothing was changed.") from error
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
