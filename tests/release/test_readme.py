@@ -83,11 +83,16 @@ def walk(chosen: Way, folder: Path, wheel: Path, home: Path, *first_on_path: Pat
 
 
 def fresh_environment(home: Path, *first_on_path: Path) -> dict[str, str]:
-    """The environment of a user who has Python and npm, and nothing of this checkout."""
+    """The environment of a user who has Python and npm, and nothing of this checkout.
+
+    npm asks the network for what is not in its store, by the certificates that this machine trusts.
+    """
     inherited = os.environ["PATH"].split(os.pathsep)
     path = [str(Path(sys.base_prefix) / "bin"), *inherited]
     plain = [part for part in path if not part.startswith(str(ROOT))]
+    trusted = "NODE_EXTRA_CA_CERTS"
     return {
+        **({trusted: os.environ[trusted]} if trusted in os.environ else {}),
         "PATH": os.pathsep.join([*map(str, first_on_path), *plain]),
         "HOME": str(home),
         "PIP_NO_INDEX": "1",
