@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from opsconsole.journal_files import unresolved_of
+from opsconsole.lifecycle.answers import new_sentinel
+from opsconsole.reconcile.prior import holds_unsettled, read_prior
+from opsconsole.state import InstanceObject, State
 from opsconsole.state.journal import read_unresolved, write_unresolved
 from opsconsole.state.records import Intent
 from opsconsole.state.writer import now
@@ -281,3 +284,18 @@ def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more
     created = native.run("apply", "-auto-approve")
     assert "was not created by an earlier run" in created.out
     assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("slash", ["/", "\\/"])
+def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash: str) -> None:
+    state = State.new()
+    state.put("opsconsole_host.known", InstanceObject(PROVIDER, {"id": "hst_1"}))
+    assert not holds_unsettled(state)
+    sentinel = new_sentinel()
+    state.put("opsconsole_host.lost", InstanceObject(PROVIDER, {"id": sentinel}))
+    text = "".join(state.snapshot().pieces())
+    written = text.replace(sentinel, sentinel.replace("/", slash))
+    assert written.count(f"outcome-unknown{slash}") == 1
+    read = State.parse(written.encode(), "a state")
+    assert holds_unsettled(read)
+    assert read_prior(read)["opsconsole_host.lost"].unsettled

@@ -36,13 +36,9 @@ _LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTIL
 
 
 def load_program(
-    directory: Path,
-    schemas: Schemas,
-    stack: str | None = None,
-    *,
-    run_app: bool = True,
+    directory: Path, schemas: Schemas, stack: str | None = None, *, run_app: bool = True
 ) -> Program:
-    """Return the program to work on.
+    """Return one stack of an app.
 
     Args:
         directory: Where the command was called.

@@ -378,4 +378,4 @@ def is_sentinel(resource_id: object) -> bool:
 
 def mentions_sentinel(text: str) -> bool:
     """Return whether the JSON text of an object may hold such an id; it need not be decoded."""
-    return _SENTINEL.rstrip("/") in text  # JSON may write the stroke as \/
+    return _SENTINEL.rstrip("/") in text  # JSON may write the slash as \/
