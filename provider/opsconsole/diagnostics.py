@@ -12,6 +12,11 @@ Path = tuple[str | int, ...]
 """From a resource's root to an attribute: names and list indexes. Empty: the whole resource."""
 
 
+def leading_names(paths: Iterable[Path]) -> frozenset[str]:
+    """Return the attributes that lead paths."""
+    return frozenset(str(path[0]) for path in paths if path)
+
+
 class Severity(Enum):
     """How grave a diagnostic is: only an error stops the resource that it is about."""
 

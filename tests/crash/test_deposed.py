@@ -9,8 +9,8 @@ import pytest
 
 from engines import Terraform
 from opsconsole.emulator.running import serve
-from opsconsole.reconcile.declaration import deposed_name, instance_and_key
 from opsconsole.reports import plan_json, plan_text
+from opsconsole.state import deposed_name, instance_and_key
 from opsconsole.state.opening import backend_for, open_state
 from worlds import World
 

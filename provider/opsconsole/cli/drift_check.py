@@ -32,7 +32,7 @@ from opsconsole.language import (
     synthesise,
 )
 from opsconsole.phrases import did_you_mean, plural
-from opsconsole.reconcile.prior import OnStop
+from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.verdict import several_stacks
 from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 

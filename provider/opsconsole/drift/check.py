@@ -39,8 +39,8 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.declaration import PriorInstance
-from opsconsole.reconcile.prior import OnStop, refresh
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.resources import HOST, RESOURCES
 

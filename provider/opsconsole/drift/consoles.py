@@ -15,7 +15,7 @@ from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.prior import Providers, provider_key_of
+from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 

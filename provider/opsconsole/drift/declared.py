@@ -11,8 +11,7 @@ from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language import Block, Evaluator, Origin
-from opsconsole.reconcile.declaration import config_address, instance_and_key
-from opsconsole.state import Address
+from opsconsole.state import Address, config_address, instance_and_key
 from opsconsole.values import Attributes
 
 

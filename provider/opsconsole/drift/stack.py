@@ -12,15 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.address import LOCAL_NAME
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Program
-from opsconsole.reconcile.declaration import (
-    PriorInstance,
-    deposed_name,
-    from_state,
-    sensitive_names,
-)
+from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
@@ -29,6 +24,7 @@ from opsconsole.state import (
     LocalBackend,
     LockInfo,
     State,
+    deposed_name,
     info_file,
     is_as_stored,
     read_state,
@@ -119,7 +115,7 @@ def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> S
     # The decoded attributes live on in `value` alone: there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
-    hidden = sensitive_names(item.sensitive_attributes)
+    hidden = leading_names(item.sensitive_paths)
     return StateObject(stack, text, known, item.provider, hidden, _NEWER if newer else "")
 
 

@@ -26,10 +26,9 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Change
-from opsconsole.reconcile.declaration import instance_and_key, paths_to_state
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, StateSession
+from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
 from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -18,15 +18,9 @@ from opsconsole.lifecycle.gone import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import (
-    Place,
-    PriorInstance,
-    config_address,
-    instance_and_key,
-    instance_of,
-)
+from opsconsole.reconcile.prior import Place, PriorInstance
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
-from opsconsole.state import Address
+from opsconsole.state import Address, config_address, instance_and_key, instance_of
 
 _SHOWN = 10
 _REMOVING = (Action.DELETE, Action.REPLACE)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from opsconsole.compare import same
-from opsconsole.diagnostics import Diagnostic, Path, error, has_error
+from opsconsole.diagnostics import Diagnostic, Path, error, has_error, leading_names
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator, Instance, OutputValue
 from opsconsole.lifecycle.base import BaseLifecycle
@@ -26,8 +27,8 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Action, Change, OutputChange
-from opsconsole.reconcile.declaration import PriorInstance, leading_names, without_ignored
-from opsconsole.reconcile.prior import provider_key_of
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.state import State, StateOutput
 from opsconsole.values import Attributes, holds_unknown
 
@@ -361,3 +362,27 @@ def _keep_output(output: OutputValue, state: State) -> None:
     elif not holds_unknown(output.value):
         kept = StateOutput(output.value, output.stored_type, output.sensitive)
         state.set_output(output.name, kept)
+
+
+def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
+    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
+    if block.lifecycle.ignore_all:
+        return config | {name: prior[name] for name in config if name in prior}
+    found: Any = config
+    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
+        found = _taken_over(found, prior, path)
+    return cast("Attributes", found)
+
+
+def _taken_over(value: Any, prior: Any, path: Path) -> Any:
+    """Return `value` with what is at `path` in `prior`, where there is something in both."""
+    if not path:
+        return prior
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
+        return value | {step: _taken_over(value[step], prior[step], rest)}
+    if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
+        return value
+    if step >= min(len(value), len(prior)):
+        return value
+    return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]

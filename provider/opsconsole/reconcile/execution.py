@@ -17,7 +17,6 @@ from opsconsole.diagnostics import Diagnostic
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Counts
-from opsconsole.reconcile.declaration import Place, config_address
 from opsconsole.reconcile.order import (
     Identity,
     Order,
@@ -27,6 +26,8 @@ from opsconsole.reconcile.order import (
     dropped_objects,
     object_of,
 )
+from opsconsole.reconcile.prior import Place
+from opsconsole.state import config_address
 from opsconsole.values import Attributes, holds_unknown
 
 _IMPORTS_AT_A_TIME = 2

@@ -13,9 +13,8 @@ from opsconsole.compare import normalise_set, same
 from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.reconcile.changes import Action, Change, LikelyMove
-from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address
+from opsconsole.state import Address, instance_and_key
 from opsconsole.values import Attributes, Value, holds_unknown
 
 Replanned = Callable[[Mapping[str, Attributes], Collection[str]], Mapping[str, Attributes]]

@@ -17,8 +17,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.reconcile.cascade import deletes_owner
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.declaration import config_address
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
+from opsconsole.state import config_address
 
 
 class StepKind(Enum):

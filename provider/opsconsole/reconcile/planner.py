@@ -33,31 +33,27 @@ from opsconsole.reconcile.changes import (
     Refreshed,
 )
 from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.declaration import (
-    PriorInstance,
-    config_address,
-    from_state,
-    paths_from_state,
-    read_deposed,
-)
 from opsconsole.reconcile.likely_moves import likely_moves
-from opsconsole.reconcile.moves import (
-    adopted_places,
-    held_twice,
-    left_out,
-    moved,
-    places_of,
-    still_declared,
-)
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.prior import (
-    MakeLifecycle,
     Prior,
+    PriorInstance,
+    from_state,
+    left_out,
+    readdressed,
+    read_deposed,
+    read_prior,
+    still_declared,
+)
+from opsconsole.reconcile.providers import (
+    MakeLifecycle,
     Providers,
+    adopted_places,
+    held_twice,
     is_partly_shown,
     not_there,
+    places_of,
     provider_key_of,
-    read_prior,
     refresh,
     take_imports,
     undeclared_imports,
@@ -65,7 +61,7 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address, State
+from opsconsole.state import Address, State, config_address
 from opsconsole.values import Attributes
 
 
@@ -99,7 +95,7 @@ class Workspace:
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
         """Return the paths of what state calls sensitive in an object."""
         found = self.state.get(address)
-        return paths_from_state(found.sensitive_attributes) if found is not None else ()
+        return found.sensitive_paths if found is not None else ()
 
     def evaluator(
         self,
@@ -222,7 +218,7 @@ class Planner:
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
-        known, diagnostics = moved(read_prior(workspace.state), workspace.program)
+        known, diagnostics = readdressed(read_prior(workspace.state), workspace.program)
         self._report(diagnostics)
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)

@@ -1,169 +1,76 @@
-"""What a plan begins with: the lifecycles under the program's provider configurations, the state's
-instances under the addresses that the program gives them, and what a read of all of them shows.
+"""What a plan begins with: the instances of a state under the addresses that a program gives them.
 
-It takes in what `import` blocks name. State itself changes only when a plan is applied.
+`moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
+chain of blocks is followed whatever their order. A move never goes to an address that holds an
+object already. State itself changes only when a plan is applied.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
 
-from opsconsole.address import LOCAL_NAME, SOURCE, TERRAFORM_HOST
-from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
-from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.answers import mentions_sentinel
-from opsconsole.lifecycle.interface import ReadRequest, Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.cascade import Targets
-from opsconsole.reconcile.declaration import Place, PriorInstance, config_address, from_state
-from opsconsole.resources import RESOURCES, owners_above
-from opsconsole.state import InstanceObject, State
-from opsconsole.v1.limiter import HeldBack
-from opsconsole.v1.settings import Settings
-from opsconsole.values import unknown_names
+from opsconsole.compare import normalise_set
+from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, Path, error, leading_names, warning
+from opsconsole.errors import UserError
+from opsconsole.language import Moved, Program
+from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.resources import RESOURCES
+from opsconsole.state import Address, InstanceObject, State, config_address, deposed_name
+from opsconsole.values import UNKNOWN, Attributes, Value
 
-MakeLifecycle = Callable[[Settings], Lifecycle]
-OnStop = Callable[[Callable[[], None]], None]
-"""Takes what is to be called when the run is told to stop."""
+Place = tuple[str, str, str]
+"""What an object is known by: its console, its type and its id."""
 
 
-def provider_in_state(program: Program, key: str) -> str:
-    """Return how state writes the address of the provider configuration `key`."""
-    required = program.required_providers.get(LOCAL_NAME, {})
-    source = required.get("source") or SOURCE
-    parts = str(source).lower().split("/")
-    full = "/".join(parts if len(parts) == 3 else [TERRAFORM_HOST, *parts])
-    _, dot, alias = key.partition(".")
-    return f'provider["{full}"]{dot}{alias}'
-
-
-def provider_key_of(address: str) -> str:
-    """Return the key of a provider configuration that state writes as `address`."""
-    _, _, alias = address.partition('"].')
-    return f"{LOCAL_NAME}.{alias}" if alias else LOCAL_NAME
-
-
-@dataclass
-class Providers:
-    """The lifecycles of one run, made as they are asked for.
+@dataclass(frozen=True, slots=True)
+class PriorInstance:
+    """An instance in state, and what a read of it showed.
 
     Attributes:
-        program: The program whose provider blocks configure them.
-        evaluator: Evaluates these blocks.
-        environ: The environment that fills what they leave out.
-        make: Makes a lifecycle of settings.
-        stopped: Whether the run was told to stop.
-        opened: The lifecycles made so far, by key.
+        address: Full address.
+        type_name: Terraform type name.
+        held: The object as state holds it.
+        before: Its value before the refresh.
+        read: What the refresh showed; None where it was not refreshed.
+        previous_address: Its address before a `moved` block, or empty.
     """
 
-    program: Program
-    evaluator: Evaluator
-    environ: Mapping[str, str]
-    make: MakeLifecycle = Lifecycle
-    stopped: bool = False
-    opened: dict[str, Lifecycle] = field(default_factory=dict)
-    _closed: Counter[str] = field(default_factory=Counter)
-    _consoles: dict[str, str] = field(default_factory=dict)
-
-    def of(self, key: str) -> Lifecycle:
-        """Return the lifecycle under a provider configuration.
-
-        Raises:
-            UserError, ConfigurationError: its settings are wrong, or not known yet.
-        """
-        if key not in self.opened:
-            made = self.make(self.settings(key))
-            session = made.session
-            session.command, session.reads_first = "opsconsole", True
-            for other in self.opened.values():
-                if other.session.settings.base_url == session.settings.base_url:
-                    session.held = other.session.held
-                    break
-            self.opened[key] = made
-            if self.stopped:
-                self.opened[key].stop()
-        return self.opened[key]
-
-    def settings(self, key: str) -> Settings:
-        """Return the settings of a provider configuration; raises as `of`."""
-        values = self.evaluator.provider_config(key).values
-        unknown = unknown_names(values)
-        if unknown:
-            raise UserError(
-                f"{', '.join(unknown)} of provider {key} is known only after apply.",
-                "Apply what it depends on first, with -target.",
-            )
-        try:
-            return Settings.from_values(values, self.environ)
-        except ConfigurationError as problem:
-            problem.message = f"provider {key}: {problem.message}"
-            raise
-
-    def console_of(self, key: str) -> str:
-        """Return what tells the console of a provider configuration from others."""
-        if key not in self._consoles:
-            try:
-                self._consoles[key] = self.settings(key).base_url
-            except OpsconsoleError:
-                # An error in its settings is reported where the provider is used. They may be known
-                # later.
-                return key
-        return self._consoles[key]
-
-    def console_holding(self, item: PriorInstance) -> str:
-        """Return what tells the console of an instance in state from others."""
-        return self.console_of(provider_key_of(item.held.provider))
-
-    def place_of(self, item: PriorInstance) -> Place:
-        """Return what the object of an instance in state is known by."""
-        return self.console_holding(item), item.type_name, item.before["id"]
-
-    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
-        """Return the lifecycles of instances in state, by the provider's address there."""
-        return {
-            address: self.of(provider_key_of(address))
-            for address in {i.held.provider for i in known}
-        }
+    address: str
+    type_name: str
+    held: InstanceObject
+    before: Attributes
+    read: Outcome | None = None
+    previous_address: str = ""
 
     @property
-    def waiting(self) -> HeldBack:
-        """What the consoles' limits on requests have the run wait for: the longest wait."""
-        found = [lifecycle.waiting for lifecycle in self.opened.values()]
-        return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
+    def value(self) -> Attributes | None:
+        """Its value after the refresh; None: it is gone."""
+        return self.before if self.read is None else self.read.state
 
     @property
-    def calls(self) -> dict[str, int]:
-        """How many requests were sent, by operation."""
-        total = Counter(self._closed)
-        for lifecycle in self.opened.values():
-            total.update(lifecycle.calls)
-        return dict(total)
+    def unsettled(self) -> bool:
+        """Whether it stands for a creation whose outcome is not known."""
+        return is_sentinel(self.before.get("id"))
 
-    def stop(self) -> None:
-        """Begin no further request; those in flight are finished."""
-        self.stopped = True
-        for lifecycle in self.opened.values():
-            lifecycle.stop()
+    @property
+    def sensitive(self) -> frozenset[str]:
+        """The attributes that were sensitive when state was written."""
+        return leading_names(self.held.sensitive_paths)
 
-    def check_stopped(self) -> None:
-        """Raise where the run was told to stop: what was read since is not whole.
+    @property
+    def sensitive_paths(self) -> frozenset[Path]:
+        """The paths of what was sensitive when state was written."""
+        return self.held.sensitive_paths
 
-        Raises:
-            Stopped: It was.
-        """
-        if self.stopped:
-            raise Stopped("The run was told to stop.")
-
-    async def close(self) -> None:
-        """Let go of every connection."""
-        for lifecycle in self.opened.values():
-            await lifecycle.close()
-            self._closed.update(lifecycle.calls)
-        self.opened.clear()
+    @property
+    def private(self) -> bytes:
+        """The private bytes beside `value`."""
+        return self.held.private if self.read is None else self.read.private
 
 
 @dataclass
@@ -189,14 +96,6 @@ class Prior:
             for dependency in item.held.dependencies:
                 found.setdefault(dependency, set()).add(config_address(address))
         return found
-
-
-def not_there(type_name: str, import_id: str) -> Diagnostic:
-    """Report that an object to import does not exist; it is never created instead."""
-    return error(
-        f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
-        "Check the id, the key and the org. Nothing was changed.",
-    )
 
 
 def read_prior(state: State) -> dict[str, PriorInstance]:
@@ -230,6 +129,27 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     return found
 
 
+def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, PriorInstance]:
+    """Return the deposed objects of a state, by the names that plans give them.
+
+    Args:
+        known: The instances, under the addresses that `moved` blocks give them.
+    """
+    moved = {item.previous_address: item.address for item in known.values()}
+    found = {}
+    for address in state.addresses():
+        for key in state.deposed(address):
+            held = state.get(address, key)
+            definition = RESOURCES.get(address.type)
+            if held is None or definition is None or address.mode != "managed":
+                continue
+            text = str(address)
+            name = deposed_name(moved.get(text, text), key)
+            value = from_state(definition, held.attributes)
+            found[name] = PriorInstance(name, address.type, held, value)
+    return found
+
+
 def holds_unsettled(state: State) -> bool:
     """Return whether a state may hold a creation of unknown outcome, without decoding it."""
     return any(
@@ -238,110 +158,251 @@ def holds_unsettled(state: State) -> bool:
     )
 
 
-async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
-    """Take what `import` blocks name among what is known; each is read with the rest.
+_SCALARS: Final[Mapping[Kind, type | tuple[type, ...]]] = {
+    Kind.STRING: str,
+    Kind.INTEGER: (int, float),
+    Kind.NUMBER: (int, float),
+    Kind.BOOLEAN: bool,
+}
 
-    Returns:
-        Why some could not be imported.
-    """
-    diagnostics: list[Diagnostic] = []
-    named: set[str] = set()
-    for target in providers.evaluator.imports():
-        address = str(target.address)
-        if address in named:
-            raise UserError(
-                f"Two import blocks name {address}.", "An instance is one object: keep one of them."
-            )
-        named.add(address)
-        if address in prior.known:
-            continue
-        config = providers.program.blocks.get(target.address.config)
-        if config is None:
-            diagnostics.append(
-                error(
-                    f"An import block names {address}, which the program does not declare",
-                    "Declare the resource, or let `terraform plan -generate-config-out` write it.",
-                )
-            )
-            continue
-        provider = target.provider or config.provider
-        found, problems = await named_by_import(
-            providers, provider, address, config.type_name, target.id
+
+def has_shape(value: Value, attribute: Attribute) -> bool:
+    """Return whether a value, or null, or an unknown one, can be that of an attribute."""
+    if value is None or value is UNKNOWN:
+        return True
+    kind = attribute.kind
+    scalar = _SCALARS.get(kind)
+    if scalar is not None:
+        return isinstance(value, scalar) and (kind is Kind.BOOLEAN or not isinstance(value, bool))
+    if kind.holds_texts:
+        return isinstance(value, list) and all(
+            item is UNKNOWN or isinstance(item, str) for item in value
         )
-        diagnostics += problems
-        if found is not None:
-            prior.known[address] = found
-            prior.imports[address] = target.id
-    return diagnostics
-
-
-async def named_by_import(
-    providers: Providers, provider: str, address: str, type_name: str, import_id: str
-) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
-    """Return what an import id names, before it is read."""
-    outcome = await providers.of(provider).resources[type_name].import_state(import_id)
-    if outcome.state is None:
-        return None, outcome.diagnostics
-    written = provider_in_state(providers.program, provider)
-    held = InstanceObject(written, outcome.state, private=outcome.private)
-    return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
-
-
-def undeclared_imports(
-    prior: Prior, targets: Targets, declared: Container[str]
-) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield an error, with its address, for each import that no instance of the program takes.
-
-    What was imported and is not declared would be destroyed.
-    """
-    for address in prior.imports:
-        if address in targets and address not in declared:
-            summary = f"An import block names {address}, which the program does not declare"
-            yield address, error(summary, "The resource has no instance with this key.")
-
-
-async def refresh(
-    known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
-) -> dict[str, PriorInstance]:
-    """Return what state holds together with what a read of it showed, by address.
-
-    Args:
-        known: The instances; those whose provider has no lifecycle are left unread.
-        lifecycles: A lifecycle by the provider's address as state writes it.
-    """
-    found = {item.address: item for item in known}
-    # Owners are read in earlier waves: with one that is gone, what it owns is gone.
-    waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
-    depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
-    for item in known:
-        if item.held.provider in lifecycles:
-            groups = waves.setdefault(depth[item.type_name], {})
-            groups.setdefault((item.held.provider, item.type_name), []).append(item)
-    for _, groups in sorted(waves.items()):
-        done = await asyncio.gather(
-            *(
-                _read(lifecycles[provider], type_name, group)
-                for (provider, type_name), group in groups.items()
-            )
+    if kind is Kind.OBJECT_LIST:
+        return isinstance(value, list) and all(_is_object(item, attribute) for item in value)
+    if not attribute.attributes:
+        return isinstance(value, dict) and all(
+            item is UNKNOWN or isinstance(item, str) for item in value.values()
         )
-        for group in done:
-            found.update((item.address, item) for item in group)
-    return found
+    return _is_object(value, attribute)
 
 
-def is_partly_shown(item: PriorInstance) -> bool:
-    """Return whether a read left out a value that a program may declare and that state holds."""
-    if item.read is None or item.read.seen is not Seen.PRESENT:
-        return False
-    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
-    return any(
-        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+def _is_object(value: Value, attribute: Attribute) -> bool:
+    return value is UNKNOWN or (
+        isinstance(value, dict)
+        and all(has_shape(value.get(item.name), item) for item in attribute.attributes)
     )
 
 
-async def _read(
-    lifecycle: Lifecycle, type_name: str, group: Sequence[PriorInstance]
-) -> Iterable[PriorInstance]:
-    requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
-    outcomes = await lifecycle.resources[type_name].read(requests)
-    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
+_RESTORE = "Nothing was changed. Restore the state from its backup, or from version control."
+
+
+def from_state(
+    definition: ResourceDefinition | DataSourceDefinition, attributes: Attributes
+) -> Attributes:
+    """Return the wire value of attributes as state writes them: sets sorted, every name present.
+
+    Raises:
+        UserError: An attribute is of another shape than its definition says.
+    """
+    value = definition.empty()
+    for attribute in definition:
+        found = attributes.get(attribute.name)
+        if not has_shape(found, attribute):
+            raise UserError(
+                f"The state holds {attribute.name} of {definition.type_name} in a shape that it "
+                "cannot have.",
+                _RESTORE,
+            )
+        if attribute.kind is Kind.STRING_SET and isinstance(found, list):
+            found = normalise_set(found)
+        elif attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
+            names = [nested.name for nested in attribute.attributes]
+            found = [{name: entry.get(name) for name in names} for entry in found]
+        value[attribute.name] = found
+    if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
+        raise UserError(f"The state holds no id of {definition.type_name}.", _RESTORE)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Takes an instance, or where neither side has a key all of a resource, to another address.
+
+    Attributes:
+        implied: Whether `count` says so and no block does.
+    """
+
+    source: Address
+    target: Address
+    implied: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it takes a resource and not one instance."""
+        return not self.implied and self.source.key is None and self.target.key is None
+
+    def destination(self, address: Address) -> Address:
+        """Return where it takes one of the instances that it is about."""
+        return replace(self.target, key=address.key) if self.whole else self.target
+
+
+def readdressed(
+    known: Mapping[str, PriorInstance], program: Program
+) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
+    """Return the instances under the addresses that a program gives them, and what blocked it.
+
+    Raises:
+        UserError: `moved` blocks contradict each other.
+    """
+    found = dict(known)
+    of_resource: dict[str, dict[str, None]] = {}
+    for text in found:
+        of_resource.setdefault(config_address(text), {})[text] = None
+    blocked: list[tuple[str, str]] = []
+    for move in _ordered([*_explicit(program.moved), *_implied(of_resource, program)]):
+        occupied = move.whole and of_resource.get(str(move.target))
+        held = of_resource.get(move.source.config, {})
+        single = str(move.source)
+        for text in list(held) if move.whole else [single] if single in held else ():
+            new = str(move.destination(Address.parse(text)))
+            if occupied or new in found:
+                if not move.implied:
+                    blocked.append((text, new))
+                continue
+            item = found.pop(text)
+            found[new] = replace(item, address=new, previous_address=item.previous_address or text)
+            del of_resource[config_address(text)][text]
+            of_resource.setdefault(config_address(new), {})[new] = None
+    return found, [_blocked(blocked)] if blocked else []
+
+
+def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
+    """Yield what blocks say; two that say the same are one.
+
+    Raises:
+        UserError: One source has two targets, or one target two sources.
+    """
+    targets: dict[Address, Moved] = {}
+    sources: dict[Address, Moved] = {}
+    for block in blocks:
+        if block.source == block.target:
+            raise UserError(
+                f"{block.origin.file}: a moved block moves {block.source} to its own address.",
+                "Remove the block.",
+            )
+        for key, others in ((block.source, targets), (block.target, sources)):
+            other = others.setdefault(key, block)
+            if (other.source, other.target) != (block.source, block.target):
+                raise UserError(
+                    f"Two moved blocks contradict each other: {other.source} to {other.target}, "
+                    f"and {block.source} to {block.target}.",
+                    "One address has one source and one target.",
+                )
+        if targets[block.source] is block:
+            yield Move(block.source, block.target)
+
+
+def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[Move]:
+    """Yield the moves of what gets a `count`, or has none any more.
+
+    A resource that a block names is left alone: its author may want to keep another instance.
+    """
+    named = {item for block in program.moved for item in (block.source.config, block.target.config)}
+    for config, held in of_resource.items():
+        block = program.blocks.get(config)
+        if block is None or config in named or block.repeated:
+            continue
+        single = Address.parse(config)
+        first = replace(single, key=0)
+        source, target = (single, first) if block.counted else (first, single)
+        if str(source) in held:
+            yield Move(source, target, implied=True)
+
+
+def _ordered(moves: Sequence[Move]) -> list[Move]:
+    """Return moves so that a move from an address comes after the move to it.
+
+    Raises:
+        UserError: They form a cycle.
+    """
+    leading: dict[Address, list[int]] = {}
+    for number, move in enumerate(moves):
+        leading.setdefault(move.target, []).append(number)
+    graph = {number: leading.get(move.source, ()) for number, move in enumerate(moves)}
+    try:
+        return [moves[number] for number in TopologicalSorter(graph).static_order()]
+    except CycleError as problem:
+        steps = ", ".join(f"{moves[n].source} to {moves[n].target}" for n in problem.args[1][1:])
+        raise UserError(
+            f"moved blocks form a cycle: {steps}.",
+            "To exchange two resources, move one of them with `terraform state mv` first.",
+        ) from None
+
+
+def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
+    listed = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
+    return warning(
+        "Moved blocks name addresses that are taken",
+        f"State holds an object at both addresses:\n{listed}\nThe plan removes an object whose "
+        "old address the program does not declare.",
+    )
+
+
+def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
+    """Move in state from address to address; an object at a target is moved away first.
+
+    Raises:
+        UserError: There is something at a target.
+    """
+    pending = {source: target for source, target in moved if source in state}
+    while pending:
+        chain = dict.fromkeys([next(iter(pending))])
+        source = pending[next(iter(chain))]
+        while source in pending and source not in chain:
+            chain[source] = None
+            source = pending[source]
+        for source in reversed(chain):
+            state.move(source, pending.pop(source))
+
+
+def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield an error for each block that moves or removes what the program still declares.
+
+    Args:
+        declared: The addresses of all instances, as far as they are known.
+    """
+    for block in program.moved:
+        source, target = str(block.source), str(block.target)
+        whole = block.source.key is None and block.target.key is None
+        if source in program.blocks if whole else source in declared:
+            yield error(
+                f"A moved block moves {source}, which is still declared",
+                f"Declare it as {target} instead, or remove the block.",
+            )
+    for removed in program.removed:
+        if str(removed.source) in program.blocks:
+            yield error(
+                f"A removed block forgets {removed.source}, which is still declared",
+                "Remove one of the two.",
+            )
+
+
+def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterator[Diagnostic]:
+    """Yield an error where `-target` names one end of a move and not the other."""
+    wanted = {str(Address.parse(text)) for text in targets}
+    if not wanted:
+        return
+    missing = sorted(
+        address
+        for item in moving
+        for address in (item.previous_address, item.address)
+        if wanted.isdisjoint((address, config_address(address)))
+    )
+    if missing:
+        yield error(
+            "-target leaves out a resource that moves",
+            "A plan needs every move in it. Add "
+            + " ".join(f"-target='{address}'" for address in missing)
+            + ", or leave -target out.",
+        )

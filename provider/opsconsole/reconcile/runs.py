@@ -25,32 +25,29 @@ from opsconsole.reconcile.changes import (
     Plan,
     PlanOptions,
 )
-from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs
-from opsconsole.reconcile.declaration import (
-    Place,
-    PriorInstance,
-    config_address,
-    from_state,
-    instance_and_key,
-    without_ignored,
-)
+from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs, without_ignored
 from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
-from opsconsole.reconcile.moves import carry_out_moves
 from opsconsole.reconcile.order import Step, StepKind, order
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import (
+    Place,
+    PriorInstance,
+    carry_out_moves,
+    from_state,
+    holds_unsettled,
+    read_prior,
+)
+from opsconsole.reconcile.providers import (
     OnStop,
     Providers,
-    holds_unsettled,
     named_by_import,
     not_there,
     provider_in_state,
-    read_prior,
     refresh,
 )
 from opsconsole.reconcile.unknown_outcomes import settle_unknown, still_unknown, unsettled_warnings
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address, InstanceObject, StateSession
+from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes, holds_unknown, unknown_names
 

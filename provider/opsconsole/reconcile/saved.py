@@ -33,7 +33,7 @@ from opsconsole.reconcile.changes import (
     Plan,
     Refreshed,
 )
-from opsconsole.reconcile.declaration import has_shape
+from opsconsole.reconcile.prior import has_shape
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.values import UNKNOWN, Attributes, Value
 

@@ -27,12 +27,12 @@ from opsconsole.language import (
 )
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Change, Plan
-from opsconsole.reconcile.declaration import PriorInstance, instance_and_key
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import OnStop, Providers, provider_in_state, refresh
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
 from opsconsole.reconcile.saved import SavedPlan, write_plan
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, State, decode, render
+from opsconsole.state import InstanceObject, State, decode, instance_and_key, render
 
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"

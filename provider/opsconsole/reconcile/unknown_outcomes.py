@@ -30,15 +30,10 @@ from opsconsole.lifecycle.sentinel import (
 )
 from opsconsole.phrases import plural
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.declaration import (
-    PriorInstance,
-    instance_and_key,
-    instance_of,
-    read_deposed,
-)
-from opsconsole.reconcile.prior import Providers, provider_key_of, read_prior, refresh
+from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior
+from opsconsole.reconcile.providers import Providers, provider_key_of, refresh
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, Intent, StateSession
+from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Attributes
 
 _log = logging.getLogger(__name__)

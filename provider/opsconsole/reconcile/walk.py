@@ -24,15 +24,10 @@ from opsconsole.reconcile.decisions import (
     prevented,
     removal,
 )
-from opsconsole.reconcile.declaration import (
-    PriorInstance,
-    config_address,
-    instance_and_key,
-    instance_of,
-)
-from opsconsole.reconcile.prior import Providers, provider_key_of
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types
-from opsconsole.state import Address
+from opsconsole.state import Address, config_address, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Attributes, unknown_names
 
 

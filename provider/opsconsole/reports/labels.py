@@ -15,10 +15,9 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.errors import UserError
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Counts, Plan
-from opsconsole.reconcile.declaration import instance_and_key, instance_of
 from opsconsole.reports.text import printable, scalar
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address
+from opsconsole.state import Address, instance_and_key, instance_of
 
 _DIGITS = re.compile(r"(\d+)")
 _SYMBOLS = {

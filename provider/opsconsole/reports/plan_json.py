@@ -23,7 +23,6 @@ from opsconsole.reconcile.changes import (
     OutputChange,
     Plan,
 )
-from opsconsole.reconcile.declaration import instance_and_key
 from opsconsole.reports.configuration_json import (
     SCHEMA_VERSION,
     checks,
@@ -40,6 +39,7 @@ from opsconsole.reports.json_values import (
     type_of,
 )
 from opsconsole.reports.labels import kinds_of, natural, parsed, sensitive_of
+from opsconsole.state import instance_and_key
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import apply_text
 from opsconsole.reports.json_values import filled, identity, module_tree, sensitive
@@ -52,7 +53,7 @@ def _remark(held: InstanceObject, deposed: str) -> str:
 
 def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
     text = str(address)
-    hidden = sensitive_of(text, address.type, _marked(held))
+    hidden = sensitive_of(text, address.type, leading_names(held.sensitive_paths))
     shown = {name: value for name, value in held.attributes.items() if value is not None}
     width = max(map(len, shown), default=0)
     yield pen.bold(f"# {printable(text)}:{remark}")
@@ -99,7 +100,7 @@ def outputs_json(found: dict[str, StateOutput]) -> dict[str, Any]:
 
 def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
     text = str(address)
-    names = sensitive_of(text, address.type, _marked(held))
+    names = sensitive_of(text, address.type, leading_names(held.sensitive_paths))
     facts = {
         "provider_name": held.provider.partition('"')[2].partition('"')[0],
         "schema_version": held.schema_version,
@@ -112,13 +113,3 @@ def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str,
         "deposed_key": deposed,
     }
     return identity(address, text) | facts | filled(remarks)
-
-
-def _marked(held: InstanceObject) -> frozenset[str]:
-    """Return the names of attributes that state marks as sensitive, in whole or in part."""
-    found = set()
-    for path in held.sensitive_attributes or ():
-        steps = path if isinstance(path, list) else []
-        if steps and isinstance(steps[0], dict) and isinstance(steps[0].get("value"), str):
-            found.add(steps[0]["value"])
-    return frozenset(found)

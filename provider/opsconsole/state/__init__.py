@@ -24,8 +24,19 @@ from opsconsole.state.backend import (
 from opsconsole.state.backends.storage_backend import StorageBackend
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
-from opsconsole.state.notation import Address, InstanceKey, WrittenNumber, decode, print_key, render
-from opsconsole.state.objects import InstanceObject, StateOutput
+from opsconsole.state.notation import (
+    Address,
+    InstanceKey,
+    WrittenNumber,
+    config_address,
+    decode,
+    deposed_name,
+    instance_and_key,
+    instance_of,
+    print_key,
+    render,
+)
+from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
     is_as_stored,
@@ -59,13 +70,18 @@ __all__ = [
     "Unreadable",
     "WrittenNumber",
     "backend_for",
+    "config_address",
     "data_directory",
     "decode",
+    "deposed_name",
     "info_file",
+    "instance_and_key",
+    "instance_of",
     "is_as_stored",
     "is_native",
     "noted_backend",
     "open_state",
+    "paths_to_state",
     "print_key",
     "read_backend_config",
     "read_foreign",

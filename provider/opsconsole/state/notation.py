@@ -180,6 +180,38 @@ class _Reader:
         )
 
 
+_DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
+
+
+def deposed_name(address: str, key: str) -> str:
+    """Return what plans call the object that waits under `key` beside an instance."""
+    return f"{address} (deposed {key})"
+
+
+def instance_and_key(address: str) -> tuple[str, str]:
+    """Return the address of an instance and, where `address` names a deposed object, its key."""
+    if address.endswith(")"):
+        found = _DEPOSED.fullmatch(address)
+        if found is not None:
+            return found[1], found[2]
+    return address, ""
+
+
+def instance_of(address: str) -> Address:
+    """Return the parts of an instance's address, also where a deposed object is named.
+
+    Raises:
+        UserError: It is not an address.
+    """
+    return Address.parse(instance_and_key(address)[0])
+
+
+def config_address(address: str) -> str:
+    """Return an instance's address without its key; of a deposed object, that of its instance."""
+    address, _ = instance_and_key(address)
+    return Address.parse(address).config if address.endswith("]") else address
+
+
 # Go's encoder writes these as escapes; a lone surrogate has no other form in UTF-8.
 _GO_ESCAPES = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 

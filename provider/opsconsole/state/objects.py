@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
 from opsconsole.state.notation import (
     Address,
@@ -62,6 +63,34 @@ class InstanceObject(NamedTuple):
     tainted: bool = False
     sensitive_attributes: list[Any] | None = None
     create_before_destroy: bool | None = None
+
+    @property
+    def sensitive_paths(self) -> frozenset[Path]:
+        """The paths of what is sensitive in it."""
+        written = self.sensitive_attributes or ()
+        return frozenset(tuple(_steps(path)) for path in written if isinstance(path, list))
+
+
+def _steps(path: Sequence[Any]) -> Iterator[str | int]:
+    """Yield the steps of a path; what follows one of another form is not told apart."""
+    for step in path:
+        found = step.get("value") if isinstance(step, dict) else None
+        if isinstance(found, dict):
+            found = found.get("value")
+        if not isinstance(found, str | int):
+            return
+        yield found
+
+
+def paths_to_state(paths: Iterable[Path]) -> list[Any]:
+    """Return paths as `sensitive_attributes` writes them (state version 4)."""
+    return [[_written_step(step) for step in path] for path in sorted(paths, key=str)]
+
+
+def _written_step(step: str | int) -> dict[str, Any]:
+    if isinstance(step, str):
+        return {"type": "get_attr", "value": step}
+    return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
 class StateOutput(NamedTuple):
