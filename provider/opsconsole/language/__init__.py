@@ -11,11 +11,15 @@ these names and no module below.
 
 from __future__ import annotations
 
-from opsconsole.language.documents import says_twice
 from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
-from opsconsole.language.json_values import DependsOnUnknown, OnlyTerraform, readable_references
+from opsconsole.language.json_values import (
+    DependsOnUnknown,
+    OnlyTerraform,
+    readable_references,
+    says_twice,
+)
 from opsconsole.language.model import (
     Block,
     Json,

@@ -1,20 +1,21 @@
 """Reads one resource or data block: what is declared, the meta-arguments around it, and the form
-that Terraform demands of names, arguments, versions and sources."""
+that Terraform demands of bodies, labels, names, arguments, versions and sources."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
-from opsconsole.language.documents import COMMENT, flag, literal_text, origin_of, single
-from opsconsole.language.json_values import only_terraform
+from opsconsole.language.json_values import COMMENT, Repeated, only_terraform
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
 from opsconsole.language.syntax import Quoted
+from opsconsole.language.value_types import normalised
 from opsconsole.phrases import did_you_mean
 
 RESERVED_VARIABLES: Final = frozenset(
@@ -91,6 +92,108 @@ def check_required_provider(name: str, wanted: Mapping[str, Any], where: str) ->
     if not isinstance(version, str):
         raise UserError(f"{where}.{name}: its version must be a string.", 'Such as "1.0".')
     check_versions(version, f"{where}.{name}")
+
+
+def bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
+    """Yield each body of a block that may be one object or a list of objects; null is none.
+
+    Raises:
+        UserError: It is neither.
+    """
+    for body in _objects(value, where):
+        if isinstance(body, Repeated):
+            raise UserError(f'{where}: "{body.twice()}" is declared twice.', "Keep one of them.")
+        yield body
+
+
+def _objects(value: Any, where: str) -> Iterator[dict[str, Any]]:
+    for body in value if isinstance(value, list) else [value]:
+        if body is None and value is None:
+            return
+        if not isinstance(body, dict):
+            raise UserError(f"{where}: an object is required here, not {_kind(body)}.")
+        yield body
+
+
+def single(value: Any, where: str) -> dict[str, Any]:
+    """Return the only body of a block that may occur once; an empty one if it is null.
+
+    Raises:
+        UserError: There are several, or it is not an object.
+    """
+    found = list(bodies(value, where))
+    if len(found) > 1:
+        raise UserError(f"{where}: this block may occur only once.")
+    return found[0] if found else {}
+
+
+def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield each label below a block's type with its content; a repeated label is repeated.
+
+    Args:
+        required: Whether null is refused, which otherwise is not a block.
+
+    Raises:
+        UserError: It is neither an object nor a list of them.
+    """
+    if value is None and required:
+        raise UserError(f"{where}: a label is required here, not null.")
+    for body in _objects(value, where):
+        for label, content in body.pairs if isinstance(body, Repeated) else body.items():
+            if label != COMMENT:
+                yield label, content
+
+
+def origin_of(body: dict[str, Any], file: str) -> Origin:
+    """Return where a body comes from, by the metadata that synthesis leaves in it.
+
+    cdktf's own stack trace is in the metadata, that of the opsconsole constructs beside it.
+    """
+    comment = body.get(COMMENT)
+    if not isinstance(comment, dict):
+        return Origin(file)
+    metadata = comment.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    trace = metadata.get("stackTrace") or comment.get("stackTrace")
+    path = metadata.get("path")
+    return Origin(
+        file,
+        path if isinstance(path, str) else "",
+        tuple(map(str, trace)) if isinstance(trace, list) else (),
+    )
+
+
+def literal_text(value: Any, where: str) -> str:
+    """Return a string that is taken as it is.
+
+    Raises:
+        UserError: It is not a string.
+    """
+    if not isinstance(value, str):
+        raise UserError(f"{where}: a string is required, not {_kind(value)}.")
+    return normalised(value)
+
+
+def flag(value: Any, where: str) -> bool:
+    """Return a literal true or false; a string of either counts.
+
+    Raises:
+        UserError: It is neither.
+    """
+    if value in ("true", "false"):
+        return bool(value == "true")
+    if not isinstance(value, bool):
+        raise UserError(f"{where}: true or false is required, not {_kind(value)}.")
+    return value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return json.dumps(value, default=str)
 
 
 _META: Final = frozenset(

@@ -1,19 +1,24 @@
-"""Evaluates a JSON value in which strings are templates, collects what it refers to, and makes the
-errors that users see: which expression failed and why, and what only Terraform can run.
+"""Values of JSON: reads them as Terraform does, evaluates those in which strings are templates, and
+collects what they refer to.
 
-Which local values a local value needs first is found here, too.
+The errors that users see are made here: which expression failed and why, and what only Terraform
+can run.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
-from opsconsole.language.documents import COMMENT, Repeated
 from opsconsole.language.failures import (
+    MAX_PROGRAM,
     BeyondBounds,
     EvaluationError,
     ExpressionFailure,
@@ -26,39 +31,148 @@ from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.value_types import (
     NO_MARKS,
     STRING,
+    Number,
     mark,
     metered,
     normalised,
+    parse_number,
     size_of,
     unmark,
 )
+from opsconsole.named_files import read_named
 from opsconsole.values import UNKNOWN
+
+COMMENT = "//"
+"""The property that is not an argument: comments, and the metadata of constructs."""
 
 T = TypeVar("T")
 _SHOWN = 200
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Repeated(dict[str, Any]):
+    """An object of JSON with a name that occurs twice; `pairs` has both, the dict the last.
+
+    Terraform reads one as several blocks where the names are types or labels of blocks, and
+    refuses it everywhere else.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+    def twice(self) -> str:
+        """Return the first name that is declared twice."""
+        counts = Counter(name for name, _ in self.pairs)
+        return next(name for name, count in counts.items() if count > 1)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file of a program.
+
+    Raises:
+        UserError: It cannot be read, is too large, or is not UTF-8.
+    """
+    try:
+        data = read_named(path, MAX_PROGRAM)
+    except OSError as error:
+        too_large = error.errno == errno.EFBIG
+        remedy = "Split the program." if too_large else "Check the path."
+        raise UserError(f"{path}: {error.strerror or error}.", remedy) from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: this is not UTF-8 text (byte {error.start}).") from error
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
+
+    Raises:
+        UserError: It cannot be read, or is not JSON; the message gives file, line and column.
+    """
+    text = read_text(path)
+    try:
+        found = parse_json(text, _object_of)
+        return _replacing_surrogates(found) if _SURROGATE.search(text) else found
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
+            "Write JSON there; a file that a program wrote is to be synthesised again.",
+        ) from error
+    except RecursionError as error:
+        raise UserError(f"{path}: it is nested too deeply.", "Use fewer levels.") from error
+    except ExpressionFailure as error:
+        raise UserError(f"{path}: {error}.", "Write a number with fewer digits.") from error
+    except ValueError as error:
+        raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
+
+
+def parse_json(
+    text: str, members: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
+) -> Any:
+    """Return what a JSON text says, in values of the language; `members` makes its objects.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    return json.loads(
+        text,
+        parse_float=_number,
+        parse_int=_number,
+        parse_constant=_refuse,
+        object_pairs_hook=members,
+    )
+
+
+def says_twice(text: str) -> bool:
+    """Return whether an object of a JSON text has a name twice."""
+    found = False
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        found = found or len(dict(pairs)) < len(pairs)
+        return {}
+
+    json.loads(text, object_pairs_hook=note)
+    return found
+
+
+def _number(text: str) -> Number:
+    number = parse_number(text)
+    if number is None:
+        raise ValueError(f"not a number: {text}")
+    return number
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    names = [name for name, _ in pairs if name != COMMENT]
+    return found if len(set(names)) == len(names) else Repeated(pairs)
+
+
+def _replacing_surrogates(value: Any) -> Any:
+    """Replace halves of characters, which no text can hold, by the replacement character, as Go."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_replacing_surrogates(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    pairs = value.pairs if isinstance(value, Repeated) else value.items()
+    return _object_of(
+        [(_LONE.sub("\ufffd", name), _replacing_surrogates(item)) for name, item in pairs]
+    )
 
 
 _REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
-
-TERRAFORM_FUNCTIONS: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
-)
-"""Functions that Terraform has and this evaluator does not."""
 
 
 def evaluate_json(value: Any, scope: Scope) -> Any:

@@ -13,26 +13,22 @@ from opsconsole.language.block_reading import (
     RESERVED_VARIABLES,
     bare_text,
     blocks_named,
+    bodies,
     check_arguments,
     check_name,
     check_required_provider,
     check_versions,
-    provider_key,
-    read_block,
-)
-from opsconsole.language.constraints import parse_constraint
-from opsconsole.language.documents import (
-    COMMENT,
-    bodies,
     flag,
     labelled,
     literal_text,
     origin_of,
-    read_json,
+    provider_key,
+    read_block,
     single,
 )
+from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import OnlyTerraform, only_terraform
+from opsconsole.language.json_values import COMMENT, OnlyTerraform, only_terraform, read_json
 from opsconsole.language.model import (
     BackendBlock,
     Block,

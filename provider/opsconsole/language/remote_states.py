@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
+from opsconsole.language.block_reading import origin_of
 from opsconsole.language.conversion import convert, to_wire
-from opsconsole.language.documents import COMMENT, origin_of
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.json_values import only_terraform
+from opsconsole.language.json_values import COMMENT, only_terraform
 from opsconsole.language.model import Block
 from opsconsole.language.value_types import Type, from_float, parse_number, unmark_deep
 from opsconsole.state import StateOutput, WrittenNumber, read_foreign

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.functions.registry import TERRAFORM_FUNCTIONS
 from opsconsole.language.json_values import (
-    TERRAFORM_FUNCTIONS,
     explanation,
     nested_too_deeply,
     only_terraform,

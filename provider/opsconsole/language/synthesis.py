@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
-from opsconsole.language.documents import read_json
+from opsconsole.language.json_values import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_native
 from opsconsole.optional_packages import missing_package

@@ -13,10 +13,15 @@ from typing import Any, Final
 from opsconsole.errors import UserError
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert, to_wire
-from opsconsole.language.documents import read_json
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.failures import MAX_FILE, EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import evaluated, guarded, only_terraform, references_in
+from opsconsole.language.json_values import (
+    evaluated,
+    guarded,
+    only_terraform,
+    read_json,
+    references_in,
+)
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parsing import parse_expression, tree_of

@@ -40,9 +40,9 @@ from opsconsole.reconcile.prior import (
     PriorInstance,
     from_state,
     left_out,
-    readdressed,
     read_deposed,
     read_prior,
+    readdressed,
     still_declared,
 )
 from opsconsole.reconcile.providers import (

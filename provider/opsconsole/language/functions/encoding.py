@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote_plus
 
-from opsconsole.language.documents import parse_json
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
+from opsconsole.language.json_values import parse_json
 from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, format_number, type_of
 
 _ESCAPED = {

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import TERRAFORM_FUNCTIONS
 from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import (
     IS_SENSITIVE,
@@ -28,6 +27,26 @@ from opsconsole.language.value_types import (
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
+
+TERRAFORM_FUNCTIONS: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has and this evaluator does not."""
 
 
 class Unknowns(Enum):
