@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from opsconsole.bounds import Bounds
-from opsconsole.diagnostics import Diagnostic
-from opsconsole.values import Attributes
+from opsconsole.diagnostics import Diagnostic, Path, error, warning
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 
 class Kind(Enum):
@@ -208,6 +208,53 @@ class Look:
     fill: str = "#f1f5f9"
 
 
+def _attribute_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
+    if value is None or value is UNKNOWN:
+        return
+    here = (*path, attribute.name)
+    if attribute.attributes:
+        entries = value if isinstance(value, list) else [value]
+        for index, entry in enumerate(entries):
+            if isinstance(entry, dict):
+                at = (*here, index) if attribute.kind is Kind.OBJECT_LIST else here
+                for nested in attribute.attributes:
+                    yield from _attribute_problems(nested, entry.get(nested.name), at)
+        return
+    if isinstance(value, list):
+        for element in value:
+            if element is None:
+                yield error(f"{attribute.name} holds a null element", "Remove it.", here)
+            elif element is not UNKNOWN:
+                yield from _scalar_problems(attribute, element, here)
+        return
+    yield from _scalar_problems(attribute, value, here)
+
+
+def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
+    broken = attribute.bounds.broken(value)
+    if broken is not None:
+        yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
+    elif attribute.notation and isinstance(value, str) and not _reads_as(attribute.notation, value):
+        yield warning(
+            f"{attribute.name}: {value!r} is not {attribute.notation.value}",
+            "It is sent as it is: the API document gives no bound, so the console decides.",
+            path,
+        )
+
+
+def _reads_as(notation: Notation, text: str) -> bool:
+    import ipaddress  # reading the schema does not need it
+
+    try:
+        if notation is Notation.ADDRESS:
+            ipaddress.ip_address(text)
+        else:
+            ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
 STEPS = ("create", "read", "update", "delete", "list")
 """What can be done with a resource; `list` shows the objects that nothing manages too."""
 
@@ -272,6 +319,20 @@ class ResourceDefinition(_Attributed):
     def references(self) -> tuple[Attribute, ...]:
         """The attributes that hold ids of other resources."""
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
+
+    def problems(self, config: Attributes) -> list[Diagnostic]:
+        """Return what is wrong with a declaration by the attributes' bounds and the own rules.
+
+        Only bounds that the document attributes to a field are errors; the rest is the console's to
+        judge, and what is probably a slip is a warning. Nothing is asked of the console; unknown
+        values pass.
+        """
+        found = [
+            problem
+            for attribute in self.settable
+            for problem in _attribute_problems(attribute, config.get(attribute.name), ())
+        ]
+        return [*found, *self.rules(config)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from opsconsole.diagnostics import Severity
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.planning import validate
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
@@ -317,5 +316,5 @@ async def test_planning_an_adoption_says_what_it_does(
 def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id: object) -> None:
     config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}
 
-    assert validate(BLACKLISTED_COMMAND, config) == []
-    assert validate(BLACKLISTED_COMMAND, config | {"org_id": "org_main"}) != []
+    assert BLACKLISTED_COMMAND.problems(config) == []
+    assert BLACKLISTED_COMMAND.problems(config | {"org_id": "org_main"}) != []

@@ -33,9 +33,10 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Seen,
     UpdateRequest,
+    propose_creation,
+    settle,
 )
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
-from opsconsole.lifecycle.planning import propose_creation, settle
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.exchange import Operation
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from opsconsole.adopt.found import Findings, FoundObject
 from opsconsole.diagnostics import Severity
-from opsconsole.lifecycle.planning import validate
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
 LONGEST_NAME: Final = 60
@@ -175,7 +174,7 @@ def _declared(
 def _refused(found: FoundObject) -> dict[str, str]:
     """Return, by name, why attributes cannot be declared: no declaration may have their value."""
     shown = {name: value for name, value in found.values.items() if name not in found.unread}
-    problems = validate(RESOURCES[found.type_name], shown)
+    problems = RESOURCES[found.type_name].problems(shown)
     # In reverse, so that the first problem of an attribute is the one that stays.
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"

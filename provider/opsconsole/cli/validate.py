@@ -24,7 +24,6 @@ from opsconsole.language import (
     build_graph,
     example_values,
 )
-from opsconsole.lifecycle.planning import validate
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -116,7 +115,7 @@ def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Dia
         return
     definition = block.definition
     if isinstance(definition, ResourceDefinition):
-        for item in validate(definition, values):
+        for item in definition.problems(values):
             yield replace(item, summary=f"{block.title}: {item.summary}")
 
 

@@ -52,13 +52,16 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    Proposal,
     ReadRequest,
     Removal,
     Seen,
     SettledCreate,
     UpdateRequest,
+    creation_fields,
+    propose_creation,
+    settle,
 )
-from opsconsole.lifecycle.planning import Proposal, creation_fields, propose_creation, settle
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT

@@ -34,13 +34,15 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    Proposal,
     ReadRequest,
     Report,
     Seen,
     SettledCreate,
     UpdateRequest,
+    propose_creation,
+    settle,
 )
-from opsconsole.lifecycle.planning import Proposal, propose_creation, settle
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT_PLUGIN

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.gone import abandoned, is_abandoned
-from opsconsole.lifecycle.interface import PlanChange, Removal
-from opsconsole.lifecycle.planning import Proposal
+from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
 from opsconsole.values import UNKNOWN, Attributes
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."

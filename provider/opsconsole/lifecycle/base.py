@@ -36,14 +36,16 @@ from opsconsole.lifecycle.interface import (
     PlanOutcome,
     PlanRemoval,
     PlanRequest,
+    Proposal,
     ReadRequest,
     Removal,
     Report,
     SettledCreate,
     UpdateRequest,
     WriteRequest,
+    propose_change,
+    settle,
 )
-from opsconsole.lifecycle.planning import Proposal, propose_change, settle
 from opsconsole.lifecycle.sentinel import (
     outcome_lost,
     replacement_refused,

@@ -24,10 +24,13 @@ from opsconsole.lifecycle.interface import (
     PlanCreation,
     PlanOutcome,
     PlanRemoval,
+    Proposal,
     ReadRequest,
     UpdateRequest,
+    propose_creation,
+    settle,
+    unsettle,
 )
-from opsconsole.lifecycle.planning import Proposal, propose_creation, settle, unsettle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
 

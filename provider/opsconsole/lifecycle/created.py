@@ -19,8 +19,8 @@ from opsconsole.lifecycle.interface import (
     LostCreate,
     Outcome,
     SettledCreate,
+    settle,
 )
-from opsconsole.lifecycle.planning import settle
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing

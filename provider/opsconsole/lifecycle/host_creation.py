@@ -36,8 +36,7 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report
-from opsconsole.lifecycle.planning import creation_fields
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report, creation_fields
 from opsconsole.lifecycle.session import each
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult

@@ -32,8 +32,7 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, plain_name, shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateRequest, Outcome
-from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, settle
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST

@@ -22,8 +22,7 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate
-from opsconsole.lifecycle.planning import creation_fields
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate, creation_fields
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 

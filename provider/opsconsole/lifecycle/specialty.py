@@ -34,8 +34,11 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     ReadRequest,
     UpdateRequest,
+    creation_fields,
+    propose_change,
+    propose_creation,
+    settle,
 )
-from opsconsole.lifecycle.planning import creation_fields, propose_change, propose_creation, settle
 from opsconsole.lifecycle.session import KnownAgent, Session
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY

@@ -24,7 +24,6 @@ from opsconsole.lifecycle.interface import (
     WriteRequest,
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
@@ -324,7 +323,7 @@ def _replanned(
     """Return what to ask once everything is known, or why nothing can be asked."""
     change = step.change
     unknown = unknown_names(config)
-    wrong = validate(RESOURCES[change.type_name], config)
+    wrong = RESOURCES[change.type_name].problems(config)
     if unknown:
         diagnostics: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
     elif has_error(wrong):

@@ -25,7 +25,6 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     Removal,
 )
-from opsconsole.lifecycle.planning import validate
 from opsconsole.reconcile.changes import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import provider_key_of
@@ -187,7 +186,7 @@ def _decision(
         released=tuple(released),
     )
     diagnostics = [
-        *validate(lifecycle.definition, wanted.config),
+        *lifecycle.definition.problems(wanted.config),
         *plan.diagnostics,
         *left.get(wanted.address, ()),
     ]

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate
-from opsconsole.lifecycle.planning import settle
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate, settle
 from opsconsole.lifecycle.sentinel import (
     dry_run_status_of,
     may_still_arrive,

@@ -69,11 +69,10 @@ class ProviderCalls:
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
         """Judge one declaration by itself; needs no configuration."""
-        from opsconsole.lifecycle.planning import validate  # the schema is answered without it
 
         name = request.type_name
         config = self._provider.codec("resource", name).decode(request.config) or {}
-        diagnostics = validate(RESOURCES[name], config)
+        diagnostics = RESOURCES[name].problems(config)
         return pb.ValidateResourceConfig.Response(
             diagnostics=self._provider.rendered(diagnostics, "resource", name)
         )
