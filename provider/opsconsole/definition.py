@@ -1,4 +1,5 @@
-"""The vocabulary of definitions: what an attribute, a resource and a data source are made of.
+"""The vocabulary of definitions: what an attribute, a resource and a data source are made of, and
+what is wrong with a declaration by them.
 
 A definition is data about a resource. The Terraform schema, request bodies, both engines' diffs,
 the order of apply, the constructs and the reference pages are all read from it. No I/O here, and
@@ -61,6 +62,19 @@ class Notation(Enum):
 
     ADDRESS = "an IP address"
     SUBNET = "a subnet"
+
+    def fits(self, text: str) -> bool:
+        """Return whether a text is written so."""
+        import ipaddress  # answering the schema does not need it
+
+        try:
+            if self is Notation.ADDRESS:
+                ipaddress.ip_address(text)
+            else:
+                ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            return False
+        return True
 
 
 class ChangeRule(Enum):
@@ -165,6 +179,42 @@ class Attribute:
             return ChangeRule.UPDATE
         return self.change
 
+    def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
+        """Yield what is wrong with its value in a declaration; null and unknown values pass.
+
+        Only bounds that the document attributes to a field are errors; the rest is the console's to
+        judge, and what is probably a slip is a warning.
+
+        Args:
+            path: The path of what it is an attribute of.
+        """
+        if value is None or value is UNKNOWN:
+            return
+        here = (*path, self.name)
+        if self.attributes:
+            for index, entry in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(entry, dict):
+                    at = (*here, index) if self.kind is Kind.OBJECT_LIST else here
+                    for nested in self.attributes:
+                        yield from nested.problems(entry.get(nested.name), at)
+            return
+        for item in value if isinstance(value, list) else [value]:
+            if item is None:
+                yield error(f"{self.name} holds a null element", "Remove it.", here)
+            elif item is not UNKNOWN:
+                yield from self._item_problems(item, here)
+
+    def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
+        broken = self.bounds.broken(item)
+        if broken is not None:
+            yield error(f"{self.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
+        elif self.notation and isinstance(item, str) and not self.notation.fits(item):
+            yield warning(
+                f"{self.name}: {item!r} is not {self.notation.value}",
+                "It is sent as it is: the API document gives no bound, so the console decides.",
+                path,
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class _Attributed:
@@ -206,53 +256,6 @@ class Look:
     brackets: tuple[str, str] = ("[(", ")]")
     shape: str = "cylinder"
     fill: str = "#f1f5f9"
-
-
-def _attribute_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
-    if value is None or value is UNKNOWN:
-        return
-    here = (*path, attribute.name)
-    if attribute.attributes:
-        entries = value if isinstance(value, list) else [value]
-        for index, entry in enumerate(entries):
-            if isinstance(entry, dict):
-                at = (*here, index) if attribute.kind is Kind.OBJECT_LIST else here
-                for nested in attribute.attributes:
-                    yield from _attribute_problems(nested, entry.get(nested.name), at)
-        return
-    if isinstance(value, list):
-        for element in value:
-            if element is None:
-                yield error(f"{attribute.name} holds a null element", "Remove it.", here)
-            elif element is not UNKNOWN:
-                yield from _scalar_problems(attribute, element, here)
-        return
-    yield from _scalar_problems(attribute, value, here)
-
-
-def _scalar_problems(attribute: Attribute, value: Value, path: Path) -> Iterator[Diagnostic]:
-    broken = attribute.bounds.broken(value)
-    if broken is not None:
-        yield error(f"{attribute.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
-    elif attribute.notation and isinstance(value, str) and not _reads_as(attribute.notation, value):
-        yield warning(
-            f"{attribute.name}: {value!r} is not {attribute.notation.value}",
-            "It is sent as it is: the API document gives no bound, so the console decides.",
-            path,
-        )
-
-
-def _reads_as(notation: Notation, text: str) -> bool:
-    import ipaddress  # reading the schema does not need it
-
-    try:
-        if notation is Notation.ADDRESS:
-            ipaddress.ip_address(text)
-        else:
-            ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
 
 
 STEPS = ("create", "read", "update", "delete", "list")
@@ -321,16 +324,12 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
     def problems(self, config: Attributes) -> list[Diagnostic]:
-        """Return what is wrong with a declaration by the attributes' bounds and the own rules.
+        """Return what is wrong with a declaration: by its attributes, and by its own rules.
 
-        Only bounds that the document attributes to a field are errors; the rest is the console's to
-        judge, and what is probably a slip is a warning. Nothing is asked of the console; unknown
-        values pass.
+        Nothing is asked of the console.
         """
         found = [
-            problem
-            for attribute in self.settable
-            for problem in _attribute_problems(attribute, config.get(attribute.name), ())
+            problem for item in self.settable for problem in item.problems(config.get(item.name))
         ]
         return [*found, *self.rules(config)]
 

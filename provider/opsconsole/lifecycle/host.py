@@ -13,29 +13,20 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState, shown
-from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
-from opsconsole.lifecycle.host_creation import HostCreation
+from opsconsole.lifecycle.host_creation import BulkCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
-from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
-    CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     PlanChange,
-    PlanCreation,
-    PlanOutcome,
     PlanRemoval,
     Proposal,
     ReadRequest,
-    Report,
     Seen,
-    SettledCreate,
     UpdateRequest,
-    propose_creation,
     settle,
 )
 from opsconsole.lifecycle.session import Session
@@ -44,13 +35,10 @@ from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
 
-class HostLifecycle(BaseLifecycle):
+class HostLifecycle(BulkCreation):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST
-
-    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        return PlanOutcome(propose_creation(self.definition, request.config))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
@@ -117,48 +105,6 @@ class HostLifecycle(BaseLifecycle):
         return _noting_what_changed(
             request.prior, self.seen(request.prior, request.private, answer)
         )
-
-    @property
-    def creates_together(self) -> int:
-        """How many rows go into one import."""
-        return self.session.import_chunk_size
-
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
-        await HostCreation(self, report).run(requests)
-
-    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
-        """Let the console judge the rows of hosts by a dry run; nothing is created.
-
-        An outcome without a diagnostic stands for a host that would be created. The first row goes
-        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
-        names that host.
-        """
-        found: dict[int, Outcome] = {}
-
-        async def keep(
-            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
-        ) -> None:
-            found.update((id(request), outcome) for request, outcome in results if last)
-
-        creation = HostCreation(self, keep, rehearsal=True)
-        await creation.run(requests[:1])
-        await creation.run(requests[1:])
-        return [found.get(id(request), Outcome(None)) for request in requests]
-
-    async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Settle creations whose outcome is unknown, by a dry run of their rows.
-
-        Raises:
-            ConsoleError: the console could not be asked.
-        """
-        size = max(1, self.session.import_chunk_size // 2)
-        found: list[SettledCreate] = []
-        for start in range(0, len(lost), size):
-            found += await settle_host_creates(self, lost[start : start + size], existing)
-        return found
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let no creation take the id of a host in state."""

@@ -36,16 +36,77 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, Report, creation_fields
+from opsconsole.lifecycle.host_settling import settle_host_creates
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    LostCreate,
+    Outcome,
+    PlanCreation,
+    PlanOutcome,
+    Report,
+    SettledCreate,
+    creation_fields,
+    propose_creation,
+)
 from opsconsole.lifecycle.session import each
 from opsconsole.resources import HOST
 from opsconsole.v1.console import ImportResult
+from opsconsole.values import Attributes
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
 
-class HostCreation:
+class BulkCreation(BaseLifecycle):
+    """The steps by which hosts are created, many at once."""
+
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        return PlanOutcome(propose_creation(self.definition, request.config))
+
+    @property
+    def creates_together(self) -> int:
+        """How many rows go into one import."""
+        return self.session.import_chunk_size
+
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+        """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        await GuardedImport(self, report).run(requests)
+
+    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
+        """Let the console judge the rows of hosts by a dry run; nothing is created.
+
+        An outcome without a diagnostic stands for a host that would be created. The first row goes
+        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
+        names that host.
+        """
+        found: dict[int, Outcome] = {}
+
+        async def keep(
+            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+        ) -> None:
+            found.update((id(request), outcome) for request, outcome in results if last)
+
+        creation = GuardedImport(self, keep, rehearsal=True)
+        await creation.run(requests[:1])
+        await creation.run(requests[1:])
+        return [found.get(id(request), Outcome(None)) for request in requests]
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[SettledCreate]:
+        """Settle creations whose outcome is unknown, by a dry run of their rows.
+
+        Raises:
+            ConsoleError: the console could not be asked.
+        """
+        size = max(1, self.session.import_chunk_size // 2)
+        found: list[SettledCreate] = []
+        for start in range(0, len(lost), size):
+            found += await settle_host_creates(self, lost[start : start + size], existing)
+        return found
+
+
+class GuardedImport:
     """One bulk creation; `steps` are the host's steps, whose names and messages it shares.
 
     Each row is reported once it is settled. A rehearsal ends where the real import would begin,

@@ -204,7 +204,7 @@ def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.sensitive_paths
+    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.held.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from opsconsole.compare import normalise_set
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Path, error, leading_names, warning
+from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
 from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
@@ -61,11 +61,6 @@ class PriorInstance:
     def sensitive(self) -> frozenset[str]:
         """The attributes that were sensitive when state was written."""
         return leading_names(self.held.sensitive_paths)
-
-    @property
-    def sensitive_paths(self) -> frozenset[Path]:
-        """The paths of what was sensitive when state was written."""
-        return self.held.sensitive_paths
 
     @property
     def private(self) -> bytes:
