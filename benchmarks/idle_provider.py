@@ -12,9 +12,9 @@ from google.protobuf.message import Message
 from grpclib.const import Handler
 
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.calls import Activity, unary_handlers
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import provider_schema
+from opsconsole.terraform.transport import Activity, unary_handlers
 
 _OURS = "raise SystemExit(main())"
 _IDLE = (

@@ -32,11 +32,10 @@ from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.calls import Activity, BoundedCodec, Handlers
 from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.servicer import Servicer
 from opsconsole.terraform.serving import plugin_handlers
-from opsconsole.terraform.transport import STREAMS_AT_ONCE
+from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from opsconsole.terraform.calls import Activity
 from opsconsole.terraform.certificate import make_certificate
 from opsconsole.terraform.serving import wait_for_shutdown
 from opsconsole.terraform.tls import server_context
-from opsconsole.terraform.transport import PluginServer
+from opsconsole.terraform.transport import Activity, PluginServer
 from patience import PATIENCE
 
 

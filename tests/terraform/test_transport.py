@@ -16,10 +16,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from grpclib.health.v1 import health_pb2
 
-from opsconsole.terraform.calls import BoundedCodec
 from opsconsole.terraform.proto import plugin_pb2
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.transport import STREAMS_AT_ONCE
+from opsconsole.terraform.transport import STREAMS_AT_ONCE, BoundedCodec
 from patience import PATIENCE
 
 AGENT = "opsconsole_agent"

@@ -26,7 +26,6 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.calls import Activity, Method, unary_handlers
 from opsconsole.terraform.configured import (
     Configured,
     Connect,
@@ -36,6 +35,7 @@ from opsconsole.terraform.configured import (
 )
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.provider_calls import ProviderCalls
+from opsconsole.terraform.transport import Activity, Method, unary_handlers
 
 
 class ResourceCalls:
