@@ -1,6 +1,6 @@
 """What one literal string or number may be, and how a value that breaks it is explained. Pure.
 
-The definitions state the bounds; the lifecycle checks them at plan time, the constructs while a
+The definitions state the bounds and check declarations by them; the constructs check them while a
 program runs. Only bounds that the API document attributes to a field are stated.
 """
 

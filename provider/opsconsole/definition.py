@@ -1,5 +1,5 @@
 """The vocabulary of definitions: what an attribute, a resource and a data source are made of, and
-what is wrong with a declaration by them.
+how a definition judges a declaration.
 
 A definition is data about a resource. The Terraform schema, request bodies, both engines' diffs,
 the order of apply, the constructs and the reference pages are all read from it. No I/O here, and
@@ -8,6 +8,7 @@ no resource either: those are in `resources`.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from opsconsole.bounds import Bounds
+from opsconsole.compare import normalise_set
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.values import UNKNOWN, Attributes, Value
 
@@ -65,8 +67,6 @@ class Notation(Enum):
 
     def fits(self, text: str) -> bool:
         """Return whether a text is written so."""
-        import ipaddress  # answering the schema does not need it
-
         try:
             if self is Notation.ADDRESS:
                 ipaddress.ip_address(text)
@@ -179,11 +179,18 @@ class Attribute:
             return ChangeRule.UPDATE
         return self.change
 
-    def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
-        """Yield what is wrong with its value in a declaration; null and unknown values pass.
+    def normalised(self, value: Value) -> Value:
+        """Return a value in the one form that comparison knows: a set is sorted."""
+        if self.kind is Kind.STRING_SET and isinstance(value, list):
+            return normalise_set(value)
+        return value
 
-        Only bounds that the document attributes to a field are errors; the rest is the console's to
-        judge, and what is probably a slip is a warning.
+    def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
+        """Yield what is wrong with its value in a declaration.
+
+        A null or unknown value passes; a null element of a list or a set is an error. Of the rest,
+        only bounds that the document attributes to a field are errors; what is probably a slip is a
+        warning.
 
         Args:
             path: The path of what it is an attribute of.

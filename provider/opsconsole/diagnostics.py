@@ -1,4 +1,6 @@
-"""Diagnostics: errors and warnings for the user. They are collected and returned, not thrown."""
+"""Diagnostics: errors and warnings for the user, which are collected and returned, not thrown; and
+the paths of attributes.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,6 @@ from opsconsole.errors import Cause
 
 Path = tuple[str | int, ...]
 """From a resource's root to an attribute: names and list indexes. Empty: the whole resource."""
-
-
-def leading_names(paths: Iterable[Path]) -> frozenset[str]:
-    """Return the attributes that lead paths."""
-    return frozenset(str(path[0]) for path in paths if path)
 
 
 class Severity(Enum):
@@ -74,3 +71,8 @@ def warning(
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether any of `diagnostics` is an error."""
     return any(item.severity is Severity.ERROR for item in diagnostics)
+
+
+def leading_names(paths: Iterable[Path]) -> frozenset[str]:
+    """Return the names of the attributes at which paths begin; an empty path has none."""
+    return frozenset(str(path[0]) for path in paths if path)

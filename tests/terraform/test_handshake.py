@@ -70,6 +70,15 @@ def test_nothing_heavy_is_imported_before_the_handshake() -> None:
     assert not set(heavy).intersection(shown.stdout.split())
 
 
+def test_the_schema_is_answered_without_what_reads_a_console() -> None:
+    # Several processes of a run are asked for nothing else.
+    code = "import sys; import opsconsole.terraform.servicer; print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(shown.stdout.split())
+    assert "opsconsole.lifecycle.interface" in loaded
+    assert not {"opsconsole.lifecycle.answers", "opsconsole.v1.exchange", "aiohttp"} & loaded
+
+
 def test_pydantic_is_no_part_of_the_provider() -> None:
     """It reads documents that people write; of values it would take time, and hold secrets."""
     code = (

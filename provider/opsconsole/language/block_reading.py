@@ -1,5 +1,6 @@
-"""Reads one resource or data block: what is declared, the meta-arguments around it, and the form
-that Terraform demands of bodies, labels, names, arguments, versions and sources."""
+"""Reads one resource or data block whole; and the parts that all kinds of blocks have: bodies,
+labels, names, arguments, meta-arguments, origins.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +32,132 @@ _NAME_RULE: Final = (
     "A name starts with a letter or an underscore and holds letters, digits, underscores and "
     "dashes only."
 )
+_META: Final = frozenset(
+    (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
+)
+_REFUSED: Final = ("provisioner", "connection")
+_DEFAULT: Final = LifecycleBlock()
+_LIFECYCLE: Final = frozenset(
+    (
+        COMMENT,
+        "create_before_destroy",
+        "ignore_changes",
+        "prevent_destroy",
+        "replace_triggered_by",
+    )
+)
+_CONDITIONS: Final = ("precondition", "postcondition", "action_trigger")
 
 
-def is_name(text: str) -> bool:
-    """Return whether `text` is an identifier of Terraform's language."""
-    return text[:1] != "-" and text.replace("-", "_").isidentifier()
+def read_block(
+    mode: str, type_name: str, name: str, body: Mapping[str, Any], file: str, schemas: Schemas
+) -> Block:
+    """Return the block that `body` declares.
+
+    Raises:
+        UserError: Its type is unknown or another provider's, or it holds what is not supported.
+    """
+    origin = origin_of(dict(body), file)
+    address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
+    where = origin.title(address)
+    check_name(name, f"{file}: {address}")
+    definition = _definition(mode, type_name, origin, address, schemas)
+    for kind in _REFUSED:
+        if kind in body:
+            raise only_terraform(f"{kind} blocks", origin, address)
+    if "count" in body and "for_each" in body:
+        raise UserError(f"{where}: count and for_each exclude each other.")
+    found = Block(
+        mode=mode,
+        type_name=type_name,
+        name=name,
+        arguments={key: value for key, value in body.items() if key not in _META},
+        origin=origin,
+        provider=provider_key(body, where) or type_name.partition("_")[0],
+        definition=definition,
+        depends_on=blocks_named(body.get("depends_on", []), where),
+        lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
+        count=body.get("count"),
+        for_each=body.get("for_each"),
+        counted="count" in body,
+        repeated="for_each" in body,
+    )
+    for path in found.lifecycle.ignore_changes:
+        _check_ignored(path, definition, where)
+    return found
+
+
+def _definition(
+    mode: str, type_name: str, origin: Origin, address: str, schemas: Schemas
+) -> BlockDefinition:
+    known: Mapping[str, BlockDefinition]
+    known = schemas.DATA_SOURCES if mode == "data" else schemas.RESOURCES
+    if type_name in known:
+        return known[type_name]
+    provider = type_name.partition("_")[0]
+    if provider not in {name.partition("_")[0] for name in known}:
+        raise only_terraform(f'{type_name} belongs to the provider "{provider}"', origin, address)
+    kind = "data source" if mode == "data" else "resource"
+    raise UserError(
+        f'{origin.title(address)}: there is no {kind} type "{type_name}".',
+        did_you_mean(type_name, known),
+    )
+
+
+def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> LifecycleBlock:
+    if value is None:
+        return _DEFAULT
+    where = f"{origin.title(address)}: lifecycle"
+    body = single(value, where)
+    for kind in _CONDITIONS:
+        if kind in body:
+            raise only_terraform(kind, origin, address)
+    unknown = [key for key in body if key not in _LIFECYCLE]
+    if unknown:
+        raise UserError(f'{where}: there is no argument "{unknown[0]}".')
+    declared = [name for name in body if name != COMMENT]
+    if declared and mode == "data":
+        raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
+    ignored, ignore_all = _ignored(body.get("ignore_changes", []), where)
+    triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
+    return LifecycleBlock(
+        prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
+        create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
+        if "create_before_destroy" in body
+        else None,
+        ignore_changes=ignored,
+        ignore_all=ignore_all,
+        replace_triggered_by=tuple(
+            bare_text(item, f"{where}: replace_triggered_by") for item in triggers
+        ),
+    )
+
+
+_PATH: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\]|\[\"[^\"]*\"\])*")
+
+
+def _ignored(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
+    if value == "all":
+        return (), True
+    paths: list[AttributePath] = []
+    for item in texts(value, f"{where}: ignore_changes"):
+        text = bare_text(item, f"{where}: ignore_changes")
+        reference = plain_reference(text) if _PATH.fullmatch(text) else None
+        if reference is None:
+            raise UserError(f"{where}: ignore_changes: {item!r} names no attribute.")
+        paths.append(reference.steps)
+    return tuple(paths), False
+
+
+def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str) -> None:
+    attribute = next((item for item in definition if item.name == path[0]), None)
+    if attribute is None:
+        raise UserError(f'{where}: ignore_changes: there is no attribute "{path[0]}".')
+    if attribute.kind is Kind.STRING_SET and len(path) > 1:
+        raise UserError(
+            f"{where}: ignore_changes: {path[0]} is a set, whose elements have no index.",
+            f"Ignore all of {path[0]}.",
+        )
 
 
 def check_name(name: str, where: str) -> None:
@@ -44,7 +166,7 @@ def check_name(name: str, where: str) -> None:
     Raises:
         UserError: It is not one.
     """
-    if not is_name(name):
+    if name[:1] == "-" or not name.replace("-", "_").isidentifier():
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
 
 
@@ -196,89 +318,6 @@ def _kind(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
-_META: Final = frozenset(
-    (COMMENT, "count", "for_each", "depends_on", "provider", "lifecycle", "connection")
-)
-_REFUSED: Final = ("provisioner", "connection")
-_DEFAULT: Final = LifecycleBlock()
-_LIFECYCLE: Final = frozenset(
-    (
-        COMMENT,
-        "create_before_destroy",
-        "ignore_changes",
-        "prevent_destroy",
-        "replace_triggered_by",
-    )
-)
-_CONDITIONS: Final = ("precondition", "postcondition", "action_trigger")
-
-
-def read_block(
-    mode: str, type_name: str, name: str, body: Mapping[str, Any], file: str, schemas: Schemas
-) -> Block:
-    """Return the block that `body` declares.
-
-    Raises:
-        UserError: Its type is unknown or another provider's, or it holds what is not supported.
-    """
-    origin = origin_of(dict(body), file)
-    address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
-    where = origin.title(address)
-    check_name(name, f"{file}: {address}")
-    definition = _definition(mode, type_name, origin, address, schemas)
-    for kind in _REFUSED:
-        if kind in body:
-            raise only_terraform(f"{kind} blocks", origin, address)
-    if "count" in body and "for_each" in body:
-        raise UserError(f"{where}: count and for_each exclude each other.")
-    found = Block(
-        mode=mode,
-        type_name=type_name,
-        name=name,
-        arguments={key: value for key, value in body.items() if key not in _META},
-        origin=origin,
-        provider=provider_key(body, where) or type_name.partition("_")[0],
-        definition=definition,
-        depends_on=blocks_named(body.get("depends_on", []), where),
-        lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
-        count=body.get("count"),
-        for_each=body.get("for_each"),
-        counted="count" in body,
-        repeated="for_each" in body,
-    )
-    for path in found.lifecycle.ignore_changes:
-        _check_ignored(path, definition, where)
-    return found
-
-
-def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str) -> None:
-    attribute = next((item for item in definition if item.name == path[0]), None)
-    if attribute is None:
-        raise UserError(f'{where}: ignore_changes: there is no attribute "{path[0]}".')
-    if attribute.kind is Kind.STRING_SET and len(path) > 1:
-        raise UserError(
-            f"{where}: ignore_changes: {path[0]} is a set, whose elements have no index.",
-            f"Ignore all of {path[0]}.",
-        )
-
-
-def _definition(
-    mode: str, type_name: str, origin: Origin, address: str, schemas: Schemas
-) -> BlockDefinition:
-    known: Mapping[str, BlockDefinition]
-    known = schemas.DATA_SOURCES if mode == "data" else schemas.RESOURCES
-    if type_name in known:
-        return known[type_name]
-    provider = type_name.partition("_")[0]
-    if provider not in {name.partition("_")[0] for name in known}:
-        raise only_terraform(f'{type_name} belongs to the provider "{provider}"', origin, address)
-    kind = "data source" if mode == "data" else "resource"
-    raise UserError(
-        f'{origin.title(address)}: there is no {kind} type "{type_name}".',
-        did_you_mean(type_name, known),
-    )
-
-
 def bare_text(value: Json, where: str) -> str:
     """Return a text that Terraform reads as an expression by itself, so without `${…}`.
 
@@ -349,48 +388,3 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
     if steps[0] == "data":
         return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
-
-
-def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> LifecycleBlock:
-    if value is None:
-        return _DEFAULT
-    where = f"{origin.title(address)}: lifecycle"
-    body = single(value, where)
-    for kind in _CONDITIONS:
-        if kind in body:
-            raise only_terraform(kind, origin, address)
-    unknown = [key for key in body if key not in _LIFECYCLE]
-    if unknown:
-        raise UserError(f'{where}: there is no argument "{unknown[0]}".')
-    declared = [name for name in body if name != COMMENT]
-    if declared and mode == "data":
-        raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
-    ignored, ignore_all = _ignored(body.get("ignore_changes", []), where)
-    triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
-    return LifecycleBlock(
-        prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
-        create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
-        if "create_before_destroy" in body
-        else None,
-        ignore_changes=ignored,
-        ignore_all=ignore_all,
-        replace_triggered_by=tuple(
-            bare_text(item, f"{where}: replace_triggered_by") for item in triggers
-        ),
-    )
-
-
-_PATH: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\]|\[\"[^\"]*\"\])*")
-
-
-def _ignored(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
-    if value == "all":
-        return (), True
-    paths: list[AttributePath] = []
-    for item in texts(value, f"{where}: ignore_changes"):
-        text = bare_text(item, f"{where}: ignore_changes")
-        reference = plain_reference(text) if _PATH.fullmatch(text) else None
-        if reference is None:
-            raise UserError(f"{where}: ignore_changes: {item!r} names no attribute.")
-        paths.append(reference.steps)
-    return tuple(paths), False

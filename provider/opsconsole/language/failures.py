@@ -57,3 +57,34 @@ class UnsupportedExpression(ExpressionFailure):
 
 class BeyondBounds(UnsupportedExpression):
     """A bound is exceeded."""
+
+
+_TERRAFORM_FUNCTIONS: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has and this evaluator does not."""
+
+
+def refuse_terraform_function(name: str) -> None:
+    """Refuse a function that only Terraform has.
+
+    Raises:
+        UnsupportedExpression: It is one.
+    """
+    if name in _TERRAFORM_FUNCTIONS or "::" in name:
+        raise UnsupportedExpression(f"the function {name}")

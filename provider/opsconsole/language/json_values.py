@@ -1,8 +1,8 @@
 """Values of JSON: reads them as Terraform does, evaluates those in which strings are templates, and
 collects what they refer to.
 
-The errors that users see are made here: which expression failed and why, and what only Terraform
-can run.
+Which local values a local value needs first is found here, too. So are the errors about an
+expression: which one failed and why, and what only Terraform can run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,30 @@ class Repeated(dict[str, Any]):
         return next(name for name, count in counts.items() if count > 1)
 
 
-def read_text(path: Path) -> str:
+def read_json(path: Path) -> Any:
+    """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
+
+    Raises:
+        UserError: It cannot be read, or is not JSON; the message gives file, line and column.
+    """
+    text = _read_text(path)
+    try:
+        found = parse_json(text, _members)
+        return _replacing_surrogates(found) if _SURROGATE.search(text) else found
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
+            "Write JSON there; a file that a program wrote is to be synthesised again.",
+        ) from error
+    except RecursionError as error:
+        raise UserError(f"{path}: it is nested too deeply.", "Use fewer levels.") from error
+    except ExpressionFailure as error:
+        raise UserError(f"{path}: {error}.", "Write a number with fewer digits.") from error
+    except ValueError as error:
+        raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
+
+
+def _read_text(path: Path) -> str:
     """Return the text of a file of a program.
 
     Raises:
@@ -84,29 +107,6 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: this is not UTF-8 text (byte {error.start}).") from error
-
-
-def read_json(path: Path) -> Any:
-    """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
-
-    Raises:
-        UserError: It cannot be read, or is not JSON; the message gives file, line and column.
-    """
-    text = read_text(path)
-    try:
-        found = parse_json(text, _object_of)
-        return _replacing_surrogates(found) if _SURROGATE.search(text) else found
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
-            "Write JSON there; a file that a program wrote is to be synthesised again.",
-        ) from error
-    except RecursionError as error:
-        raise UserError(f"{path}: it is nested too deeply.", "Use fewer levels.") from error
-    except ExpressionFailure as error:
-        raise UserError(f"{path}: {error}.", "Write a number with fewer digits.") from error
-    except ValueError as error:
-        raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
 
 
 def parse_json(
@@ -150,7 +150,7 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -167,12 +167,9 @@ def _replacing_surrogates(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     pairs = value.pairs if isinstance(value, Repeated) else value.items()
-    return _object_of(
+    return _members(
         [(_LONE.sub("\ufffd", name), _replacing_surrogates(item)) for name, item in pairs]
     )
-
-
-_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
 
 
 def evaluate_json(value: Any, scope: Scope) -> Any:
@@ -185,15 +182,15 @@ def evaluate_json(value: Any, scope: Scope) -> Any:
     if isinstance(value, str):
         if "{" not in value:
             return normalised(value)
-        return _template(value, scope)
+        return _evaluated_template(value, scope)
     if isinstance(value, list):
         return [evaluate_json(item, scope) for item in value]
     if isinstance(value, dict):
-        return _object(value, scope)
+        return _evaluated_object(value, scope)
     return value
 
 
-def _template(text: str, scope: Scope) -> Any:
+def _evaluated_template(text: str, scope: Scope) -> Any:
     try:
         found = parse_template(text).evaluate(scope)
     except ExpressionFailure as failure:
@@ -202,7 +199,7 @@ def _template(text: str, scope: Scope) -> Any:
     return normalised(found) if isinstance(found, str) else found
 
 
-def _object(value: dict[str, Any], scope: Scope) -> Any:
+def _evaluated_object(value: dict[str, Any], scope: Scope) -> Any:
     if isinstance(value, Repeated):
         raise EvaluationError(f'the key "{value.twice()}" is declared twice')
     result: dict[str, Any] = {}
@@ -292,6 +289,9 @@ def _named_in(value: Any) -> Iterator[str]:
     for item in readable_references(value):
         if item.steps[0] == "local" and item.steps[1:]:
             yield str(item.steps[1])
+
+
+_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
 
 
 class OnlyTerraform(UserError):

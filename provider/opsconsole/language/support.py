@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.functions.registry import TERRAFORM_FUNCTIONS
+from opsconsole.language.failures import (
+    EvaluationError,
+    UnsupportedExpression,
+    refuse_terraform_function,
+)
 from opsconsole.language.json_values import (
     explanation,
     nested_too_deeply,
@@ -72,9 +75,7 @@ def _check(node: Node) -> None:
     while waiting:
         current = waiting.pop()
         if isinstance(current, Call):
-            name = current.name.removeprefix("core::")
-            if name in TERRAFORM_FUNCTIONS or "::" in name:
-                raise UnsupportedExpression(f"the function {name}")
+            refuse_terraform_function(current.name.removeprefix("core::"))
         elif isinstance(current, Reference) and current.steps[0] == "module":
             raise UnsupportedExpression("modules")
         waiting.extend(current.children())

@@ -22,15 +22,6 @@ from opsconsole.v1.exchange import MOST_OF_ONE, weight
 from opsconsole.values import Attributes, Value
 
 
-def normalise(attribute: Attribute, value: Value) -> Value:
-    """Return `value` in the one form that comparison knows: sets sorted, nested objects filled."""
-    if value is None:
-        return None
-    if attribute.kind is Kind.STRING_SET and isinstance(value, list):
-        return normalise_set(value)
-    return value
-
-
 def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
     """Return the wire values of those attributes that `answer` shows.
 

@@ -15,7 +15,7 @@ from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState, shown
 from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
 from opsconsole.lifecycle.host_comparison import HostComparison
-from opsconsole.lifecycle.host_creation import BulkCreation
+from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -35,7 +35,7 @@ from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
 
-class HostLifecycle(BulkCreation):
+class HostLifecycle(HostCreation):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST

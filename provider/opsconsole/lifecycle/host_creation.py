@@ -57,11 +57,8 @@ _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
 
-class BulkCreation(BaseLifecycle):
-    """The steps by which hosts are created, many at once."""
-
-    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        return PlanOutcome(propose_creation(self.definition, request.config))
+class HostCreation(BaseLifecycle):
+    """The steps of `opsconsole_host` that create hosts, many at once."""
 
     @property
     def creates_together(self) -> int:
@@ -86,9 +83,9 @@ class BulkCreation(BaseLifecycle):
         ) -> None:
             found.update((id(request), outcome) for request, outcome in results if last)
 
-        creation = GuardedImport(self, keep, rehearsal=True)
-        await creation.run(requests[:1])
-        await creation.run(requests[1:])
+        rehearsal = GuardedImport(self, keep, rehearsal=True)
+        await rehearsal.run(requests[:1])
+        await rehearsal.run(requests[1:])
         return [found.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
@@ -105,9 +102,12 @@ class BulkCreation(BaseLifecycle):
             found += await settle_host_creates(self, lost[start : start + size], existing)
         return found
 
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        return PlanOutcome(propose_creation(self.definition, request.config))
+
 
 class GuardedImport:
-    """One bulk creation; `steps` are the host's steps, whose names and messages it shares.
+    """One guarded import; `steps` are the host's steps, whose names and messages it shares.
 
     Each row is reported once it is settled. A rehearsal ends where the real import would begin,
     and reports only rows that would not be created.

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.definition import Attribute, Kind
-from opsconsole.lifecycle.answers import normalise
 from opsconsole.resources import HOST
 
 KEYS: Final = ("name", "external_id", "unique_id", "mac", "public_ip", "private_ip")
@@ -44,7 +43,7 @@ def row_of(host: Mapping[str, Any]) -> dict[str, Any]:
     Sets are sorted, as they are where hosts are compared.
     """
     return {
-        attribute.name: normalise(attribute, host[attribute.name])
+        attribute.name: attribute.normalised(host[attribute.name])
         for attribute in COMPARABLE
         if host.get(attribute.name) not in (None, [])
     }

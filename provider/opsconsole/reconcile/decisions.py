@@ -208,6 +208,30 @@ def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     return Action.NO_OP if stays else Action.UPDATE
 
 
+def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
+    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
+    if block.lifecycle.ignore_all:
+        return config | {name: prior[name] for name in config if name in prior}
+    found: Any = config
+    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
+        found = _taken_over(found, prior, path)
+    return cast("Attributes", found)
+
+
+def _taken_over(value: Any, prior: Any, path: Path) -> Any:
+    """Return `value` with what is at `path` in `prior`, where there is something in both."""
+    if not path:
+        return prior
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
+        return value | {step: _taken_over(value[step], prior[step], rest)}
+    if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
+        return value
+    if step >= min(len(value), len(prior)):
+        return value
+    return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]
+
+
 async def decide_removals(
     lifecycle: BaseLifecycle,
     leaving: Sequence[PriorInstance],
@@ -361,27 +385,3 @@ def _keep_output(output: OutputValue, state: State) -> None:
     elif not holds_unknown(output.value):
         kept = StateOutput(output.value, output.stored_type, output.sensitive)
         state.set_output(output.name, kept)
-
-
-def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
-    """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
-    if block.lifecycle.ignore_all:
-        return config | {name: prior[name] for name in config if name in prior}
-    found: Any = config
-    for path in sorted(set(block.lifecycle.ignore_changes), key=str):
-        found = _taken_over(found, prior, path)
-    return cast("Attributes", found)
-
-
-def _taken_over(value: Any, prior: Any, path: Path) -> Any:
-    """Return `value` with what is at `path` in `prior`, where there is something in both."""
-    if not path:
-        return prior
-    step, rest = path[0], path[1:]
-    if isinstance(value, dict) and isinstance(prior, dict) and step in value and step in prior:
-        return value | {step: _taken_over(value[step], prior[step], rest)}
-    if not (isinstance(value, list) and isinstance(prior, list) and isinstance(step, int)):
-        return value
-    if step >= min(len(value), len(prior)):
-        return value
-    return [*value[:step], _taken_over(value[step], prior[step], rest), *value[step + 1 :]]

@@ -152,7 +152,7 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         console_of = self.providers.console_of
-        places = places_of(prior.known.values(), self.providers.place_of)
+        places = places_of(prior.known.values(), self.providers)
         self._diagnostics += held_twice(places)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
@@ -180,7 +180,7 @@ class Planner:
         if known and options.mode == "normal":
             self._likely_moves, warnings = likely_moves(changes, self._replanned)
             self._report(warnings)
-        adopted = adopted_places(changes, console_of)
+        adopted = adopted_places(changes, self.providers)
         for place, addresses in adopted.items():
             addresses[:0] = places.get(place, ())
         self._diagnostics += held_twice(adopted)

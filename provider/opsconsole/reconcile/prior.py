@@ -2,7 +2,8 @@
 
 `moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
 chain of blocks is followed whatever their order. A move never goes to an address that holds an
-object already. State itself changes only when a plan is applied.
+object already. State itself changes only when a plan is applied. What is read from a state or a
+saved plan must have the shape that its definition gives it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
-from opsconsole.compare import normalise_set
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.errors import UserError
@@ -29,7 +29,9 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
-    """An instance in state, and what a read of it showed.
+    """An instance or a deposed object that state holds, or an object that an import names.
+
+    With it goes what a read of it showed.
 
     Attributes:
         address: Full address.
@@ -73,7 +75,7 @@ class Prior:
     """The instances before a plan.
 
     Attributes:
-        known: Address to instance.
+        known: Address, or name of a deposed object, to instance.
         imports: Address to the id that an `import` block gives it, where it is not in state yet.
     """
 
@@ -209,37 +211,14 @@ def from_state(
                 "cannot have.",
                 _RESTORE,
             )
-        if attribute.kind is Kind.STRING_SET and isinstance(found, list):
-            found = normalise_set(found)
-        elif attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
+        found = attribute.normalised(found)
+        if attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
             names = [nested.name for nested in attribute.attributes]
             found = [{name: entry.get(name) for name in names} for entry in found]
         value[attribute.name] = found
     if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
         raise UserError(f"The state holds no id of {definition.type_name}.", _RESTORE)
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Takes an instance, or where neither side has a key all of a resource, to another address.
-
-    Attributes:
-        implied: Whether `count` says so and no block does.
-    """
-
-    source: Address
-    target: Address
-    implied: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether it takes a resource and not one instance."""
-        return not self.implied and self.source.key is None and self.target.key is None
-
-    def destination(self, address: Address) -> Address:
-        """Return where it takes one of the instances that it is about."""
-        return replace(self.target, key=address.key) if self.whole else self.target
 
 
 def readdressed(
@@ -272,7 +251,29 @@ def readdressed(
     return found, [_blocked(blocked)] if blocked else []
 
 
-def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Takes an instance, or where neither side has a key all of a resource, to another address.
+
+    Attributes:
+        implied: Whether `count` says so and no block does.
+    """
+
+    source: Address
+    target: Address
+    implied: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it takes a resource and not one instance."""
+        return not self.implied and self.source.key is None and self.target.key is None
+
+    def destination(self, address: Address) -> Address:
+        """Return where it takes one of the instances that it is about."""
+        return replace(self.target, key=address.key) if self.whole else self.target
+
+
+def _explicit(blocks: Sequence[Moved]) -> Iterator[_Move]:
     """Yield what blocks say; two that say the same are one.
 
     Raises:
@@ -295,10 +296,10 @@ def _explicit(blocks: Sequence[Moved]) -> Iterator[Move]:
                     "One address has one source and one target.",
                 )
         if targets[block.source] is block:
-            yield Move(block.source, block.target)
+            yield _Move(block.source, block.target)
 
 
-def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[Move]:
+def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
     """Yield the moves of what gets a `count`, or has none any more.
 
     A resource that a block names is left alone: its author may want to keep another instance.
@@ -312,10 +313,10 @@ def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> It
         first = replace(single, key=0)
         source, target = (single, first) if block.counted else (first, single)
         if str(source) in held:
-            yield Move(source, target, implied=True)
+            yield _Move(source, target, implied=True)
 
 
-def _ordered(moves: Sequence[Move]) -> list[Move]:
+def _ordered(moves: Sequence[_Move]) -> list[_Move]:
     """Return moves so that a move from an address comes after the move to it.
 
     Raises:
@@ -345,7 +346,7 @@ def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
-    """Move in state from address to address; an object at a target is moved away first.
+    """_Move in state from address to address; an object at a target is moved away first.
 
     Raises:
         UserError: There is something at a target.

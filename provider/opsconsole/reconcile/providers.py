@@ -1,7 +1,7 @@
-"""The lifecycles under a program's provider configurations, and what is asked of them first: a
-plan reads what state holds and what `import` blocks name.
+"""The lifecycles under a program's provider configurations, and what is read through them: what
+state holds, and what `import` blocks name.
 
-One object of a console has one address: an object with two is refused before anything is planned.
+One object of a console has one address. Two addresses of one object are an error of the plan.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from opsconsole.v1.settings import Settings
 from opsconsole.values import unknown_names
 
 MakeLifecycle = Callable[[Settings], Lifecycle]
-
-
 OnStop = Callable[[Callable[[], None]], None]
 """Takes what is to be called when the run is told to stop."""
 
@@ -286,35 +284,23 @@ def is_partly_shown(item: PriorInstance) -> bool:
     )
 
 
-def places_of(
-    known: Iterable[PriorInstance], place_of: Callable[[PriorInstance], Place]
-) -> dict[Place, list[str]]:
-    """Return the addresses of each object that state holds, or an `import` block names.
-
-    Args:
-        place_of: Returns what the object of an instance is known by.
-    """
+def places_of(known: Iterable[PriorInstance], providers: Providers) -> dict[Place, list[str]]:
+    """Return the addresses of each object that state holds, or an `import` block names."""
     found: dict[Place, list[str]] = {}
     for item in known:
         object_id = item.before["id"]
         if isinstance(object_id, str) and not is_sentinel(object_id):
-            found.setdefault(place_of(item), []).append(item.address)
+            found.setdefault(providers.place_of(item), []).append(item.address)
     return found
 
 
-def adopted_places(
-    changes: Iterable[Change], console_of: Callable[[str], str]
-) -> dict[Place, list[str]]:
-    """Return the addresses of each object that creations adopt: its id is known in the plan.
-
-    Args:
-        console_of: Returns the console behind the key of a provider configuration.
-    """
+def adopted_places(changes: Iterable[Change], providers: Providers) -> dict[Place, list[str]]:
+    """Return the addresses of each object that creations adopt: its id is known in the plan."""
     found: dict[Place, list[str]] = {}
     for change in changes:
         object_id = (change.after or {}).get("id")
         if change.action is Action.CREATE and isinstance(object_id, str):
-            place = (console_of(change.provider), change.type_name, object_id)
+            place = (providers.console_of(change.provider), change.type_name, object_id)
             found.setdefault(place, []).append(change.address)
     return found
 

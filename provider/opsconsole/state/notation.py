@@ -1,4 +1,5 @@
-"""How states write things: addresses of instances, and JSON laid out as Terraform core writes it.
+"""How addresses are written, those that plans give deposed objects included; and JSON laid out as
+Terraform core writes it.
 
 JSON in this layout is cut into fields and items at its line beginnings, so that whatever nobody
 edits is kept letter by letter (numbers, unknown fields, order). `model` knows what the fields mean.

@@ -71,28 +71,6 @@ class InstanceObject(NamedTuple):
         return frozenset(tuple(_steps(path)) for path in written if isinstance(path, list))
 
 
-def _steps(path: Sequence[Any]) -> Iterator[str | int]:
-    """Yield the steps of a path; what follows one of another form is not told apart."""
-    for step in path:
-        found = step.get("value") if isinstance(step, dict) else None
-        if isinstance(found, dict):
-            found = found.get("value")
-        if not isinstance(found, str | int):
-            return
-        yield found
-
-
-def paths_to_state(paths: Iterable[Path]) -> list[Any]:
-    """Return paths as `sensitive_attributes` writes them (state version 4)."""
-    return [[_written_step(step) for step in path] for path in sorted(paths, key=str)]
-
-
-def _written_step(step: str | int) -> dict[str, Any]:
-    if isinstance(step, str):
-        return {"type": "get_attr", "value": step}
-    return {"type": "index", "value": {"value": step, "type": "number"}}
-
-
 class StateOutput(NamedTuple):
     """A root output. `type` is its type as state writes it: `"string"`, `["list", "string"]`."""
 
@@ -191,6 +169,28 @@ def _with_fields(text: str, changes: dict[str, str | None]) -> str:
         else:
             fields = set_field(fields, name, raw, _INSTANCE_ORDER)
     return join_fields(fields.items(), INSTANCE_INDENT)
+
+
+def _steps(path: Sequence[Any]) -> Iterator[str | int]:
+    """Yield the steps of a path; what follows one of another form is not told apart."""
+    for step in path:
+        found = step.get("value") if isinstance(step, dict) else None
+        if isinstance(found, dict):
+            found = found.get("value")
+        if not isinstance(found, str | int):
+            return
+        yield found
+
+
+def paths_to_state(paths: Iterable[Path]) -> list[Any]:
+    """Return paths as `sensitive_attributes` writes them (state version 4)."""
+    return [[_written_step(step) for step in path] for path in sorted(paths, key=str)]
+
+
+def _written_step(step: str | int) -> dict[str, Any]:
+    if isinstance(step, str):
+        return {"type": "get_attr", "value": step}
+    return {"type": "index", "value": {"value": step, "type": "number"}}
 
 
 def object_id(text: str | None) -> str | None:

@@ -69,7 +69,6 @@ class ProviderCalls:
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
         """Judge one declaration by itself; needs no configuration."""
-
         name = request.type_name
         config = self._provider.codec("resource", name).decode(request.config) or {}
         diagnostics = RESOURCES[name].problems(config)

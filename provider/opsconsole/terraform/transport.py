@@ -33,6 +33,11 @@ from opsconsole.terraform.tls import refusal
 
 LARGEST_MESSAGE: Final = 256 << 20
 """Bytes; as much as Terraform's own plugins take."""
+STREAMS_AT_ONCE: Final = 1 << 16
+"""More than `-parallelism` will ever ask for: h2's own 100 would starve StopProvider."""
+_WINDOW: Final = 16 << 20
+
+log = logging.getLogger(__name__)
 
 Method = Callable[[Any], Awaitable[Message]]
 """One unary call: request in, response out."""
@@ -136,13 +141,6 @@ class BoundedCodec(ProtoCodec):
                 Status.RESOURCE_EXHAUSTED,
                 f"{verb} message of {size} bytes, at most {self._largest}",
             )
-
-
-STREAMS_AT_ONCE: Final = 1 << 16
-"""More than `-parallelism` will ever ask for: h2's own 100 would starve StopProvider."""
-_WINDOW: Final = 16 << 20
-
-log = logging.getLogger(__name__)
 
 
 class _Corked:

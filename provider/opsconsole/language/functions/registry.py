@@ -12,7 +12,10 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import (
+    EvaluationError,
+    refuse_terraform_function,
+)
 from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import (
     IS_SENSITIVE,
@@ -27,26 +30,6 @@ from opsconsole.language.value_types import (
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
-
-TERRAFORM_FUNCTIONS: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
-)
-"""Functions that Terraform has and this evaluator does not."""
 
 
 class Unknowns(Enum):
@@ -104,8 +87,7 @@ def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     if name in MARKING:
         return _marking(name, arguments)
     if name not in FUNCTIONS:
-        if name in TERRAFORM_FUNCTIONS or "::" in name:
-            raise UnsupportedExpression(f"the function {name}")
+        refuse_terraform_function(name)
         raise EvaluationError(f'there is no function named "{name}"')
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
