@@ -113,7 +113,7 @@ def ours() -> Callable[..., list[tuple[Any, Any]]]:
 
     def evaluate(directory: Path) -> list[tuple[Any, Any]]:
         program = load_directory(directory, resources)
-        evaluator = Evaluator(program, {}, dict.get.__get__({}), settled=True)
+        evaluator = Evaluator(program, {}, dict.get.__get__({}), applying=True)
         values = evaluator.outputs()
         return [
             (type_to_json(values[name].type), _as_text(values[name].value))

@@ -428,7 +428,7 @@ def test_settings_of_the_run(start: Start) -> None:
     assert run.output("when") == "2024-01-02T03:04:05Z"
     assert run.output("now") is UNKNOWN
     assert run.output("unique") is UNKNOWN
-    settled = start(document, settled=True)
+    settled = start(document, applying=True)
     assert settled.output("now").endswith("Z")
     assert len(settled.output("unique")) == 36
 

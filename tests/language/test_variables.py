@@ -56,7 +56,7 @@ def _native(
     values = resolve_variables(
         program, directory=directory, environment=environment or {}, arguments=arguments
     )
-    found = Evaluator(program, values, lambda address: None, settled=True).outputs()
+    found = Evaluator(program, values, lambda address: None, applying=True).outputs()
     return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
 
 

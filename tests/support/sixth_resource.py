@@ -33,8 +33,8 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Seen,
     UpdateRequest,
+    fill_unknown,
     propose_creation,
-    settle,
 )
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
 from opsconsole.resources import RESOURCES
@@ -114,7 +114,7 @@ class ScheduleLifecycle(SingleCreation):
         return self._kept(request, answer)
 
     def _kept(self, request: CreateRequest | UpdateRequest, answer: Any) -> Outcome:
-        state = settle(self.definition, request.planned, shown(self.answered, answer))
+        state = fill_unknown(self.definition, request.planned, shown(self.answered, answer))
         return Outcome(state, self.written(request, state, answer))
 
     async def _delete(self, request: DeleteRequest) -> Outcome:

@@ -81,15 +81,15 @@ def seconds_for(console, requests, fixed=None, status=429):
         left = iter(range(requests))
 
         async def call():
-            place = await limiter.take(limiter, MOST)
+            slot = await limiter.take(limiter, MOST)
             good = await console.answer()
             if good:
-                limiter.answered(place, "read", MOST)
+                limiter.answered(slot, "read", MOST)
             elif status == 429:
-                limiter.refused(place, console.retry_after)
+                limiter.refused(slot, console.retry_after)
             else:
-                limiter.overloaded(place, console.retry_after)
-            limiter.give_back(place)
+                limiter.overloaded(slot, console.retry_after)
+            limiter.give_back(slot)
             return good
 
         async def work():
@@ -186,10 +186,10 @@ def test_as_much_is_done_as_with_the_best_number_in_flight(seconds):
 def test_an_overloaded_console_gets_half_as_many_requests_once_for_all_in_flight():
     async def overload():
         limiter = Limiter()
-        places = [await limiter.take(limiter, MOST) for _ in range(8)]
-        for place in places:
-            limiter.overloaded(place)
-            limiter.give_back(place)
+        slots = [await limiter.take(limiter, MOST) for _ in range(8)]
+        for slot in slots:
+            limiter.overloaded(slot)
+            limiter.give_back(slot)
         taken = [asyncio.ensure_future(limiter.take(limiter, MOST)) for _ in range(6)]
         await asyncio.sleep(0)
         assert [one.done() for one in taken] == [True] * 4 + [False] * 2

@@ -382,7 +382,7 @@ async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer
     assert server.connections == in_flight
 
 
-async def test_a_call_that_waits_for_its_next_try_holds_no_place(server, connect, clock, answer):
+async def test_a_call_that_waits_for_its_next_try_holds_no_slot(server, connect, clock, answer):
     _, console = connect(max_concurrency=1)
     released = asyncio.Event()
 

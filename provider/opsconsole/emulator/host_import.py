@@ -176,11 +176,11 @@ class Batch:
         if missing := missing_jump_hosts(self._console, self._request, fields):
             return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
         try:
-            return self._settle(fields)
+            return self._matched_or_created(fields)
         except Refusal as refusal:
             return ImportedRow("failed", None, f"{refusal.code}: {refusal.message}")
 
-    def _settle(self, fields: Row) -> ImportedRow:
+    def _matched_or_created(self, fields: Row) -> ImportedRow:
         for name in self._console.profile.match_by:
             value = fields.get(name)
             if value is None:

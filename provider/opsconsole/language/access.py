@@ -97,7 +97,7 @@ def splat(value: Any, each: Callable[[Any], Any]) -> Any:
         return []
     if not isinstance(value, list):
         return [each(value)]
-    if isinstance(value, SetValue) and not value.settled:
+    if isinstance(value, SetValue) and not value.known:
         return UNKNOWN
     results = [each(item) for item in value]
     if isinstance(value, ListValue | SetValue):

@@ -53,7 +53,7 @@ class _For(Node):
         return (self.collection, *self.results, *extra)
 
     def rounds(self, source: Any, scope: Scope) -> Iterator[tuple[Scope, Marks] | None]:
-        """Yield the scope of each round that passes the condition; None for one not settled.
+        """Yield the scope of each round that passes the condition; None for one that is not known.
 
         The condition is tried beforehand, so that a wrong one fails without any round, too.
         """
@@ -84,8 +84,8 @@ class _For(Node):
             raise EvaluationError("a for expression cannot go over null")
         if source is not UNKNOWN and not isinstance(source, list | dict):
             raise EvaluationError(f"a for expression cannot go over a {describe(type_of(source))}")
-        unsettled = isinstance(source, SetValue) and not source.settled
-        return (UNKNOWN if unsettled else source), marks
+        has_unknown = isinstance(source, SetValue) and not source.known
+        return (UNKNOWN if has_unknown else source), marks
 
 
 def _entries(source: Any) -> Iterator[tuple[Any, Any]]:
@@ -109,16 +109,16 @@ class ForTuple(_For):
         if source is UNKNOWN:
             return mark(UNKNOWN, marks)
         items = []
-        unsettled = False
+        has_unknown = False
         for entry in self.rounds(source, scope):
             if entry is None:
-                unsettled = True
+                has_unknown = True
                 continue
             inner, found = entry
             marks |= found
             items.append(self.results[0].evaluate(inner))
         size_of(items)
-        return mark(UNKNOWN if unsettled else items, marks)
+        return mark(UNKNOWN if has_unknown else items, marks)
 
 
 class ForObject(_For):
@@ -143,20 +143,20 @@ class ForObject(_For):
         if source is UNKNOWN:
             return mark(UNKNOWN, marks)
         values: dict[str, Any] = {}
-        unsettled = False
+        has_unknown = False
         for entry in self.rounds(source, scope):
             if entry is None:
-                unsettled = True
+                has_unknown = True
                 continue
             inner, found = entry
             key, key_marks = unmark(self.results[0].evaluate(inner))
             marks |= found | key_marks
             if key is UNKNOWN:
-                unsettled = True
+                has_unknown = True
                 continue
             self._add(values, key, self.results[1].evaluate(inner))
         size_of(values)
-        return mark(UNKNOWN if unsettled else values, marks)
+        return mark(UNKNOWN if has_unknown else values, marks)
 
     def _add(self, values: dict[str, Any], key: Any, value: Any) -> None:
         if key is None:
@@ -180,7 +180,7 @@ class ForTemplate(_For):
         if source is UNKNOWN:
             return mark(UNKNOWN, marks)
         pieces: list[str] = []
-        unsettled = False
+        has_unknown = False
         length = 0
         for entry in self.rounds(source, scope):
             if entry is None:
@@ -188,12 +188,12 @@ class ForTemplate(_For):
             value, found = unmark(self.results[0].evaluate(entry[0]))
             marks |= found
             if value is UNKNOWN:
-                unsettled = True
+                has_unknown = True
             else:
                 pieces.append(to_text(value))
                 length += len(pieces[-1])
                 check_length(length)
-        return mark(UNKNOWN if unsettled else "".join(pieces), marks)
+        return mark(UNKNOWN if has_unknown else "".join(pieces), marks)
 
 
 class IfTemplate(Composite):

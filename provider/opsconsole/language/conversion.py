@@ -50,7 +50,7 @@ def equal(left: Any, right: Any) -> Any:
     if not _comparable(type_of(left), type_of(right)):
         return False
     if isinstance(left, SetValue):
-        if not (left.settled and right.settled):
+        if not (left.known and right.known):
             return UNKNOWN
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, list):

@@ -101,7 +101,7 @@ class Evaluator:
         lookup: Lookup,
         *,
         sensitive: Callable[[str], Iterable[Path]] = lambda address: (),
-        settled: bool = False,
+        applying: bool = False,
         workspace: str | None = None,
         planned_at: datetime | None = None,
     ) -> None:
@@ -113,13 +113,13 @@ class Evaluator:
                 (or UNKNOWN) where that is not known yet.
             sensitive: Returns the sensitive paths of an instance that this evaluator has not
                 evaluated itself, from state.
-            settled: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
+            applying: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
             workspace: Terraform's workspace; None: the one that is selected for the program.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
         context = FunctionContext(
             root=program.root,
-            settled=settled,
+            applying=applying,
             planned_at=planned_at or datetime.now(UTC),
             render=self._render,
         )
@@ -130,7 +130,7 @@ class Evaluator:
             program,
             example_variables(program, variables),
             example_lookup(program, lookup),
-            settled=settled,
+            applying=applying,
             workspace=workspace,
             planned_at=planned_at,
         )

@@ -281,7 +281,7 @@ def _check_setting(reference: Reference, where: str) -> None:
 
 
 def _ordered(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    rank = {address: place for place, address in enumerate(program.blocks)}
+    rank = {address: index for index, address in enumerate(program.blocks)}
     addresses = tuple(program.blocks)
     missing = {address: len(dependencies) for address, dependencies in direct.items()}
     users: dict[str, list[str]] = {}

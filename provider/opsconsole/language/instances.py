@@ -118,7 +118,7 @@ def each_entries(value: Any) -> dict[str, Any]:
     if not isinstance(source, SetValue):
         kind = "null" if source is None else f"a {describe(type_of(source))}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
-    if not source.settled:
+    if not source.known:
         raise NotKnownYet("for_each holds a value that is known only after apply")
     if None in source:
         raise EvaluationError("for_each must not hold null")

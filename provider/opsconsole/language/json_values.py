@@ -204,7 +204,7 @@ def _evaluated_object(value: dict[str, Any], scope: Scope) -> Any:
         raise EvaluationError(f'the key "{value.twice()}" is declared twice')
     result: dict[str, Any] = {}
     marks = NO_MARKS
-    unsettled = False
+    has_unknown = False
     for raw_key, raw in value.items():
         key, key_marks = unmark(evaluate_json(raw_key, scope))
         marks |= key_marks
@@ -212,13 +212,13 @@ def _evaluated_object(value: dict[str, Any], scope: Scope) -> Any:
         if key is None:
             raise EvaluationError("null is not a key of an object")
         if key is UNKNOWN:
-            unsettled = True
+            has_unknown = True
             continue
         name = convert(key, STRING)
         if name in result:
             raise EvaluationError(f'the key "{name}" is declared twice')
         result[name] = item
-    return mark(UNKNOWN if unsettled else result, marks)
+    return mark(UNKNOWN if has_unknown else result, marks)
 
 
 def readable_references(value: Any) -> list[Reference]:
@@ -256,30 +256,30 @@ class LocalCycle(Exception):
 
 
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
-    """Return the local values to settle, `name` last; each comes after those that it refers to.
+    """Return the local values to evaluate, `name` last; each comes after those that it refers to.
 
     Found without recursion, as chains may be long.
 
     Args:
-        done: Names that are settled already.
+        done: Names that are evaluated already.
 
     Raises:
         LocalCycle: Some of them refer to each other in a cycle.
     """
     order: list[str] = []
-    settled: set[str] = set()
+    listed: set[str] = set()
     path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
     while path:
         current = next(reversed(path))
         following = next(path[current], None)
         if following is None:
             del path[current]
-            settled.add(current)
+            listed.add(current)
             order.append(current)
         elif following in path:
             names = list(path)
             raise LocalCycle(" → ".join([*names[names.index(following) :], following]))
-        elif following in values and following not in settled and following not in done:
+        elif following in values and following not in listed and following not in done:
             path[following] = _named_in(values[following])
     return order
 

@@ -121,12 +121,12 @@ class NameResolver:
             self._missed += 1
             found = self._passing[name]
         else:
-            found = self._settled(name)
+            found = self._evaluated_in_order(name)
         if isinstance(found, ExpressionFailure):
             raise found
         return found
 
-    def _settled(self, name: str) -> Any:
+    def _evaluated_in_order(self, name: str) -> Any:
         """Return a local value, or why it has none; those that it refers to come first.
 
         So a chain of them may be long. What fails, or rests on what is not known yet, is kept

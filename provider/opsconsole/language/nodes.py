@@ -99,7 +99,7 @@ class Call(Composite):
 
 
 def _guarded(call: Call, scope: Scope) -> Any:
-    """`try` and `can`: what fails is passed over. An unknown answer is not settled yet."""
+    """`try` and `can`: what fails is passed over. `can` of an unknown value is unknown."""
     if not call.operands or (call.name == "can" and len(call.operands) != 1):
         raise EvaluationError(f"{call.name} has the wrong number of arguments")
     problems = []
@@ -136,7 +136,7 @@ class Object(Composite):
     def evaluate(self, scope: Scope) -> Any:
         values: dict[str, Any] = {}
         marks = NO_MARKS
-        unsettled = False
+        has_unknown = False
         for key_node, value_node in zip(self.operands[::2], self.operands[1::2], strict=True):
             key, key_marks = unmark(key_node.evaluate(scope))
             value = value_node.evaluate(scope)
@@ -144,11 +144,11 @@ class Object(Composite):
             if key is None:
                 raise EvaluationError("null is not a key of an object")
             if key is UNKNOWN:
-                unsettled = True
+                has_unknown = True
             else:
                 values[convert(key, STRING)] = value
         size_of(values)
-        return mark(UNKNOWN if unsettled else values, marks)
+        return mark(UNKNOWN if has_unknown else values, marks)
 
 
 class GetAttribute(Composite):
@@ -219,17 +219,17 @@ class Template(Composite):
     def evaluate(self, scope: Scope) -> Any:
         pieces: list[str] = []
         marks = NO_MARKS
-        unsettled = False
+        has_unknown = False
         length = 0
         for operand in self.operands:
             value, found = unmark(operand.evaluate(scope))
             marks |= found
             if value is UNKNOWN:
-                unsettled = True
+                has_unknown = True
             elif value is None:
                 raise EvaluationError("a part of this template is null")
             else:
                 pieces.append(to_text(value))
                 length += len(pieces[-1])
         count_text(length)
-        return mark(UNKNOWN if unsettled else "".join(pieces), marks)
+        return mark(UNKNOWN if has_unknown else "".join(pieces), marks)

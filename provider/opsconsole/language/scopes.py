@@ -19,13 +19,13 @@ class FunctionContext:
 
     Attributes:
         root: The directory of the program; relative paths of files are relative to it.
-        settled: Whether this is an apply: what only an apply settles is unknown before.
+        applying: Whether this is an apply: what only an apply knows is unknown before.
         planned_at: The time of the plan.
         render: Evaluates a template's text with the given names.
     """
 
     root: Path
-    settled: bool
+    applying: bool
     planned_at: datetime
     render: Callable[[str, dict[str, Any]], Any]
 

@@ -253,7 +253,7 @@ class SetValue(list[Any]):
         self.element = element
 
     @property
-    def settled(self) -> bool:
+    def known(self) -> bool:
         """Whether no element is unknown, so that it is known which elements there are."""
         return not any(item is UNKNOWN for item in self)
 

@@ -59,8 +59,8 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
     creation_fields,
+    fill_unknown,
     propose_creation,
-    settle,
 )
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
@@ -299,7 +299,7 @@ class AgentLifecycle(SingleCreation):
         """Return the outcome of a write that the console answered with the agent."""
         answer = _agent_fields(answer)
         values = shown(self.answered, answer)
-        state = settle(self.definition, request.planned, values)
+        state = fill_unknown(self.definition, request.planned, values)
         declared = [a.name for a in self.definition.settable if a.name in values]
         differing = unsatisfied_fields(state, values, declared)
         diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
@@ -339,7 +339,7 @@ class AgentLifecycle(SingleCreation):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
                 return Outcome(state, request.private, found)
         if answer is None:
-            state = settle(self.definition, planned, prior)
+            state = fill_unknown(self.definition, planned, prior)
             return Outcome(state, request.private, found)
         return self._answered(request, answer).with_diagnostics(*found)
 

@@ -40,8 +40,8 @@ from opsconsole.lifecycle.interface import (
     Seen,
     SettledCreate,
     UpdateRequest,
+    fill_unknown,
     propose_creation,
-    settle,
 )
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
@@ -237,7 +237,7 @@ class AgentPluginLifecycle(SingleCreation):
     def _bare(self, planned: Attributes) -> Attributes:
         """Return what state holds of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
-        return settle(self.definition, planned, {"id": ids})
+        return fill_unknown(self.definition, planned, {"id": ids})
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned

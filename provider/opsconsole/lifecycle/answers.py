@@ -283,7 +283,7 @@ def _named(observed: object) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _packed(observed: frozenset[str]) -> str:
     """Return the bits of `observed` in hexadecimal, and the names that have no bit."""
-    bits = {name: 1 << place for place, name in enumerate(_NAMES)}
+    bits = {name: 1 << index for index, name in enumerate(_NAMES)}
     number = sum(bits.get(name, 0) for name in observed)
     return " ".join([f"{number:x}", *sorted(observed.difference(bits))])
 
@@ -296,7 +296,7 @@ def _unpacked(text: str) -> frozenset[str]:
         number = int(bits, 16)
     except ValueError:
         return frozenset()
-    return frozenset(names).union(name for place, name in enumerate(_NAMES) if number >> place & 1)
+    return frozenset(names).union(name for index, name in enumerate(_NAMES) if number >> index & 1)
 
 
 def merge(

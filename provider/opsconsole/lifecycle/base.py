@@ -43,8 +43,8 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     UpdateRequest,
     WriteRequest,
+    fill_unknown,
     propose_change,
-    settle,
 )
 from opsconsole.lifecycle.sentinel import (
     outcome_lost,
@@ -290,7 +290,7 @@ class BaseLifecycle(ABC):
     def _uncertain(
         self, request: CreateRequest, remembered: Mapping[str, Any], *diagnostics: Diagnostic
     ) -> Outcome:
-        state = settle(self.definition, request.planned, {"id": new_sentinel()})
+        state = fill_unknown(self.definition, request.planned, {"id": new_sentinel()})
         return Outcome(state, PrivateState(extra=remembered).encode(), diagnostics, uncertain=True)
 
     def held_by_another(self, request: CreateRequest, object_id: str) -> Outcome | None:

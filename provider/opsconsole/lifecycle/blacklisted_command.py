@@ -27,9 +27,9 @@ from opsconsole.lifecycle.interface import (
     Proposal,
     ReadRequest,
     UpdateRequest,
+    fill_unknown,
+    mark_unknown,
     propose_creation,
-    settle,
-    unsettle,
 )
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN, Attributes
@@ -56,7 +56,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         found = _apply_scope(planned, config, row)
         changed = changed_fields(row, planned, _WRITTEN)
         if changed:
-            unsettle(self.definition, planned, changed)
+            mark_unknown(self.definition, planned, changed)
         return changed, found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
@@ -145,7 +145,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             request,
             body,
             lambda body: self.session.console.created("blacklist_create", body),
-            lambda answer: self._settled(request, answer),
+            lambda answer: self._outcome_of(request, answer),
         )
 
     async def _update(self, request: UpdateRequest) -> Outcome:
@@ -160,7 +160,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             name for name in changed_fields(row, planned, _WRITTEN) if planned[name] is not UNKNOWN
         ]
         if not changed:
-            return self._settled(request, row)
+            return self._outcome_of(request, row)
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         try:
@@ -173,15 +173,15 @@ class BlacklistedCommandLifecycle(SingleCreation):
                 return Outcome(request.prior, request.private, (refused,))
             read = self.session.console.get_blacklisted_command
             answer = await self.settle_update(row_id, changes, problem, read)
-        return self._settled(request, answer)
+        return self._outcome_of(request, answer)
 
-    def _settled(
+    def _outcome_of(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         values = shown(self.definition.answered, answer)
         if "org_id" in values:
             values["tenant_wide"] = values["org_id"] is None
-        state = settle(self.definition, request.planned, values)
+        state = fill_unknown(self.definition, request.planned, values)
         private = self.written(request, state, values)
         differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
         if not differing:

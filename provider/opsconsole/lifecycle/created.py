@@ -19,7 +19,7 @@ from opsconsole.lifecycle.interface import (
     LostCreate,
     Outcome,
     SettledCreate,
-    settle,
+    fill_unknown,
 )
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
@@ -69,7 +69,7 @@ def _kept(
     try:
         return outcome_of(answer)
     except Exception as problem:
-        state = settle(steps.definition, request.planned, {"id": answer["id"]})
+        state = fill_unknown(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
         why = diagnose(problem, "read the answer")[0]
         diagnostic = warning(

@@ -9,7 +9,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import demand, shown
-from opsconsole.lifecycle.gone import explained, unsettled
+from opsconsole.lifecycle.gone import explained, list_not_whole
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.specialty import candidates, near_specialties
@@ -67,7 +67,8 @@ async def _specialty(session: Session, config: Attributes) -> Outcome:
         )
     if not listing.complete:
         summary = f"Cannot tell which specialty has the {name} {value!r}"
-        return Outcome(None, diagnostics=(unsettled(summary, "specialties", listing, (name,)),))
+        refused = list_not_whole(summary, "specialties", listing, (name,))
+        return Outcome(None, diagnostics=(refused,))
     return _nothing(
         f"There is no specialty with the {name} {value!r} that this key can see",
         f"{near_specialties(listing, wanted)}Check the value, and the key's org.",

@@ -93,7 +93,7 @@ class ReportedRow:
     """The outcome of one row.
 
     Attributes:
-        number: Its place in the file, from 1.
+        number: Its position in the file, from 1.
         name: What it is called, or empty.
         status: The console's word, `refused`, `not told` or `unknown`.
         failed: Whether it was not taken.
@@ -214,10 +214,10 @@ class FileImport:
         unknown = RowVerdict(False, False, "unknown", error=str(problem))
         created = await self._created(rows, before)
         self.counts["created"] += len(created)
-        self._report(rows, start, [created.get(place, unknown) for place in range(len(rows.names))])
+        self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.names))])
 
     async def _created(self, rows: Rows, before: Sequence[RowVerdict]) -> dict[int, RowVerdict]:
-        """Return the rows that a dry run shows to be there now, by their place, with their ids.
+        """Return the rows that a dry run shows to be there now, by their index, with their ids.
 
         Args:
             before: The verdicts of the dry run before the import.
@@ -231,10 +231,10 @@ class FileImport:
         except ConsoleError:
             return created  # nothing is known beyond the import's answer
         self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
-        for place, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
+        for index, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
             status = earlier.status if earlier.matched else None
             if now.matched and now.id is not None and was_created(now, status):
-                created[place] = now._replace(created=True, status="created", error=None)
+                created[index] = now._replace(created=True, status="created", error=None)
         return created
 
     async def _without_id(
@@ -246,12 +246,12 @@ class FileImport:
         """
         may_be = rows.divisible and not result.stopped
         without = {
-            place
-            for place, item in enumerate(verdicts(result, len(rows.names)))
+            index
+            for index, item in enumerate(verdicts(result, len(rows.names)))
             if item.id is None and (item.created or (may_be and not item.matched))
         }
         found = await self._created(rows, before) if without else {}
-        return {place: item for place, item in found.items() if place in without}
+        return {index: item for index, item in found.items() if index in without}
 
     def _take(
         self,
@@ -266,7 +266,7 @@ class FileImport:
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
         found = verdicts(result, len(rows.names))
         passed = all_created(result, len(rows.names))
-        found = [better.get(place, item) for place, item in enumerate(found)]
+        found = [better.get(index, item) for index, item in enumerate(found)]
         self._report(rows, start, found, passed=passed)
 
     def _report(
@@ -278,7 +278,7 @@ class FileImport:
             passed: Whether the counts alone say that all were created, whatever the words.
         """
         reported = []
-        for place, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
+        for index, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             # Where no line is known as the header, one of the lines has no verdict.
@@ -286,7 +286,7 @@ class FileImport:
             failed = bool(item.error) or untold or unknown
             reported.append(
                 ReportedRow(
-                    place,
+                    index,
                     name,
                     item.status if item.matched or unknown else "not told",
                     item.id,

@@ -166,10 +166,10 @@ def not_permitted(
     return refused_read(steps, request, reason, problem)
 
 
-def unsettled(
+def list_not_whole(
     summary: str, listed: str, listing: Listing, path: tuple[str, ...] = ()
 ) -> Diagnostic:
-    """Refuse what only a whole list could settle."""
+    """Return the error of what only a whole list could tell."""
     return error(summary, explained(listed, listing)[1], path)
 
 

@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Seen,
     UpdateRequest,
-    settle,
+    fill_unknown,
 )
 from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
@@ -70,11 +70,11 @@ class HostLifecycle(HostCreation):
         comparison = HostComparison(self)
         await comparison.run(requests)
         same = comparison.same
-        others = [request for place, request in enumerate(requests) if place not in same]
+        others = [request for index, request in enumerate(requests) if index not in same]
         read = iter(await super().read(others))
-        found = [same.get(place) or next(read) for place in range(len(requests))]
+        found = [same.get(index) or next(read) for index in range(len(requests))]
         if found and comparison.diagnostics:
-            present = (place for place, item in enumerate(found) if item.seen is Seen.PRESENT)
+            present = (index for index, item in enumerate(found) if item.seen is Seen.PRESENT)
             first = next(present, 0)
             found[first] = found[first].with_diagnostics(*comparison.diagnostics)
         return found
@@ -114,7 +114,7 @@ class HostLifecycle(HostCreation):
         prior, planned = request.prior, request.planned
         changed = changed_fields(prior, planned, UPDATABLE)
         if not changed:
-            state = settle(self.definition, planned, prior)
+            state = fill_unknown(self.definition, planned, prior)
             private_state = PrivateState.decode(request.private).having_declared(
                 request.config, REPLACING
             )
@@ -127,7 +127,7 @@ class HostLifecycle(HostCreation):
         except ConsoleError as problem:
             answer = await self.settle_update(prior["id"], changes, problem, self._read_back)
         values = shown(self.answered, answer)
-        state = settle(self.definition, planned, prior | values)
+        state = fill_unknown(self.definition, planned, prior | values)
         written = PrivateState.decode(self.written(request, state, values, REPLACING))
         private = _not_keeping(written, prior, planned).encode()
         differing = changed_fields(state, values, [name for name in changed if name in values])

@@ -36,7 +36,7 @@ FEWEST: Final = 2
 class _Compared:
     """One host and the row that it should equal."""
 
-    place: int
+    index: int
     request: ReadRequest
     row: Mapping[str, Any]
 
@@ -54,12 +54,12 @@ class HostComparison:
     async def run(self, requests: Sequence[ReadRequest]) -> None:
         """Compare hosts; nothing is compared once a verdict of this run was none of the settings'.
 
-        `same` then has the outcomes of those that are the same, by their place in `requests`, and
+        `same` then has the outcomes of those that are the same, by their index in `requests`, and
         `diagnostics` has warnings about the comparison itself.
         """
         items = [
-            _Compared(place, request, self._row(request))
-            for place, request in enumerate(requests)
+            _Compared(index, request, self._row(request))
+            for index, request in enumerate(requests)
             if not is_sentinel(request.prior["id"])
         ]
         items = [item for item in items if item.row]
@@ -123,7 +123,7 @@ class HostComparison:
                 and verdict.id == item.request.prior["id"]
                 and not verdict.error
             ):
-                self.same[item.place] = self._outcome(item)
+                self.same[item.index] = self._outcome(item)
 
     def _known_words(
         self, judged: Sequence[RowVerdict], counts: Mapping[str, int]

@@ -109,8 +109,8 @@ class HostCreation(BaseLifecycle):
 class GuardedImport:
     """One guarded import; `steps` are the host's steps, whose names and messages it shares.
 
-    Each row is reported once it is settled. A rehearsal ends where the real import would begin,
-    and reports only rows that would not be created.
+    Each row is reported once its outcome is known. A rehearsal ends where the real import would
+    begin, and reports only rows that would not be created.
     """
 
     def __init__(self, steps: BaseLifecycle, report: Report, *, rehearsal: bool = False) -> None:
@@ -193,14 +193,14 @@ class GuardedImport:
         await step(rows[half:])
 
     async def _judge(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """Settle the rows that a dry run does not pass: they exist, or they fail."""
+        """End the rows that a dry run does not pass: they exist, or they fail."""
         judged = verdicts(result, len(rows))
         passing = await self._passing(rows, judged, result)
         adopting = self._session.settings.on_existing_host == "adopt"
         found = zip(rows, judged, strict=True)
         ids = Counter(verdict.id for row, verdict in found if row not in passing)
 
-        async def settle_one(pair: tuple[HostRow, RowVerdict]) -> None:
+        async def end_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
             row.dry_run_status = verdict.status if verdict.matched else None
             if row in passing or row.outcome is not None:
@@ -219,7 +219,7 @@ class GuardedImport:
                 )
                 await self._fail([row], would_adopt)
 
-        await each(list(zip(rows, judged, strict=True)), settle_one, self._session.limit)
+        await each(list(zip(rows, judged, strict=True)), end_one, self._session.limit)
 
     async def _passing(
         self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
@@ -256,7 +256,7 @@ class GuardedImport:
         return passing
 
     async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """Settle rows by the verdicts of a real import."""
+        """End rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
             judged = await match_by_name(self._steps, rows, result, judged)
@@ -390,7 +390,7 @@ class GuardedImport:
             await self._end(row, Outcome(None, diagnostics=(diagnostic,)))
 
     async def _end(self, row: HostRow, outcome: Outcome) -> None:
-        """Settle a row, and report it."""
+        """Note the outcome of a row, and report it."""
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = created_all_the_same(self._name(row), outcome)

@@ -32,7 +32,7 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, plain_name, shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, settle
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
@@ -206,7 +206,7 @@ class HostRow:
 def created_as(row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
     private = PrivateState().having_declared(row.request.config, REPLACING).encode()
-    return Outcome(settle(HOST, row.request.planned, {"id": host_id}), private)
+    return Outcome(fill_unknown(HOST, row.request.planned, {"id": host_id}), private)
 
 
 class OtherHost(ConsoleError):
@@ -273,7 +273,7 @@ def taken(
     """
     private_state = PrivateState().having_declared(row.request.config, REPLACING)
     values = shown(HOST.answered, answer)
-    state = settle(HOST, row.request.planned, values | {"id": host_id})
+    state = fill_unknown(HOST, row.request.planned, values | {"id": host_id})
     _, private_state, _ = merge(HOST.answered, state, private_state, values)
     declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)

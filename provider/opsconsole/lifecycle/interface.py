@@ -42,7 +42,7 @@ class PlanCreation(NamedTuple):
     """Ask what creating one resource would do.
 
     Attributes:
-        config: The declaration, null where omitted, UNKNOWN where not yet settled.
+        config: The declaration, null where omitted, UNKNOWN where not known yet.
         private: The private bytes of the resource that it replaces, where the engine hands them on.
         address: The resource's address for messages, where the engine knows it.
     """
@@ -345,11 +345,11 @@ def propose_change(
         if change is not ChangeRule.LOCAL:
             _sort(proposal, name, change, prior.get(name), private_state)
     if proposal.sent:
-        unsettle(definition, proposal.planned, proposal.sent)
+        mark_unknown(definition, proposal.planned, proposal.sent)
     return proposal
 
 
-def unsettle(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:
+def mark_unknown(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:
     """Mark unknown what the console may change along with `changed`."""
     for attribute in definition:
         follows = any(name in attribute.follows for name in changed)
@@ -357,7 +357,7 @@ def unsettle(definition: ResourceDefinition, planned: Attributes, changed: list[
             planned[attribute.name] = UNKNOWN
 
 
-def settle(
+def fill_unknown(
     definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
 ) -> Attributes:
     """Return `planned` with each unknown value taken from `answered`, or null."""

@@ -19,11 +19,11 @@ from opsconsole.lifecycle.gone import (
     abandoned,
     explained,
     is_abandoned,
+    list_not_whole,
     missing,
     plan_gone,
     settle_deletion,
     unchecked,
-    unsettled,
 )
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -35,9 +35,9 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
     creation_fields,
+    fill_unknown,
     propose_change,
     propose_creation,
-    settle,
 )
 from opsconsole.lifecycle.session import KnownAgent, Session
 from opsconsole.phrases import did_you_mean
@@ -149,7 +149,7 @@ class SpecialtyLifecycle(SingleCreation):
             request,
             creation_fields(self.definition, request.planned),
             lambda body: self.session.console.created("specialty_create", body),
-            lambda answer: self._settled(request, answer),
+            lambda answer: self._outcome_of(request, answer),
         )
         self.session.specialties_changed()
         return outcome
@@ -165,7 +165,7 @@ class SpecialtyLifecycle(SingleCreation):
             name for name in changed_fields(row, planned, names) if planned[name] is not UNKNOWN
         ]
         if not changed:
-            return self._settled(request, row)
+            return self._outcome_of(request, row)
         if not self.session.console.has("specialty_update"):
             refused = self.kept_otherwise(changed, planned, row, creating=False)
             return Outcome(request.prior, request.private, refused)
@@ -173,13 +173,13 @@ class SpecialtyLifecycle(SingleCreation):
         await self.session.before_write("update", [request])
         answer = await self.update_by("specialty_update", row["id"], changes, read="specialty_get")
         self.session.specialties_changed()
-        return self._settled(request, answer)
+        return self._outcome_of(request, answer)
 
-    def _settled(
+    def _outcome_of(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         values = shown(self.definition.answered, answer)
-        state = settle(self.definition, request.planned, values)
+        state = fill_unknown(self.definition, request.planned, values)
         names = [a.name for a in self.definition.settable if a.name in values]
         differing = changed_fields(state, values, names)
         diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
@@ -301,7 +301,7 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
         )
     if not listing.complete:
         summary = f"Cannot tell whether there is a specialty with the {asked}"
-        return unsettled(summary, "specialties", listing, path)
+        return list_not_whole(summary, "specialties", listing, path)
     return error(
         f"There is no specialty with the {asked} that this key can see",
         f"{near_specialties(listing, wanted)}The API has no operation that creates one: create it "

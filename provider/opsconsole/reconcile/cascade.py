@@ -18,7 +18,7 @@ from opsconsole.lifecycle.gone import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.prior import Place, PriorInstance
+from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
 
@@ -139,7 +139,7 @@ class Cascade:
         going: Each to the address of the change that deletes it, or takes it along.
     """
 
-    going: dict[Place, str]
+    going: dict[Identity, str]
     console_holding: ConsoleHolding
 
     @classmethod
@@ -175,8 +175,8 @@ class Cascade:
             for item in items:
                 owner = cascade.owner_of(item)
                 if owner and item.value is not None and item.address not in moving:
-                    place = (console_holding(item), item.type_name, item.value["id"])
-                    cascade.going[place] = owner
+                    identity = (console_holding(item), item.type_name, item.value["id"])
+                    cascade.going[identity] = owner
         return cascade
 
     def owner_of(self, item: PriorInstance) -> str:
@@ -282,12 +282,12 @@ def still_needed(
                     change = by_address.get(item.address)
                     goes = can_delete(item)
                     carried = _carried_after(item.value.get(name), change, name, goes)
-                    place = (consoles[item.address], carried)
-                    staying.setdefault(place, []).append(item.address)
+                    needed = (consoles[item.address], carried)
+                    staying.setdefault(needed, []).append(item.address)
             found += [
-                _needed(change.address, definition, place[1], blocker, staying[place])
-                for change, place in leaving
-                if place in staying
+                _needed(change.address, definition, gone[1], blocker, staying[gone])
+                for change, gone in leaving
+                if gone in staying
             ]
     return found
 

@@ -51,7 +51,7 @@ class PlanInput:
     Attributes:
         address: Full address, key included.
         block: The block that declares it.
-        config: The declared values, null where omitted, UNKNOWN where not yet settled.
+        config: The declared values, null where omitted, UNKNOWN where not known yet.
         sensitive: Paths of what is sensitive in them.
         known: What state holds.
         dependencies: Configuration addresses of all that it depends on, sorted.

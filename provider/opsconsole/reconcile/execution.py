@@ -18,7 +18,6 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Counts
 from opsconsole.reconcile.order import (
-    Identity,
     Order,
     Schedule,
     Step,
@@ -26,7 +25,7 @@ from opsconsole.reconcile.order import (
     dropped_objects,
     object_of,
 )
-from opsconsole.reconcile.prior import Place
+from opsconsole.reconcile.prior import Identity
 from opsconsole.state import config_address
 from opsconsole.values import Attributes, holds_unknown
 
@@ -74,7 +73,7 @@ class Applied:
     not_started: list[Step] = field(default_factory=list)
     unsettled: tuple[str, ...] = ()
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
-    rerouted: set[Place] = field(default_factory=set)
+    rerouted: set[Identity] = field(default_factory=set)
     seconds: float = 0.0
 
     @property

@@ -58,7 +58,7 @@ class _Search:
         known = _known_id(change)
         keys = _keys(change, config) if known is None else [_id_key(change, known)]
         near = min((self._index.get(key, []) for key in keys), key=len)
-        if len(near) > _MANY and not self.settled(address):
+        if len(near) > _MANY and not self.is_known(address):
             near = []
         self.matching[address] = [
             name
@@ -66,7 +66,7 @@ class _Search:
             if name not in self._taken and _equals(self.leaving[name], change, config)
         ]
 
-    def settled(self, address: str) -> bool:
+    def is_known(self, address: str) -> bool:
         """Return whether it is known which object it is, or all that its configuration holds."""
         if _known_id(self.coming[address]) is not None:
             return True
@@ -85,7 +85,7 @@ class _Search:
             for name, addresses in wanted.items()
             if len(addresses) == 1
             and len(self.matching[addresses[0]]) == 1
-            and self.settled(addresses[0])
+            and self.is_known(addresses[0])
         }
         for address, name in fresh.items():
             self.paired[address] = self.leaving[name]
@@ -95,7 +95,7 @@ class _Search:
 
     def learn(self, replanned: Replanned) -> None:
         """Compare again what refers to the instances that have a counterpart."""
-        waiting = [address for address in self.coming if not self.settled(address)]
+        waiting = [address for address in self.coming if not self.is_known(address)]
         if not waiting:
             return
         values = {address: change.before or {} for address, change in self.paired.items()}
@@ -106,7 +106,7 @@ class _Search:
 
     def give_up(self) -> bool:
         """Leave what refers to instances without a counterpart; return whether there was any."""
-        waiting = [address for address in self.coming if not self.settled(address)]
+        waiting = [address for address in self.coming if not self.is_known(address)]
         for address in waiting:
             del self.coming[address], self.matching[address]
         return bool(waiting)

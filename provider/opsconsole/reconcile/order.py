@@ -17,7 +17,8 @@ from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.reconcile.cascade import deletes_owner
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above
+from opsconsole.reconcile.prior import Identity
+from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, referred_to
 from opsconsole.state import config_address
 
 
@@ -49,9 +50,6 @@ class Step:
 
 Node = int | tuple[str, str]
 """A step by its number, or a gate: all steps up, or down, of one configured resource."""
-
-Identity = tuple[str, str, str]
-"""What an id alone does not tell: console, kind of resource, and id."""
 
 
 @dataclass
@@ -186,7 +184,7 @@ class _Edges:
             owner = owner_of(definition)
             owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
             if owner is not None and isinstance(owner_id, str):
-                update = self._updates.get((step.console, owner.name, owner_id))
+                update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
@@ -212,7 +210,7 @@ def _owners_down(type_name: str, console: str) -> Node:
 def object_of(step: Step) -> Identity:
     """Return the object that a deletion deletes, or an update updates."""
     change = step.change
-    return step.console, RESOURCES[change.type_name].name, (change.before or {}).get("id", "")
+    return step.console, change.type_name, (change.before or {}).get("id", "")
 
 
 def _carried_objects(step: Step) -> Iterator[Identity]:
@@ -223,7 +221,7 @@ def _carried_objects(step: Step) -> Iterator[Identity]:
     for attribute in RESOURCES[change.type_name].references:
         held = change.before.get(attribute.name)
         if attribute.blocks_deletion and isinstance(held, str):
-            yield step.console, attribute.refers_to or "", held
+            yield step.console, referred_to(attribute).type_name, held
 
 
 def dropped_objects(step: Step) -> Iterator[Identity]:
@@ -240,7 +238,7 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
         remaining = kept if isinstance(kept, list) else [kept]
         for object_id in held if isinstance(held, list) else [held]:
             if object_id not in remaining:
-                yield step.console, attribute.refers_to or "", object_id
+                yield step.console, referred_to(attribute).type_name, object_id
 
 
 def _comes_first(deletion: Change, update: Change) -> bool:

@@ -48,11 +48,11 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.providers import (
     MakeLifecycle,
     Providers,
-    adopted_places,
+    addresses_by_identity,
+    adopted_by_identity,
     held_twice,
     is_partly_shown,
     not_there,
-    places_of,
     provider_key_of,
     refresh,
     take_imports,
@@ -101,7 +101,7 @@ class Workspace:
         self,
         lookup: Callable[[str], Any] = lambda address: None,
         *,
-        settled: bool = False,
+        applying: bool = False,
         planned_at: datetime | None = None,
     ) -> Evaluator:
         """Return an evaluator of the program in this workspace; see `Evaluator`."""
@@ -110,7 +110,7 @@ class Workspace:
             self.variables,
             lookup,
             sensitive=self.sensitive_paths,
-            settled=settled,
+            applying=applying,
             workspace=self.name,
             planned_at=planned_at,
         )
@@ -152,8 +152,8 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         console_of = self.providers.console_of
-        places = places_of(prior.known.values(), self.providers)
-        self._diagnostics += held_twice(places)
+        held = addresses_by_identity(prior.known.values(), self.providers)
+        self._diagnostics += held_twice(held)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
         self.providers.check_stopped()
@@ -180,9 +180,9 @@ class Planner:
         if known and options.mode == "normal":
             self._likely_moves, warnings = likely_moves(changes, self._replanned)
             self._report(warnings)
-        adopted = adopted_places(changes, self.providers)
-        for place, addresses in adopted.items():
-            addresses[:0] = places.get(place, ())
+        adopted = adopted_by_identity(changes, self.providers)
+        for identity, addresses in adopted.items():
+            addresses[:0] = held.get(identity, ())
         self._diagnostics += held_twice(adopted)
         return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 
@@ -345,11 +345,11 @@ def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> I
 
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
     """Return the changes in the order of their first steps, those without a step last."""
-    place: dict[str, int] = {}
+    rank: dict[str, int] = {}
     ordered = order(changes, console_of)
     for number in ordered.sequence:
-        place.setdefault(ordered.steps[number].change.address, len(place))
-    return sorted(changes, key=lambda change: place.get(change.address, len(place)))
+        rank.setdefault(ordered.steps[number].change.address, len(rank))
+    return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
 
 
 def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list[Drift]:

@@ -23,8 +23,8 @@ from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, State, config_address, deposed_name
 from opsconsole.values import UNKNOWN, Attributes, Value
 
-Place = tuple[str, str, str]
-"""What an object is known by: its console, its type and its id."""
+Identity = tuple[str, str, str]
+"""What tells an object from all others: its console, its type and its id."""
 
 
 @dataclass(frozen=True, slots=True)

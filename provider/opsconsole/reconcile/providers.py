@@ -20,7 +20,7 @@ from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import Targets
 from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.prior import Place, Prior, PriorInstance
+from opsconsole.reconcile.prior import Identity, Prior, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.state import InstanceObject
 from opsconsole.v1.limiter import HeldBack
@@ -119,7 +119,7 @@ class Providers:
         """Return what tells the console of an instance in state from others."""
         return self.console_of(provider_key_of(item.held.provider))
 
-    def place_of(self, item: PriorInstance) -> Place:
+    def identity_of(self, item: PriorInstance) -> Identity:
         """Return what the object of an instance in state is known by."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
@@ -284,34 +284,38 @@ def is_partly_shown(item: PriorInstance) -> bool:
     )
 
 
-def places_of(known: Iterable[PriorInstance], providers: Providers) -> dict[Place, list[str]]:
+def addresses_by_identity(
+    known: Iterable[PriorInstance], providers: Providers
+) -> dict[Identity, list[str]]:
     """Return the addresses of each object that state holds, or an `import` block names."""
-    found: dict[Place, list[str]] = {}
+    found: dict[Identity, list[str]] = {}
     for item in known:
         object_id = item.before["id"]
         if isinstance(object_id, str) and not is_sentinel(object_id):
-            found.setdefault(providers.place_of(item), []).append(item.address)
+            found.setdefault(providers.identity_of(item), []).append(item.address)
     return found
 
 
-def adopted_places(changes: Iterable[Change], providers: Providers) -> dict[Place, list[str]]:
+def adopted_by_identity(
+    changes: Iterable[Change], providers: Providers
+) -> dict[Identity, list[str]]:
     """Return the addresses of each object that creations adopt: its id is known in the plan."""
-    found: dict[Place, list[str]] = {}
+    found: dict[Identity, list[str]] = {}
     for change in changes:
         object_id = (change.after or {}).get("id")
         if change.action is Action.CREATE and isinstance(object_id, str):
-            place = (providers.console_of(change.provider), change.type_name, object_id)
-            found.setdefault(place, []).append(change.address)
+            identity = (providers.console_of(change.provider), change.type_name, object_id)
+            found.setdefault(identity, []).append(change.address)
     return found
 
 
-def held_twice(places: Mapping[Place, list[str]]) -> Iterator[tuple[str, Diagnostic]]:
+def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[tuple[str, Diagnostic]]:
     """Yield an error, with its address, for each object that has several addresses.
 
     One that was gone and is created again under its id has the same address twice. Dropping one of
     several would delete what the other manages.
     """
-    for (_, type_name, object_id), several in places.items():
+    for (_, type_name, object_id), several in by_identity.items():
         addresses = list(dict.fromkeys(several))
         if len(addresses) > 1:
             yield (

@@ -30,7 +30,7 @@ from opsconsole.reconcile.execution import Applied, ApplyListener, Execution
 from opsconsole.reconcile.order import Step, StepKind, order
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import (
-    Place,
+    Identity,
     PriorInstance,
     carry_out_moves,
     from_state,
@@ -217,7 +217,7 @@ async def import_instance(
     if item is None or has_error(diagnostics):
         return diagnostics
     for other in read_prior(session.state).values():
-        same = providers.place_of(other) == providers.place_of(item)
+        same = providers.identity_of(other) == providers.identity_of(item)
         if same and other.address != item.address:
             return [_taken_already(item, other.address)]
     kept = InstanceObject(
@@ -295,7 +295,7 @@ class Applier:
             change.address: None for change in plan.changes if change.action is Action.REPLACE
         }
         planned_at = datetime.fromisoformat(plan.planned_at) if plan.planned_at else None
-        self._evaluator = workspace.evaluator(self._value, settled=True, planned_at=planned_at)
+        self._evaluator = workspace.evaluator(self._value, applying=True, planned_at=planned_at)
         self._providers = workspace.providers(self._evaluator)
         self._outputs = [item.name for item in plan.outputs]
         self._execution: Execution | None = None
@@ -437,10 +437,10 @@ class Applier:
             return values
         return without_ignored(block, values, step.change.before)
 
-    async def _read_rerouted(self, rerouted: Collection[Place]) -> list[tuple[str, Diagnostic]]:
+    async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[tuple[str, Diagnostic]]:
         """Read again what a deletion rerouted, and keep what changed."""
         known = read_prior(self._session.state) if rerouted else {}
-        wanted = [item for item in known.values() if self._providers.place_of(item) in rerouted]
+        wanted = [item for item in known.values() if self._providers.identity_of(item) in rerouted]
         if not wanted:
             return []
         found = await refresh(wanted, self._providers.by_state_address(wanted))

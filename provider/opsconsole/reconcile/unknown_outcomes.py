@@ -18,7 +18,13 @@ from dataclasses import dataclass
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, Seen, SettledCreate, settle
+from opsconsole.lifecycle.interface import (
+    CreateOutcome,
+    LostCreate,
+    Seen,
+    SettledCreate,
+    fill_unknown,
+)
 from opsconsole.lifecycle.sentinel import (
     dry_run_status_of,
     may_still_arrive,
@@ -215,7 +221,7 @@ def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diag
     else:
         planned, definition = lost.create.planned, RESOURCES[lost.kind[1]]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
-        state = settle(definition, planned | unknown, {"id": new_sentinel()})
+        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel()})
         private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
         held = lost.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
@@ -237,19 +243,19 @@ async def _settle_writes(
     """
     known = read_prior(session.state)
     known |= read_deposed(session.state, known)
-    places = {item.address: providers.place_of(item) for item in known.values()}
-    by_place = {place: address for address, place in places.items()}
+    identities = {item.address: providers.identity_of(item) for item in known.values()}
+    by_identity = {identity: address for address, identity in identities.items()}
     deletes: dict[str, Intent] = {}
     for call in calls:
         console = providers.console_of(provider_key_of(_provider(call)))
-        address = by_place.get(
+        address = by_identity.get(
             (console, instance_of(call.address).type, str(call.details.get("id")))
         )
         if _verb(call) == "delete" and address is not None:
             deletes[address] = call
     leaving = [known[address] for address in deletes]
     going = Cascade.of(leaving, known.values(), providers.console_holding).going
-    wanted = [item for item in known.values() if places[item.address] in going]
+    wanted = [item for item in known.values() if identities[item.address] in going]
     found = await refresh(wanted, providers.by_state_address(wanted))
     providers.check_stopped()
     gone = [item.address for item in found.values() if item.value is None]

@@ -37,7 +37,7 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
     What is owned comes as late as it can: what happens to it depends on what happens to its owner,
     also where it is to leave that owner and no longer refers to it.
     """
-    place = {address: number for number, address in enumerate(graph.order)}
+    rank = {address: number for number, address in enumerate(graph.order)}
     sorter = TopologicalSorter(graph.direct)
     sorter.prepare()
     waiting: dict[int, list[str]] = {}
@@ -46,7 +46,7 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
             waiting.setdefault(_owner_count(blocks[address]), []).append(address)
         level = waiting.pop(min(waiting))
         sorter.done(*level)
-        yield sorted(level, key=place.__getitem__)
+        yield sorted(level, key=rank.__getitem__)
 
 
 def _owner_count(block: Block) -> int:

@@ -50,21 +50,21 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     sizes = [[_size(item) for item in section.items] for section in sections]
     kept = [0] * len(sections)
     share = budget // max(len(sections), 1)
-    for place, found in enumerate(sizes):
-        taken, kept[place] = _take(found, 0, share)
+    for index, found in enumerate(sizes):
+        taken, kept[index] = _take(found, 0, share)
         budget -= taken
-    for place, found in enumerate(sizes):
-        taken, kept[place] = _take(found, kept[place], budget)
+    for index, found in enumerate(sizes):
+        taken, kept[index] = _take(found, kept[index], budget)
         budget -= taken
     return head + "".join(map(_section, sections, kept))
 
 
 def _take(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
-    taken, place = 0, start
-    while place < len(sizes) and taken + sizes[place] <= budget:
-        taken += sizes[place]
-        place += 1
-    return taken, place
+    taken, index = 0, start
+    while index < len(sizes) and taken + sizes[index] <= budget:
+        taken += sizes[index]
+        index += 1
+    return taken, index
 
 
 def _section(section: MarkdownSection, kept: int) -> str:

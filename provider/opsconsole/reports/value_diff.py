@@ -148,8 +148,8 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
             hidden += left_end - left
             continue
         pairs = min(left_end - left, right_end - right)
-        for place in range(pairs):
-            yield from changed_value(old[left + place], new[right + place], depth, "", None, ",")
+        for index in range(pairs):
+            yield from changed_value(old[left + index], new[right + index], depth, "", None, ",")
         for item in old[left + pairs : left_end]:
             yield from whole(item, depth, "-", tail=",")
         for item in new[right + pairs : right_end]:

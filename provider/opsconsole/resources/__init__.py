@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from opsconsole.definition import ResourceDefinition
+from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import AGENT_PLUGIN
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
@@ -26,12 +26,15 @@ RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
 
 
 @cache
+def referred_to(attribute: Attribute) -> ResourceDefinition:
+    """Return the resource whose `id` an attribute holds."""
+    return next(item for item in RESOURCES.values() if item.name == attribute.refers_to)
+
+
+@cache
 def owner_of(definition: ResourceDefinition) -> ResourceDefinition | None:
     """Return the resource whose deletion deletes this one too, or None."""
-    if not definition.owner:
-        return None
-    name = definition[definition.owner].refers_to
-    return next(item for item in RESOURCES.values() if item.name == name)
+    return referred_to(definition[definition.owner]) if definition.owner else None
 
 
 @cache
@@ -75,4 +78,5 @@ __all__ = [
     "owner_of",
     "owners_above",
     "owning_types",
+    "referred_to",
 ]

@@ -26,7 +26,7 @@ from opsconsole.v1.limiter import (
     CircuitBreaker,
     HeldBack,
     Limiter,
-    Place,
+    Slot,
     Turn,
     shared_limiter,
 )
@@ -303,7 +303,7 @@ class Client:
         # Loading the HTTP libraries takes time that must not count as the console's.
         transport = self._opened()
         request: asyncio.Task[Reply] | None = None
-        place = await self._place(operation)
+        slot = await self._slot(operation)
         try:
             for _ in range(MOST_HOPS):
                 self._check(operation)
@@ -312,7 +312,7 @@ class Client:
                 request = asyncio.create_task(sending)
                 await asyncio.wait((request,), timeout=limit)
                 if not request.done():
-                    limiter.overloaded(place)
+                    limiter.overloaded(slot)
                     raise OutOfTime(
                         f"No answer of {self._settings.base_url} within {limit:g} seconds.",
                         "Raise request_timeout if the console is known to be slow.",
@@ -320,46 +320,46 @@ class Client:
                 reply = request.result()
                 self._breaker.answered()
                 if not 300 <= reply.status < 400:
-                    self._note(operation, reply, place)
+                    self._note(operation, reply, slot)
                     return reply
                 url = next_url(operation, url, reply, self._redact)
             raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
         finally:
             if request is None or request.done():
-                limiter.give_back(place)
+                limiter.give_back(slot)
             else:
-                self._abandon(request, place)
+                self._abandon(request, slot)
 
-    async def _place(self, operation: Operation) -> Place:
-        """Wait for a place among the requests in flight."""
+    async def _slot(self, operation: Operation) -> Slot:
+        """Wait for a slot among the requests in flight."""
         limiter = self._shared_limiter()
         while True:
             self._check(operation)
-            place = await limiter.take(self, self._settings.max_concurrency)
-            if place is not None:
-                return place
+            slot = await limiter.take(self, self._settings.max_concurrency)
+            if slot is not None:
+                return slot
 
-    def _note(self, operation: Operation, reply: Reply, place: Place) -> None:
+    def _note(self, operation: Operation, reply: Reply, slot: Slot) -> None:
         """Tell the limiter what an answer says of the console's load."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
-            spent = 1000 * (limiter.clock() - place.sent)
+            spent = 1000 * (limiter.clock() - slot.sent)
             _log.debug("%s: status %d after %.0f ms", operation, reply.status, spent)
         if reply.status < 300:
-            limiter.answered(place, operation.name, self._settings.max_concurrency)
+            limiter.answered(slot, operation.name, self._settings.max_concurrency)
         elif reply.status == 429:
             asked = retry_after(reply.headers)
             is_obeyed = asked is not None and asked <= self._settings.rate_limit_patience
-            limiter.refused(place, asked if is_obeyed else None)
+            limiter.refused(slot, asked if is_obeyed else None)
         elif reply.status in (503, 504):
             asked = retry_after(reply.headers)
             is_obeyed = asked is not None and asked <= LONGEST_OBEYED
-            limiter.overloaded(place, asked if is_obeyed else None)
+            limiter.overloaded(slot, asked if is_obeyed else None)
         else:
-            limiter.accepted(place)
+            limiter.accepted(slot)
 
-    def _abandon(self, request: asyncio.Task[Reply], place: Place) -> None:
-        """Let an abandoned request end; until then it keeps its place.
+    def _abandon(self, request: asyncio.Task[Reply], slot: Slot) -> None:
+        """Let an abandoned request end; until then it keeps its slot.
 
         The console may still be busy with it. Its connection is closed after as long again as a
         request may take.
@@ -372,7 +372,7 @@ class Client:
         def end(request: asyncio.Task[Reply]) -> None:
             closing.cancel()
             self._abandoned.discard(request)
-            limiter.give_back(place)
+            limiter.give_back(slot)
             if not request.cancelled() and request.exception() is None:
                 self._breaker.answered()
 

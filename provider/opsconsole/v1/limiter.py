@@ -38,8 +38,8 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A request's place among those in flight; it is given back once, when the request has ended.
+class Slot:
+    """A request's slot among those in flight; it is given back once, when the request has ended.
 
     Attributes:
         sent: When it was taken.
@@ -56,7 +56,7 @@ class Place:
 class _Caller:
     owner: object
     most: int
-    admitted: asyncio.Future[Place | None]
+    admitted: asyncio.Future[Slot | None]
 
 
 class Turn:
@@ -127,8 +127,8 @@ class Limiter:
         since = self._only_refused_since
         return 0.0 if since is None else self.clock() - since
 
-    async def take(self, owner: object, most: int) -> Place | None:
-        """Wait for a place, and return it; None if `wake(owner)` was called meanwhile.
+    async def take(self, owner: object, most: int) -> Slot | None:
+        """Wait for a slot, and return it; None if `wake(owner)` was called meanwhile.
 
         Args:
             owner: Who can be woken.
@@ -147,12 +147,12 @@ class Limiter:
             if caller in self._callers:
                 self._callers.remove(caller)
                 self._admit()
-            elif not caller.admitted.cancelled() and (place := caller.admitted.result()):
-                self.give_back(place)
+            elif not caller.admitted.cancelled() and (slot := caller.admitted.result()):
+                self.give_back(slot)
             raise
 
     def wake(self, owner: object) -> None:
-        """Make the waiting callers of `owner` check whether they still want a place."""
+        """Make the waiting callers of `owner` check whether they still want a slot."""
         woken = [caller for caller in self._callers if caller.owner is owner]
         for caller in woken:
             self._callers.remove(caller)
@@ -160,44 +160,44 @@ class Limiter:
                 caller.admitted.set_result(None)
         self._admit()
 
-    def answered(self, place: Place, name: str, most: int) -> None:
+    def answered(self, slot: Slot, name: str, most: int) -> None:
         """Note that the console did what the operation `name` asks for."""
-        self.accepted(place)
-        self._window.answered(name, place.beside, place.sent, self.clock(), most)
+        self.accepted(slot)
+        self._window.answered(name, slot.beside, slot.sent, self.clock(), most)
 
-    def accepted(self, place: Place) -> None:
+    def accepted(self, slot: Slot) -> None:
         """Note an answer other than 429."""
         self._only_refused_since = None
-        self._pace.accepted(place.sent)
+        self._pace.accepted(slot.sent)
 
-    def refused(self, place: Place, asked: float | None) -> None:
+    def refused(self, slot: Slot, asked: float | None) -> None:
         """Note a 429, which may ask to wait some seconds."""
         now = self.clock()
         if self._only_refused_since is None:
             self._only_refused_since = now
-        self._slow_down(place, now, asked)
+        self._slow_down(slot, now, asked)
 
-    def _slow_down(self, place: Place, now: float, asked: float | None) -> None:
+    def _slow_down(self, slot: Slot, now: float, asked: float | None) -> None:
         was_known = self._pace.known
         if not was_known and not self._pace.probing:
             self._window.restart(now, 1)
-        self._pause(now + self._pace.refused(place.sent, now, asked))
+        self._pause(now + self._pace.refused(slot.sent, now, asked))
         if self._pace.known and not was_known:
             # From here on the rate says how much is sent.
             self._window.restart(now)
 
-    def overloaded(self, place: Place, asked: float | None = None) -> None:
+    def overloaded(self, slot: Slot, asked: float | None = None) -> None:
         """Note that the console cannot answer, or not in time; it may ask to wait some seconds."""
         now = self.clock()
-        self._window.overloaded(place.sent, now)
+        self._window.overloaded(slot.sent, now)
         if asked is not None:
             # A console that says when to come again counts requests, whatever the status.
-            self._slow_down(place, now, asked)
+            self._slow_down(slot, now, asked)
 
-    def give_back(self, place: Place) -> None:
-        """Let the next request have a place."""
+    def give_back(self, slot: Slot) -> None:
+        """Let the next request have a slot."""
         self.in_flight -= 1
-        self._probes -= place.is_probe
+        self._probes -= slot.is_probe
         if self._callers:
             self._admit()
 
@@ -212,12 +212,12 @@ class Limiter:
     def _delay(self, now: float) -> float:
         return max(self._paused_until - now, self._pace.wait(now))
 
-    def _taken(self, now: float) -> Place:
+    def _taken(self, now: float) -> Slot:
         self.in_flight += 1
         is_probe = self._pace.probing
         self._probes += is_probe
         self._pace.sent(now)
-        return Place(now, self.in_flight, is_probe)
+        return Slot(now, self.in_flight, is_probe)
 
     def _admit(self) -> None:
         """Let callers go that may; set a timer to call this again if only time is missing.

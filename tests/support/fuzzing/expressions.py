@@ -37,7 +37,7 @@ def check(data: bytes) -> None:
     # A file that an expression names is not what is tried here, and may be a device.
     if "file" in text and "/" in text:
         return
-    scope = Evaluator(_PROGRAM, {}, lambda address: None, settled=True).scope()
+    scope = Evaluator(_PROGRAM, {}, lambda address: None, applying=True).scope()
     try:
         evaluated("fuzz", "value", text, scope)
     except OpsconsoleError as error:

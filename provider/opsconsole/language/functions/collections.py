@@ -83,7 +83,7 @@ for _name, _wanted in {
 def _length(value: Any) -> Any:
     if isinstance(value, str):
         return len(clusters(value))
-    if isinstance(value, SetValue) and not value.settled:
+    if isinstance(value, SetValue) and not value.known:
         return UNKNOWN
     if isinstance(value, list | dict):
         return len(value)
@@ -157,26 +157,26 @@ def _chunklist(items: ListValue, size: Number) -> ListValue:
 
 @Signature("flatten", (DYNAMIC,), opaque=True)
 def _flatten(items: Any) -> Any:
-    flat, marks, settled = _flattened(require_sequence(items))
-    return mark(flat if settled else UNKNOWN, marks)
+    flat, marks, known = _flattened(require_sequence(items))
+    return mark(flat if known else UNKNOWN, marks)
 
 
 def _flattened(items: Any) -> tuple[list[Any], Marks, bool]:
     flat: list[Any] = []
     marks = NO_MARKS
-    settled = not (isinstance(items, SetValue) and holds_unknown(items))
+    known = not (isinstance(items, SetValue) and holds_unknown(items))
     for item in items:
         inner, inner_marks = unmark(item)
         if inner is UNKNOWN:
-            settled = False
+            known = False
         if isinstance(inner, list):
-            deeper, found, known = _flattened(inner)
+            deeper, found, all_known = _flattened(inner)
             flat += deeper
             marks |= inner_marks | found
-            settled = settled and known
+            known = known and all_known
         else:
             flat.append(item)
-    return flat, marks, settled
+    return flat, marks, known
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(

@@ -75,12 +75,12 @@ def _plantimestamp(context: FunctionContext) -> str:
 
 @Signature("timestamp", context=True)
 def _timestamp(context: FunctionContext) -> Any:
-    return stamp(datetime.now(UTC)) if context.settled else UNKNOWN
+    return stamp(datetime.now(UTC)) if context.applying else UNKNOWN
 
 
 @Signature("uuid", context=True)
 def _uuid(context: FunctionContext) -> Any:
-    return str(uuid.uuid4()) if context.settled else UNKNOWN
+    return str(uuid.uuid4()) if context.applying else UNKNOWN
 
 
 _DATE_PARTS = {

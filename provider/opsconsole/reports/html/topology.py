@@ -16,7 +16,7 @@ from opsconsole.definition import Attribute
 from opsconsole.reports.labels import parsed
 from opsconsole.reports.styles import ELSEWHERE, SAME, Style
 from opsconsole.reports.text import printable
-from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY
+from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY, referred_to
 from opsconsole.values import Attributes, holds_unknown
 
 
@@ -160,9 +160,7 @@ class _Tying:
             self._attach(item)
             return
         for attribute in _referring(item):
-            target = next(
-                other.type_name for other in RESOURCES.values() if other.name == attribute.refers_to
-            )
+            target = referred_to(attribute).type_name
             column = _COLUMNS.get(target, Column.OTHER)
             if item.type_name == target == HOST.type_name:
                 column = Column.JUMP_HOST
