@@ -132,7 +132,7 @@ class BaseLifecycle(ABC):
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Note a resource in state, which messages name and whose id no creation may take."""
-        self.session.held[self.definition.type_name, state["id"]] = address
+        self.session.holders[self.definition.type_name, state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
         """Let the console judge creations, none of which takes place.

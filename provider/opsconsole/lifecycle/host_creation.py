@@ -357,7 +357,7 @@ class GuardedImport:
         return self._steps.lost(row.request, problem, row.dry_run_status or "")
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
-        holder = self._session.held.get((HOST.type_name, verdict.id or ""))
+        holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         return not_created(
             self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
@@ -374,7 +374,7 @@ class GuardedImport:
         key = (HOST.type_name, host_id)
         if ids[host_id] == 1 and self._session.hold(*key, row.holder) is None:
             return None
-        holder = self._session.held.get(key)
+        holder = self._session.holders.get(key)
         other = f" {holder} holds it already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",

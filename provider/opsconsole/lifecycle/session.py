@@ -116,7 +116,7 @@ class Session:
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
-        held: Type and id of objects in state, or of this run, to the address or name that holds
+        holders: Type and id of objects in state, or of this run, to the address or name that holds
             each; empty where the engine tells none. Sessions of one console share it.
         stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
@@ -146,7 +146,7 @@ class Session:
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
-    held: dict[tuple[str, str], str] = field(default_factory=dict)
+    holders: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: bool = False
     host_reading_refused: bool = False
     host_read_accepted: bool = False
@@ -178,14 +178,14 @@ class Session:
             address: May be empty: then no other call for this object is taken for the same one.
         """
         key = (type_name, object_id)
-        if key in self.held and not (address and self.held[key] == address):
-            return self.held[key]
-        self.held[key] = address
+        if key in self.holders and not (address and self.holders[key] == address):
+            return self.holders[key]
+        self.holders[key] = address
         return None
 
     def release_host(self, host_id: str) -> None:
         """Note that nothing holds a host any more."""
-        self.held.pop((HOST.type_name, host_id), None)
+        self.holders.pop((HOST.type_name, host_id), None)
 
     @property
     def gone_hosts(self) -> set[str]:
@@ -301,7 +301,7 @@ class Session:
         hosts = [
             holder if holder == host_id else f"{holder}: {host_id}"
             for host_id in named
-            if (holder := self.held.get((HOST.type_name, host_id))) is not None
+            if (holder := self.holders.get((HOST.type_name, host_id))) is not None
         ]
         return sorted(agents) + sorted(hosts)
 

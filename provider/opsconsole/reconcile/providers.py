@@ -82,7 +82,7 @@ class Providers:
             session.command, session.reads_first = "opsconsole", True
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
-                    session.held = other.session.held
+                    session.holders = other.session.holders
                     break
             self.opened[key] = made
             if self.stopped:
