@@ -32,7 +32,7 @@ from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.configured import Connect
+from opsconsole.terraform.provider import Connect
 from opsconsole.terraform.servicer import Servicer
 from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers

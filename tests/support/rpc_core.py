@@ -18,10 +18,9 @@ from typing import Any
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
-from opsconsole.terraform.configured import Configured
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.servicer import ResourceCalls
+from opsconsole.terraform.provider import Configured, ResourceCalls
 from opsconsole.values import UNKNOWN
 
 NULL = pb.DynamicValue(msgpack=b"\xc0")

@@ -29,9 +29,9 @@ from grpclib.config import Configuration
 from attached_provider import Connection, Provider
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
-from opsconsole.terraform.configured import Connect
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.provider import Connect
 from patience import PATIENCE
 
 HERE = Path(__file__).parent

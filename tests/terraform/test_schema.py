@@ -11,9 +11,10 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import error, warning
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.configured import Configured, attribute_path, rendered
+from opsconsole.terraform.codec import attribute_path, rendered
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.provider import Configured
 from opsconsole.terraform.schema import schema
 
 DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {

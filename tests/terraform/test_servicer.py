@@ -11,10 +11,10 @@ import pytest
 
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.terraform.configured import Configured
 from opsconsole.terraform.main import connect as connect_to_console
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider_calls import ProviderCalls
+from opsconsole.terraform.provider import Configured
+from opsconsole.terraform.servicer import ProviderCalls
 from opsconsole.values import UNKNOWN
 
 HOST = "opsconsole_host"

@@ -1,4 +1,5 @@
-"""DynamicValue to wire value and back, by the attributes of a definition.
+"""DynamicValue to wire value and back, by the attributes of a definition; and
+diagnostics to messages.
 
 The object wire format of Terraform's protocol documents: MessagePack with an extension for what
 is not known, or JSON. What values mean is not decided here.
@@ -14,7 +15,9 @@ from typing import Any, Final
 import msgpack
 
 from opsconsole.definition import Attribute, Kind
-from opsconsole.terraform.proto.tfplugin6_pb2 import DynamicValue
+from opsconsole.diagnostics import Diagnostic, Path, Severity
+from opsconsole.redaction import Redaction
+from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 _UNKNOWN_EXTENSION: Final = msgpack.ExtType(0, b"\x00")
@@ -38,7 +41,7 @@ class ObjectCodec:
         self._read = _object(attributes, _READERS)
         self._write = _object(attributes, _WRITERS)
 
-    def decode(self, value: DynamicValue) -> Attributes | None:
+    def decode(self, value: pb.DynamicValue) -> Attributes | None:
         """Return the wire value; None: the whole object is null.
 
         Raises:
@@ -80,16 +83,16 @@ class ObjectCodec:
         decoded: Attributes = self._read(raw)
         return decoded
 
-    def encode(self, value: Attributes | None) -> DynamicValue:
+    def encode(self, value: Attributes | None) -> pb.DynamicValue:
         """Return `value` as Terraform reads it; attributes that it lacks are null.
 
         Raises:
             CodecError: It holds an attribute, or a value, that the type does not have.
         """
         if value is None:
-            return DynamicValue(msgpack=_NULL)
+            return pb.DynamicValue(msgpack=_NULL)
         try:
-            return DynamicValue(msgpack=msgpack.packb(self._write(value), default=_unpackable))
+            return pb.DynamicValue(msgpack=msgpack.packb(self._write(value), default=_unpackable))
         except (TypeError, ValueError, AttributeError) as problem:
             raise CodecError(f"no value of this type: {problem}") from problem
 
@@ -239,3 +242,52 @@ _WRITERS: Final[_Scalars] = {
     Kind.INTEGER: _write_number,
     Kind.NUMBER: _write_number,
 }
+
+
+_SEVERITIES: Final = {
+    Severity.ERROR: pb.Diagnostic.ERROR,
+    Severity.WARNING: pb.Diagnostic.WARNING,
+}
+
+
+_Step = pb.AttributePath.Step
+
+
+def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
+    """Return `path` as Terraform walks it, as far as it leads through `attributes`.
+
+    It ends at a set, whose elements have no address, and before a name that does not exist.
+    """
+    steps: list[_Step] = []
+    kind: Kind | None = None
+    for step in path:
+        if kind is Kind.STRING_SET:
+            break
+        if isinstance(step, int):
+            steps.append(_Step(element_key_int=step))
+        elif kind is Kind.STRING_MAP:
+            steps.append(_Step(element_key_string=step))
+        elif step in attributes:
+            steps.append(_Step(attribute_name=step))
+            kind = attributes[step].kind
+            attributes = {item.name: item for item in attributes[step].attributes}
+        else:
+            break
+    return pb.AttributePath(steps=steps)
+
+
+def rendered(
+    diagnostics: Iterable[Diagnostic],
+    attributes: Mapping[str, Attribute],
+    redaction: Redaction,
+) -> list[pb.Diagnostic]:
+    """Return `diagnostics` on an object of `attributes` as Terraform shows them."""
+    return [
+        pb.Diagnostic(
+            severity=_SEVERITIES[diagnostic.severity],
+            summary=redaction.hide(diagnostic.summary),
+            detail=redaction.hide(diagnostic.text),
+            attribute=attribute_path(diagnostic.path, attributes) if diagnostic.path else None,
+        )
+        for diagnostic in diagnostics
+    ]

@@ -1,165 +1,123 @@
-"""The provider's service: the calls about one resource, and the handling of exceptions.
+"""The provider's service: all its calls by name, and those about the provider as a whole: what it
+offers, its settings, its data, its end.
 
-One function a call: decode, one call into the lifecycle, encode. What is planned or done is
-decided there, not here. The calls about the whole provider are in `provider_calls`.
+One function a call: decode, one call into the layers below, encode.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 from grpclib.const import Handler
 
-from opsconsole.diagnostics import error
-from opsconsole.lifecycle.interface import (
-    CreateRequest,
-    DeleteRequest,
-    PlanChange,
-    PlanCreation,
-    PlanRemoval,
-    PlanRequest,
-    ReadRequest,
-    UpdateRequest,
-)
+from opsconsole.errors import ConfigurationError
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.configured import (
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.provider import (
+    SERVICE,
     Configured,
     Connect,
-    NotServedError,
-    attribute_path,
+    ResourceCalls,
+    guarded,
     not_begun,
 )
-from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider_calls import ProviderCalls
-from opsconsole.terraform.transport import Activity, Method, unary_handlers
+from opsconsole.terraform.schema import metadata, provider_schema
+from opsconsole.terraform.transport import Activity, unary_handlers
+from opsconsole.v1.settings import Settings
+from opsconsole.values import Attributes, holds_unknown
+
+log = logging.getLogger(__name__)
 
 
-class ResourceCalls:
-    """Answers the calls about one resource, for one process."""
+class ProviderCalls:
+    """Answers the calls about the whole provider, for one process."""
 
     def __init__(self, provider: Configured) -> None:
         self._provider = provider
+        self._schema: pb.GetProviderSchema.Response | None = None
 
-    async def upgrade_resource_state(
-        self, request: pb.UpgradeResourceState.Request
-    ) -> pb.UpgradeResourceState.Response:
-        """Read a stored state as this version has it; needs no configuration."""
-        codec = self._provider.codec("resource", request.type_name)
-        if not request.raw_state.json:
-            raise NotServedError(
-                error(
-                    "The state was written by Terraform 0.11 or older",
-                    "No version of this provider wrote such a state.",
-                )
-            )
-        state = codec.decode_state(request.raw_state.json)
-        return pb.UpgradeResourceState.Response(upgraded_state=codec.encode(state))
+    async def get_metadata(self, request: pb.GetMetadata.Request) -> pb.GetMetadata.Response:
+        """Name everything that the provider offers."""
+        return metadata(RESOURCES, DATA_SOURCES)
 
-    async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
-        """Read what the console holds."""
+    async def get_provider_schema(
+        self, request: pb.GetProviderSchema.Request
+    ) -> pb.GetProviderSchema.Response:
+        """Show every schema."""
+        if self._schema is None:
+            self._schema = provider_schema(PROVIDER, RESOURCES, DATA_SOURCES)
+        return self._schema
+
+    async def get_functions(self, request: pb.GetFunctions.Request) -> pb.GetFunctions.Response:
+        """Name the functions that configurations may call: none."""
+        return pb.GetFunctions.Response()
+
+    async def validate_provider_config(
+        self, request: pb.ValidateProviderConfig.Request
+    ) -> pb.ValidateProviderConfig.Response:
+        """Judge the provider's settings by themselves; the environment is not asked."""
+        config = self._provider.codec("provider").decode(request.config) or {}
+        self._provider.learn_secrets(config)
+        try:
+            _check_settings(config)
+        except ConfigurationError as problem:
+            found = diagnose(problem, "use the provider's settings")
+            diagnostics = self._provider.rendered(found, "provider")
+            return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
+        return pb.ValidateProviderConfig.Response()
+
+    async def configure_provider(
+        self, request: pb.ConfigureProvider.Request
+    ) -> pb.ConfigureProvider.Response:
+        """Take the provider's settings, filled up from the environment."""
+        config = self._provider.codec("provider").decode(request.config) or PROVIDER.empty()
+        found = await self._provider.configure(config)
+        log.info("configured under Terraform %s", request.terraform_version)
+        return pb.ConfigureProvider.Response(diagnostics=self._provider.rendered(found, "provider"))
+
+    async def validate_resource_config(
+        self, request: pb.ValidateResourceConfig.Request
+    ) -> pb.ValidateResourceConfig.Response:
+        """Judge one declaration by itself; needs no configuration."""
         name = request.type_name
-        codec = self._provider.codec("resource", name)
-        prior = codec.decode(request.current_state)
-        if prior is None:
-            return pb.ReadResource.Response(new_state=request.current_state)
-        self._provider.claim("read", name, prior)
-        outcome = await self._provider.read(name, ReadRequest(prior, request.private))
-        return pb.ReadResource.Response(
-            new_state=codec.encode(outcome.state),
-            private=outcome.private,
+        config = self._provider.codec("resource", name).decode(request.config) or {}
+        diagnostics = RESOURCES[name].problems(config)
+        return pb.ValidateResourceConfig.Response(
+            diagnostics=self._provider.rendered(diagnostics, "resource", name)
+        )
+
+    async def validate_data_resource_config(
+        self, request: pb.ValidateDataResourceConfig.Request
+    ) -> pb.ValidateDataResourceConfig.Response:
+        """Judge one data source's declaration: it has the schema's shape, or it is refused."""
+        self._provider.codec("data source", request.type_name).decode(request.config)
+        return pb.ValidateDataResourceConfig.Response()
+
+    async def read_data_source(
+        self, request: pb.ReadDataSource.Request
+    ) -> pb.ReadDataSource.Response:
+        """Read one data source."""
+        name = request.type_name
+        codec = self._provider.codec("data source", name)
+        config = codec.decode(request.config) or DATA_SOURCES[name].empty()
+        outcome = await self._provider.lifecycle().read_data(name, config)
+        return pb.ReadDataSource.Response(
+            state=codec.encode(outcome.state),
             diagnostics=self._provider.rendered(
-                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
+                (*outcome.diagnostics, *not_begun(outcome)), "data source", name
             ),
         )
 
-    async def plan_resource_change(
-        self, request: pb.PlanResourceChange.Request
-    ) -> pb.PlanResourceChange.Response:
-        """Say what would be done.
-
-        Terraform's own proposal is only looked at for being null, which asks for removal.
-        """
-        name = request.type_name
-        steps = self._provider.steps(name)
-        codec = self._provider.codec("resource", name)
-        prior, private = codec.decode(request.prior_state), request.prior_private
-        config = codec.decode(request.config) or {}
-        if codec.decode(request.proposed_new_state) is None:
-            asked: PlanRequest = PlanRemoval(prior or {}, private)
-        elif prior is None:
-            asked = PlanCreation(config, private)
-        else:
-            asked = PlanChange(prior, config, private)
-        [outcome] = await steps.plan([asked])
-        attributes = self._provider.attributes("resource", name)
-        return pb.PlanResourceChange.Response(
-            planned_state=codec.encode(outcome.planned),
-            requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
-            planned_private=outcome.private,
-            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name),
-        )
-
-    async def apply_resource_change(
-        self, request: pb.ApplyResourceChange.Request
-    ) -> pb.ApplyResourceChange.Response:
-        """Carry out what was planned."""
-        name = request.type_name
-        codec = self._provider.codec("resource", name)
-        prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)
-        config, private = codec.decode(request.config) or {}, request.planned_private
-        if prior is None:
-            creation = CreateRequest(config, planned or {}, private)
-            outcome = await self._provider.create(name, creation)
-        elif planned is None:
-            self._provider.claim("delete", name, prior)
-            outcome = await self._provider.steps(name).delete(DeleteRequest(prior, private))
-        else:
-            self._provider.claim("change", name, prior)
-            change = UpdateRequest(prior, config, planned, private)
-            outcome = await self._provider.steps(name).update(change)
-        return pb.ApplyResourceChange.Response(
-            new_state=codec.encode(outcome.state),
-            private=outcome.private,
-            diagnostics=self._provider.rendered(
-                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
-            ),
-        )
-
-    async def import_resource_state(
-        self, request: pb.ImportResourceState.Request
-    ) -> pb.ImportResourceState.Response:
-        """Read the resource that an import id names."""
-        name = request.type_name
-        outcome = await self._provider.steps(name).import_state(request.id)
-        response = pb.ImportResourceState.Response(
-            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name)
-        )
-        if outcome.state is not None:
-            response.imported_resources.add(
-                type_name=name,
-                state=self._provider.codec("resource", name).encode(outcome.state),
-                private=outcome.private,
-            )
-        return response
-
-    async def move_resource_state(
-        self, request: pb.MoveResourceState.Request
-    ) -> pb.MoveResourceState.Response:
-        """Refuse to make one resource of another: no two of this provider are alike."""
-        raise NotServedError(
-            error(
-                f"A {request.source_type_name} cannot become a {request.target_type_name}",
-                "Remove the `moved` block, and `terraform import` the object under its new "
-                "address.",
-            )
-        )
-
-
-_SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
+    async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
+        """Begin no further request; those in flight are finished, so that state holds them."""
+        log.info("asked to stop; what is in flight is finished")
+        self._provider.stop()
+        return pb.StopProvider.Response()
 
 
 class Servicer:
@@ -192,44 +150,23 @@ class Servicer:
 
     def handlers(self, activity: Activity) -> dict[str, Handler]:
         """Return the handlers of the provider's calls."""
-        guarded = {name: self._guarded(name, method) for name, method in self._methods.items()}
-        return unary_handlers(_SERVICE, guarded, activity)
+        methods = {
+            name: guarded(self._provider, name, method) for name, method in self._methods.items()
+        }
+        return unary_handlers(SERVICE, methods, activity)
 
     async def close(self) -> None:
         """Let go of everything; no call comes afterwards."""
         await self._provider.close()
 
-    def _guarded(self, name: str, method: Method) -> Method:
-        """Let no exception out: it becomes a diagnostic, and state stays as it was."""
-        response_type: Any = GetMessageClass(_SERVICE.methods_by_name[name].output_type)
 
-        async def answer(request: Any) -> Message:
-            try:
-                return await method(request)
-            except NotServedError as refused:
-                found = refused.diagnostics
-            except Exception as problem:
-                found = diagnose(problem, _doing(name, request))
-            diagnostics = self._provider.rendered(found, "provider")
-            response: Message = response_type(diagnostics=diagnostics)
-            _keep_state(request, response)
-            return response
+def _check_settings(config: Attributes) -> None:
+    """Check the settings that are declared, as if the environment held the ones that must be.
 
-        return answer
-
-
-def _doing(name: str, request: Any) -> str:
-    if name == "ConfigureProvider":
-        return "configure the provider"
-    type_name = getattr(request, "type_name", "")
-    return f"answer Terraform's {name}" + (f" for {type_name}" if type_name else "")
-
-
-def _keep_state(request: Any, response: Any) -> None:
-    """Answer with the state that was sent: without one Terraform would take it for gone."""
-    if isinstance(request, pb.ApplyResourceChange.Request):
-        response.new_state.CopyFrom(request.prior_state)
-        response.private = request.planned_private
-    elif isinstance(request, pb.ReadResource.Request):
-        response.new_state.CopyFrom(request.current_state)
-        response.private = request.private
+    Raises:
+        ConfigurationError: One of them is wrong, or they do not go together.
+    """
+    if holds_unknown(config):
+        return
+    environment = {"OPSCONSOLE_BASE_URL": "https://localhost", "OPSCONSOLE_API_KEY": "svc_ak_any"}
+    Settings.from_values(config, environment)

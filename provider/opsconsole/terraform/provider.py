@@ -1,6 +1,8 @@
-"""What the calls of one provider process share: codecs, secrets, and the lifecycle once there.
+"""The provider of one process: what its calls share, the calls about one resource, and what becomes
+of an exception.
 
-No protocol message is read or answered here.
+One function a call: decode, one call into the lifecycle, encode. What is planned or done is decided
+there, not here. The calls about the whole provider are in `servicer`.
 """
 
 from __future__ import annotations
@@ -8,17 +10,32 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from opsconsole.definition import Attribute, Kind
-from opsconsole.diagnostics import Diagnostic, Path, Severity, error, has_error
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from opsconsole.definition import Attribute
+from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.journal_files import unfolded_journals, unresolved_calls
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanRemoval,
+    PlanRequest,
+    ReadRequest,
+    UpdateRequest,
+)
+from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher, ReadBatcher
-from opsconsole.terraform.codec import ObjectCodec
+from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
+from opsconsole.terraform.transport import Method
 from opsconsole.v1.settings import ENVIRONMENT
 from opsconsole.values import Attributes, unknown_names
 
@@ -30,6 +47,9 @@ Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
 """Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
+
+SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
+"""The service of plugin protocol 6."""
 
 
 class NotServedError(Exception):
@@ -196,6 +216,166 @@ class Configured:
             await lifecycle.close()
 
 
+class ResourceCalls:
+    """Answers the calls about one resource, for one process."""
+
+    def __init__(self, provider: Configured) -> None:
+        self._provider = provider
+
+    async def upgrade_resource_state(
+        self, request: pb.UpgradeResourceState.Request
+    ) -> pb.UpgradeResourceState.Response:
+        """Read a stored state as this version has it; needs no configuration."""
+        codec = self._provider.codec("resource", request.type_name)
+        if not request.raw_state.json:
+            raise NotServedError(
+                error(
+                    "The state was written by Terraform 0.11 or older",
+                    "No version of this provider wrote such a state.",
+                )
+            )
+        state = codec.decode_state(request.raw_state.json)
+        return pb.UpgradeResourceState.Response(upgraded_state=codec.encode(state))
+
+    async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
+        """Read what the console holds."""
+        name = request.type_name
+        codec = self._provider.codec("resource", name)
+        prior = codec.decode(request.current_state)
+        if prior is None:
+            return pb.ReadResource.Response(new_state=request.current_state)
+        self._provider.claim("read", name, prior)
+        outcome = await self._provider.read(name, ReadRequest(prior, request.private))
+        return pb.ReadResource.Response(
+            new_state=codec.encode(outcome.state),
+            private=outcome.private,
+            diagnostics=self._provider.rendered(
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
+            ),
+        )
+
+    async def plan_resource_change(
+        self, request: pb.PlanResourceChange.Request
+    ) -> pb.PlanResourceChange.Response:
+        """Say what would be done.
+
+        Terraform's own proposal is only looked at for being null, which asks for removal.
+        """
+        name = request.type_name
+        steps = self._provider.steps(name)
+        codec = self._provider.codec("resource", name)
+        prior, private = codec.decode(request.prior_state), request.prior_private
+        config = codec.decode(request.config) or {}
+        if codec.decode(request.proposed_new_state) is None:
+            asked: PlanRequest = PlanRemoval(prior or {}, private)
+        elif prior is None:
+            asked = PlanCreation(config, private)
+        else:
+            asked = PlanChange(prior, config, private)
+        [outcome] = await steps.plan([asked])
+        attributes = self._provider.attributes("resource", name)
+        return pb.PlanResourceChange.Response(
+            planned_state=codec.encode(outcome.planned),
+            requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
+            planned_private=outcome.private,
+            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name),
+        )
+
+    async def apply_resource_change(
+        self, request: pb.ApplyResourceChange.Request
+    ) -> pb.ApplyResourceChange.Response:
+        """Carry out what was planned."""
+        name = request.type_name
+        codec = self._provider.codec("resource", name)
+        prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)
+        config, private = codec.decode(request.config) or {}, request.planned_private
+        if prior is None:
+            creation = CreateRequest(config, planned or {}, private)
+            outcome = await self._provider.create(name, creation)
+        elif planned is None:
+            self._provider.claim("delete", name, prior)
+            outcome = await self._provider.steps(name).delete(DeleteRequest(prior, private))
+        else:
+            self._provider.claim("change", name, prior)
+            change = UpdateRequest(prior, config, planned, private)
+            outcome = await self._provider.steps(name).update(change)
+        return pb.ApplyResourceChange.Response(
+            new_state=codec.encode(outcome.state),
+            private=outcome.private,
+            diagnostics=self._provider.rendered(
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
+            ),
+        )
+
+    async def import_resource_state(
+        self, request: pb.ImportResourceState.Request
+    ) -> pb.ImportResourceState.Response:
+        """Read the resource that an import id names."""
+        name = request.type_name
+        outcome = await self._provider.steps(name).import_state(request.id)
+        response = pb.ImportResourceState.Response(
+            diagnostics=self._provider.rendered(outcome.diagnostics, "resource", name)
+        )
+        if outcome.state is not None:
+            response.imported_resources.add(
+                type_name=name,
+                state=self._provider.codec("resource", name).encode(outcome.state),
+                private=outcome.private,
+            )
+        return response
+
+    async def move_resource_state(
+        self, request: pb.MoveResourceState.Request
+    ) -> pb.MoveResourceState.Response:
+        """Refuse to make one resource of another: no two of this provider are alike."""
+        raise NotServedError(
+            error(
+                f"A {request.source_type_name} cannot become a {request.target_type_name}",
+                "Remove the `moved` block, and `terraform import` the object under its new "
+                "address.",
+            )
+        )
+
+
+def guarded(provider: Configured, name: str, method: Method) -> Method:
+    """Return `method`, the call `name` of the service, so that no exception leaves it.
+
+    An exception becomes a diagnostic, and state stays as it was.
+    """
+    response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
+
+    async def answer(request: Any) -> Message:
+        try:
+            return await method(request)
+        except NotServedError as refused:
+            found = refused.diagnostics
+        except Exception as problem:
+            found = diagnose(problem, _doing(name, request))
+        diagnostics = provider.rendered(found, "provider")
+        response: Message = response_type(diagnostics=diagnostics)
+        _keep_state(request, response)
+        return response
+
+    return answer
+
+
+def _doing(name: str, request: Any) -> str:
+    if name == "ConfigureProvider":
+        return "configure the provider"
+    type_name = getattr(request, "type_name", "")
+    return f"answer Terraform's {name}" + (f" for {type_name}" if type_name else "")
+
+
+def _keep_state(request: Any, response: Any) -> None:
+    """Answer with the state that was sent: without one Terraform would take it for gone."""
+    if isinstance(request, pb.ApplyResourceChange.Request):
+        response.new_state.CopyFrom(request.prior_state)
+        response.private = request.planned_private
+    elif isinstance(request, pb.ReadResource.Request):
+        response.new_state.CopyFrom(request.current_state)
+        response.private = request.private
+
+
 def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
     """Report that the console was asked nothing, because the run was told to stop before."""
     if outcome.begun:
@@ -221,54 +401,6 @@ def _not_known(names: list[str]) -> Diagnostic:
         "Nothing can be read or planned before the provider's settings are known. Apply what they "
         "depend on first, with -target, or set them from variables or the environment.",
     )
-
-
-_SEVERITIES: Final = {
-    Severity.ERROR: pb.Diagnostic.ERROR,
-    Severity.WARNING: pb.Diagnostic.WARNING,
-}
-
-_Step = pb.AttributePath.Step
-
-
-def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
-    """Return `path` as Terraform walks it, as far as it leads through `attributes`.
-
-    It ends at a set, whose elements have no address, and before a name that does not exist.
-    """
-    steps: list[_Step] = []
-    kind: Kind | None = None
-    for step in path:
-        if kind is Kind.STRING_SET:
-            break
-        if isinstance(step, int):
-            steps.append(_Step(element_key_int=step))
-        elif kind is Kind.STRING_MAP:
-            steps.append(_Step(element_key_string=step))
-        elif step in attributes:
-            steps.append(_Step(attribute_name=step))
-            kind = attributes[step].kind
-            attributes = {item.name: item for item in attributes[step].attributes}
-        else:
-            break
-    return pb.AttributePath(steps=steps)
-
-
-def rendered(
-    diagnostics: Iterable[Diagnostic],
-    attributes: Mapping[str, Attribute],
-    redaction: Redaction,
-) -> list[pb.Diagnostic]:
-    """Return `diagnostics` on an object of `attributes` as Terraform shows them."""
-    return [
-        pb.Diagnostic(
-            severity=_SEVERITIES[diagnostic.severity],
-            summary=redaction.hide(diagnostic.summary),
-            detail=redaction.hide(diagnostic.text),
-            attribute=attribute_path(diagnostic.path, attributes) if diagnostic.path else None,
-        )
-        for diagnostic in diagnostics
-    ]
 
 
 def _left_behind(directory: pathlib.Path) -> list[Diagnostic]:
