@@ -28,7 +28,10 @@ from opsconsole.v1.settings import Settings
 REQUESTS = 1000
 ROUNDS = 6
 ROUNDS_OF_ALL = 2
-"""In the others only the two whose ratio is asked for are measured, which are fast."""
+"""In the first rounds all are measured; in the others only OURS and BARE, whose ratio has a limit.
+
+The other figures are the best of fewer rounds, so their ratios are a little low.
+"""
 IN_FLIGHT = (8, 64)
 KEY = "svc_ak_benchmark"
 PATH = "/api/v1/blacklists/blk_1"
@@ -176,7 +179,7 @@ def rows(requests: int = REQUESTS) -> list[Row]:
         found: list[Row] = []
         for in_flight in IN_FLIGHT:
             measured: dict[str, list[Row]] = {name: [] for name in _TRANSPORTS}
-            # One after the other in each round, so that what else the machine does meets them all.
+            # One after the other in each round: what else the machine does meets all of them.
             for number in range(ROUNDS):
                 for name in _TRANSPORTS if number < ROUNDS_OF_ALL else (OURS, BARE):
                     row = asyncio.run(_measure(name, url, in_flight, requests))

@@ -65,7 +65,7 @@ class DestroyedBeforeSpecialties(Resource):
 
 
 class _Dependencies(cdktf.TerraformElement):
-    """Settles what the hosts of a stack depend on, each time that the stack is synthesised."""
+    """Works out what the hosts of a stack depend on, each time that the stack is synthesised."""
 
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree

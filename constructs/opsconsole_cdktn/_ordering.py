@@ -65,7 +65,7 @@ class DestroyedBeforeSpecialties(Resource):
 
 
 class _Dependencies(cdktn.TerraformElement):
-    """Settles what the hosts of a stack depend on, each time that the stack is synthesised."""
+    """Works out what the hosts of a stack depend on, each time that the stack is synthesised."""
 
     def __init__(self, tree: Tree, stack: cdktn.TerraformStack) -> None:
         self._tree = tree

@@ -42,7 +42,7 @@ class Tree:
         carriers: The agents, in the order in which they were made.
         revision: Counts declarations, which shows whether a conclusion is out of date.
         remarked: The warnings that were added, with the construct of each.
-        ordered: The stacks that have what settles the dependencies of their hosts, see `_ordering`.
+        ordered: The stacks with an element for the dependencies of their hosts, see `_ordering`.
         conclusions: What was concluded last about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """

@@ -188,9 +188,9 @@ class Attribute:
     def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
         """Yield what is wrong with its value in a declaration.
 
-        A null or unknown value passes; a null element of a list or a set is an error. Of the rest,
-        only bounds that the document attributes to a field are errors; what is probably a slip is a
-        warning.
+        A null or unknown value passes; a null element of a list or a set of strings is an error. Of
+        the rest, only bounds that the document attributes to a field are errors; what is probably a
+        slip is a warning.
 
         Args:
             path: The path of what it is an attribute of.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from engines import Terraform
-from looked_up import DATA, EXPECTED, OUTPUT, settle_others
+from looked_up import DATA, EXPECTED, OUTPUT, create_others
 from opsconsole.emulator.handle import Emulator
 
 pytestmark = pytest.mark.terraform
@@ -17,7 +17,7 @@ def test_what_others_manage_is_looked_up(
     project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
 ) -> None:
     console = console_of("extended")
-    settle_others(console)
+    create_others(console)
     engine = project({"data": DATA, "output": OUTPUT}, console)
     engine.apply()
     outputs = engine.state()["outputs"]
@@ -27,7 +27,7 @@ def test_what_others_manage_is_looked_up(
 def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
-    settle_others(console)
+    create_others(console)
     engine = project({"data": DATA}, console)
     run = engine.plan_run(expect={1})
     assert {item["address"] for item in run.errors} == {

@@ -41,8 +41,8 @@ def entry_of(address: str, reason: str, attribute: str = "", **more: Any) -> Ent
 
 def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Finding:
     differences = tuple(Difference(name, "a", "b") for name in names)
-    settled = {"stack": "fleet", "address": WEB, "type_name": "opsconsole_host"}
-    return Finding(**{**settled, "bucket": bucket, "differences": differences, **facts})
+    defaults = {"stack": "fleet", "address": WEB, "type_name": "opsconsole_host"}
+    return Finding(**{**defaults, "bucket": bucket, "differences": differences, **facts})
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def settle(ground: Any, count: int) -> None:
+def fill(ground: Any, count: int) -> None:
     """Let a state and the console hold the same hosts."""
     made = rows(count)
     state = State.new()
@@ -73,7 +73,7 @@ def test_many_hosts_cost_a_request_for_each_chunk_and_one_for_each_that_changed(
     ground_on: Any,
 ) -> None:
     ground = ground_on("default", **IN_BULK, import_chunk_size=CHUNK)
-    settle(ground, COUNT)
+    fill(ground, COUNT)
     change(ground, CHANGED)
     found = ground.drift()
     assert found.code == 2
@@ -95,7 +95,7 @@ def test_many_hosts_cost_a_request_for_each_chunk_and_one_for_each_that_changed(
 
 def test_what_is_gone_renamed_or_taken_by_another_is_read(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK)
-    settle(ground, 6)
+    fill(ground, 6)
     ground.console.delete("hosts", "hst_00001")
     ground.console.change("hosts", "hst_00002", name="renamed")
     # Another host has the name and the values of this one by now.
@@ -110,7 +110,7 @@ def test_what_is_gone_renamed_or_taken_by_another_is_read(ground_on: Any) -> Non
 
 def test_a_word_of_its_own_for_rows_to_be_created_ends_no_comparison(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK)
-    settle(ground, 6)
+    fill(ground, 6)
     ground.console.switch(dry_run_created_word="would_create")
     ground.console.delete("hosts", "hst_00001")
     change(ground, [2])
@@ -123,7 +123,7 @@ def test_a_word_of_its_own_for_rows_to_be_created_ends_no_comparison(ground_on: 
 
 def test_a_row_that_is_refused_is_not_the_same(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK)
-    settle(ground, 2)
+    fill(ground, 2)
     change(ground, [1])
     verdicts = [
         {"index": number, "status": "skipped", "id": f"hst_{number:05}", "error": error}
@@ -149,7 +149,7 @@ def test_what_a_dry_run_does_not_tell_is_read_one_by_one(
     switches: dict[str, Any], calls: dict[str, int], ground_on: Any
 ) -> None:
     ground = ground_on("default", **IN_BULK)
-    settle(ground, 6)
+    fill(ground, 6)
     if "updated_word" in switches:
         change(ground, [2])
     ground.console.switch(**switches)
@@ -172,7 +172,7 @@ def test_a_verdict_in_the_middle_that_was_not_shown_ends_it_for_the_run(
     verdicts: list[tuple[str, int]], said: str, ground_on: Any
 ) -> None:
     ground = ground_on("default", **IN_BULK, import_chunk_size=2, max_concurrency=1)
-    settle(ground, 8)
+    fill(ground, 8)
     change(ground, [3])
     results = [
         {"index": place, "status": word, "id": f"hst_{number:05}"}
@@ -190,7 +190,7 @@ def test_a_verdict_in_the_middle_that_was_not_shown_ends_it_for_the_run(
 
 def test_a_dry_run_that_is_none_ends_it_with_an_error(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK, import_chunk_size=2)
-    settle(ground, 6)
+    fill(ground, 6)
     ground.console.switch(honours_dry_run=False)
     found = ground.drift()
     assert found.code == 1
@@ -200,7 +200,7 @@ def test_a_dry_run_that_is_none_ends_it_with_an_error(ground_on: Any) -> None:
 
 def test_hosts_that_such_a_dry_run_created_are_named(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK, import_chunk_size=2)
-    settle(ground, 6)
+    fill(ground, 6)
     before = {row["id"] for row in ground.console.rows("hosts")}
     ground.console.switch(honours_dry_run=False, match_by=[])
     found = ground.drift()
@@ -211,7 +211,7 @@ def test_hosts_that_such_a_dry_run_created_are_named(ground_on: Any) -> None:
 
 def test_read_only_sends_no_dry_run(ground_on: Any) -> None:
     ground = ground_on("default", **IN_BULK)
-    settle(ground, 3)
+    fill(ground, 3)
     found = ground.drift("--read-only")
     assert found.document["calls"] == {}
     assert len(found.addresses("unchecked")) == 3

@@ -428,9 +428,9 @@ def test_settings_of_the_run(start: Start) -> None:
     assert run.output("when") == "2024-01-02T03:04:05Z"
     assert run.output("now") is UNKNOWN
     assert run.output("unique") is UNKNOWN
-    settled = start(document, applying=True)
-    assert settled.output("now").endswith("Z")
-    assert len(settled.output("unique")) == 36
+    applied = start(document, applying=True)
+    assert applied.output("now").endswith("Z")
+    assert len(applied.output("unique")) == 36
 
 
 def test_files_are_read_beside_the_program(start: Start, tmp_path: Any) -> None:

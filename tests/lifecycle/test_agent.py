@@ -333,8 +333,8 @@ async def test_an_imported_agent_needs_one_apply_without_a_call(
     applied = await agents.change(read, **declared)
 
     assert console.traffic()["total"] == 0
-    settled = await agents.read(applied)
-    assert (await agents.plan(settled, agents.config(**declared))).planned == settled.state
+    read_again = await agents.read(applied)
+    assert (await agents.plan(read_again, agents.config(**declared))).planned == read_again.state
 
 
 async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(

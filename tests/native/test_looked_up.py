@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from looked_up import DATA, EXPECTED, OUTPUT, settle_others
+from looked_up import DATA, EXPECTED, OUTPUT, create_others
 
 
 def test_what_others_manage_is_looked_up(native_on: Any) -> None:
     native = native_on("extended")
-    settle_others(native.console)
+    create_others(native.console)
     native.write(data=DATA, output=OUTPUT)
     native.run("apply", "-auto-approve")
     outputs = native.state["outputs"]
@@ -19,7 +19,7 @@ def test_what_others_manage_is_looked_up(native_on: Any) -> None:
 def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(
     native: Any,
 ) -> None:
-    settle_others(native.console)
+    create_others(native.console)
     native.write(data=DATA)
     told = native.run("plan", expect=1).text
     for endpoint in ("host_list", "agent_get", "agent_list", "blacklist_list"):

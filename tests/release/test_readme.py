@@ -85,7 +85,7 @@ def walk(chosen: Way, folder: Path, wheel: Path, home: Path, *first_on_path: Pat
 def fresh_environment(home: Path, *first_on_path: Path) -> dict[str, str]:
     """The environment of a user who has Python and npm, and nothing of this checkout.
 
-    npm asks the network for what is not in its store, by the certificates that this machine trusts.
+    npm fetches what is not in its cache, and trusts the certificates that this machine trusts.
     """
     inherited = os.environ["PATH"].split(os.pathsep)
     path = [str(Path(sys.base_prefix) / "bin"), *inherited]

@@ -118,7 +118,7 @@ def make_plan(hosts: int = 60, **facts: Any) -> Plan:
         changes[change.address] = change
     first, gone = parts.machines[0], parts.of("agent_plugin")[0]
     drifted = first.values | {"target_port": 22022}
-    settled: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "drift": (
             Drift(first.address, first.type_name, drifted, first.values),
             Drift('opsconsole_agent_plugin.on["gone"]', gone.type_name, gone.values, None),
@@ -135,12 +135,12 @@ def make_plan(hosts: int = 60, **facts: Any) -> Plan:
         "serial": 7,
         "calls": {"host_read": hosts, "specialties_search": 1},
     }
-    return Plan(changes=tuple(changes.values()), **(settled | facts))
+    return Plan(changes=tuple(changes.values()), **(defaults | facts))
 
 
 def finding(item: Item, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Finding:
     labels = {"opsconsole_specialty": "key", "opsconsole_blacklisted_command": "pattern"}
-    settled = {
+    defaults = {
         "stack": "fleet",
         "address": item.address,
         "type_name": item.type_name,
@@ -151,7 +151,7 @@ def finding(item: Item, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Findin
         "location": "main.py:42",
         "values": item.values,
     }
-    return Finding(**(settled | facts))
+    return Finding(**(defaults | facts))
 
 
 def changed_findings(parts: Parts) -> list[Finding]:
@@ -197,7 +197,7 @@ def make_report(hosts: int = 60, **facts: Any) -> DriftReport:
     found = {item.address: finding(item) for item in parts.items}
     for item in (*changed_findings(parts), *other_findings(parts)):
         found[item.address] = item
-    settled: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "checked_at": "2026-03-01T02:00:00Z",
         "method": "Hosts were read by an update that changes nothing.",
         "diagnostics": (warning("One host may not be read", "Status 403.\nAsk for access."),),
@@ -207,7 +207,7 @@ def make_report(hosts: int = 60, **facts: Any) -> DriftReport:
         "required": ("opsconsole_host", "opsconsole_agent_plugin"),
         "min_coverage": 0.0,
     }
-    return DriftReport(findings=tuple(found.values()), **(settled | facts))
+    return DriftReport(findings=tuple(found.values()), **(defaults | facts))
 
 
 @pytest.fixture(scope="session")

@@ -206,11 +206,11 @@ def plan_from(found: Mapping[str, Any]) -> Plan:
     return Plan(tuple(changes), drift=drift, outputs=outputs)
 
 
-def settled(found: Any) -> Any:
+def without_schema(found: Any) -> Any:
     """Leave out what only a schema tells: the sensitivity of unknown values of any type."""
     if isinstance(found, dict):
         return {
-            name: settled(
+            name: without_schema(
                 {key: part for key, part in value.items() if part != {}}
                 if name in ("after_sensitive", "sensitive_values") and isinstance(value, dict)
                 else value
@@ -218,7 +218,7 @@ def settled(found: Any) -> Any:
             for name, value in found.items()
             if name != "depends_on"
         }
-    return [settled(item) for item in found] if isinstance(found, list) else found
+    return [without_schema(item) for item in found] if isinstance(found, list) else found
 
 
 @pytest.fixture
@@ -262,11 +262,11 @@ def test_the_shapes_are_terraforms(
     for name in ("format_version", "timestamp", "applyable", "complete", "errored"):
         assert ours[name] == theirs[name], name
     for name in ("resource_changes", "output_changes", "planned_values"):
-        assert settled(ours.get(name)) == settled(theirs.get(name)), name
+        assert without_schema(ours.get(name)) == without_schema(theirs.get(name)), name
     # Terraform writes the outputs that it has evaluated by then into its prior state.
     before = [
         found.get("prior_state", {"values": {"root_module": {}}})["values"]["root_module"]
         for found in (ours, theirs)
     ]
-    assert settled(before[0]) == settled(before[1])
+    assert without_schema(before[0]) == without_schema(before[1])
     assert set(ours) <= set(theirs)

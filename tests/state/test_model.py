@@ -210,6 +210,14 @@ def test_what_is_put_is_what_is_got(host: Host) -> None:
     assert Address.parse(WEB) in state
 
 
+def test_sensitive_paths_are_read_whatever_their_steps_are(host: Host) -> None:
+    text = {"type": "index", "value": {"value": "knowledge", "type": "string"}}
+    number = {"type": "index", "value": {"value": 0, "type": "number"}}
+    written = [[text], [{"type": "get_attr", "value": "tags"}, number], [{"type": "get_attr"}], "x"]
+    item = host(1)._replace(sensitive_attributes=written)
+    assert item.sensitive_paths == {("knowledge",), ("tags", 0), ()}
+
+
 def test_serial_rises_only_when_content_changed(host: Host) -> None:
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")

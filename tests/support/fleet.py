@@ -201,8 +201,8 @@ def unchanged(item: Item) -> Change:
     )
 
 
-def created(item: Item, **unsettled: Any) -> Change:
-    values = item.values | dict.fromkeys(("id", "created_at", "updated_at"), UNKNOWN) | unsettled
+def created(item: Item, **more: Any) -> Change:
+    values = item.values | dict.fromkeys(("id", "created_at", "updated_at"), UNKNOWN) | more
     return replace(
         unchanged(item), action=Action.CREATE, before=None, after=values, config=item.values
     )

@@ -40,7 +40,7 @@ EXPECTED = {
 }
 
 
-def settle_others(console: Emulator) -> None:
+def create_others(console: Emulator) -> None:
     """Put a host and an agent of somebody else on the console."""
     console.create("hosts", id="hst_jump", name="their-jump", is_jump_host=True)
     credential = {"credential_id": "crd_1", "credential_role": "login"}

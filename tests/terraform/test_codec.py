@@ -18,7 +18,7 @@ from opsconsole.terraform.proto.tfplugin6_pb2 import DynamicValue
 from opsconsole.values import UNKNOWN
 
 TEXT = st.text(max_size=4)
-UNSETTLED = st.sampled_from([None, UNKNOWN])
+NULL_OR_UNKNOWN = st.sampled_from([None, UNKNOWN])
 FRACTIONS = st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: not x.is_integer())
 
 
@@ -56,7 +56,7 @@ EVERY_KIND = (
 )
 
 
-@given(value=objects(EVERY_KIND, UNSETTLED))
+@given(value=objects(EVERY_KIND, NULL_OR_UNKNOWN))
 def test_round_trip(value: Any) -> None:
     codec = ObjectCodec(EVERY_KIND)
     assert codec.decode(codec.encode(value)) == value
@@ -80,7 +80,7 @@ DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {
 @settings(max_examples=5)
 def test_round_trip_of_every_definition(definition: Any, data: st.DataObject) -> None:
     codec = ObjectCodec(definition)
-    value = data.draw(objects(definition, UNSETTLED))
+    value = data.draw(objects(definition, NULL_OR_UNKNOWN))
     assert codec.decode(codec.encode(value)) == value
 
 

@@ -72,7 +72,12 @@ def test_nothing_heavy_is_imported_before_the_handshake() -> None:
 
 def test_the_schema_is_answered_without_what_reads_a_console() -> None:
     # Several processes of a run are asked for nothing else.
-    code = "import sys; import opsconsole.terraform.servicer; print(*sys.modules)"
+    code = (
+        "import asyncio, sys; from opsconsole.redaction import Redaction; "
+        "from opsconsole.terraform.main import make_service; "
+        "answer = make_service(Redaction())._methods['GetProviderSchema']; "
+        "assert asyncio.run(answer(None)).resource_schemas; print(*sys.modules)"
+    )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(shown.stdout.split())
     assert "opsconsole.lifecycle.interface" in loaded

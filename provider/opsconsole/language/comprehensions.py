@@ -53,7 +53,7 @@ class _For(Node):
         return (self.collection, *self.results, *extra)
 
     def rounds(self, source: Any, scope: Scope) -> Iterator[tuple[Scope, Marks] | None]:
-        """Yield the scope of each round that passes the condition; None for one that is not known.
+        """Yield the scope of each round that passes the condition; None where that is not known.
 
         The condition is tried beforehand, so that a wrong one fails without any round, too.
         """

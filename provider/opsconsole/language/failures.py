@@ -1,5 +1,5 @@
-"""Why an expression could not be evaluated, before it is known whose expression it is; and the
-bounds on what a program may ask for.
+"""Why an expression could not be evaluated, before it is known whose expression it is; the bounds
+on what a program may ask for; and the functions that only Terraform has.
 
 The failures do not leave the package: the evaluator turns them into a UserError with the construct
 path.

@@ -119,7 +119,7 @@ def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[s
         raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
 
 
-_PLACES: Final = """
+_LISTED: Final = """
     id name org_id tenant_id created_at updated_at public_ip private_ip ip_connect_mode
     target_type target_port skip_tls_verify additional_names tags knowledge is_jump_host
     jump_host_ids jump_host_username_credential_id jump_host_secret_credential_id
@@ -129,10 +129,10 @@ _PLACES: Final = """
     description execution_mode owner_id pattern document_id source_section text_hash
 """
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-_NAMES: Final = tuple(_PLACES.split())
+_NAMES: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it. The list stays as it is: people's states refer to places in it."""
+in full were a quarter of it. The list stays as it is: people's states refer to indexes in it."""
 
 
 def mismatch(

@@ -260,7 +260,7 @@ class FileImport:
         result: ImportResult,
         better: Mapping[int, RowVerdict] = MappingProxyType({}),
     ) -> None:
-        """Take the verdicts of one answer, and `better` ones by the place of their rows."""
+        """Take the verdicts of one answer, and `better` ones by the index of their rows."""
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
@@ -278,7 +278,7 @@ class FileImport:
             passed: Whether the counts alone say that all were created, whatever the words.
         """
         reported = []
-        for index, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
+        for number, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             # Where no line is known as the header, one of the lines has no verdict.
@@ -286,7 +286,7 @@ class FileImport:
             failed = bool(item.error) or untold or unknown
             reported.append(
                 ReportedRow(
-                    index,
+                    number,
                     name,
                     item.status if item.matched or unknown else "not told",
                     item.id,

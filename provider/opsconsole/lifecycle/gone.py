@@ -169,7 +169,7 @@ def not_permitted(
 def list_not_whole(
     summary: str, listed: str, listing: Listing, path: tuple[str, ...] = ()
 ) -> Diagnostic:
-    """Return the error of what only a whole list could tell."""
+    """Return the error for what only a whole list could tell."""
     return error(summary, explained(listed, listing)[1], path)
 
 

@@ -67,7 +67,7 @@ class HostCreation(BaseLifecycle):
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
-        await GuardedImport(self, report).run(requests)
+        await GuardedImports(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
@@ -83,7 +83,7 @@ class HostCreation(BaseLifecycle):
         ) -> None:
             found.update((id(request), outcome) for request, outcome in results if last)
 
-        rehearsal = GuardedImport(self, keep, rehearsal=True)
+        rehearsal = GuardedImports(self, keep, rehearsal=True)
         await rehearsal.run(requests[:1])
         await rehearsal.run(requests[1:])
         return [found.get(id(request), Outcome(None)) for request in requests]
@@ -106,8 +106,10 @@ class HostCreation(BaseLifecycle):
         return PlanOutcome(propose_creation(self.definition, request.config))
 
 
-class GuardedImport:
-    """One guarded import; `steps` are the host's steps, whose names and messages it shares.
+class GuardedImports:
+    """The guarded imports of one creation.
+
+    `steps` are the host's steps, whose names and messages it shares.
 
     Each row is reported once its outcome is known. A rehearsal ends where the real import would
     begin, and reports only rows that would not be created.
@@ -193,14 +195,14 @@ class GuardedImport:
         await step(rows[half:])
 
     async def _judge(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """End the rows that a dry run does not pass: they exist, or they fail."""
+        """Report the rows that a dry run does not pass: they exist, or they fail."""
         judged = verdicts(result, len(rows))
         passing = await self._passing(rows, judged, result)
         adopting = self._session.settings.on_existing_host == "adopt"
         found = zip(rows, judged, strict=True)
         ids = Counter(verdict.id for row, verdict in found if row not in passing)
 
-        async def end_one(pair: tuple[HostRow, RowVerdict]) -> None:
+        async def report_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
             row.dry_run_status = verdict.status if verdict.matched else None
             if row in passing or row.outcome is not None:
@@ -219,7 +221,7 @@ class GuardedImport:
                 )
                 await self._fail([row], would_adopt)
 
-        await each(list(zip(rows, judged, strict=True)), end_one, self._session.limit)
+        await each(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
 
     async def _passing(
         self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
@@ -256,7 +258,7 @@ class GuardedImport:
         return passing
 
     async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """End rows by the verdicts of a real import."""
+        """Report rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
         if any(not verdict.matched for verdict in judged):
             judged = await match_by_name(self._steps, rows, result, judged)

@@ -23,6 +23,7 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
 from opsconsole.values import UNKNOWN, Attributes, Value, unknown_names
 
+# Not loaded: it brings modules of the client, and a process that shows the schema needs none.
 if TYPE_CHECKING:
     from opsconsole.lifecycle.answers import PrivateState
 

@@ -231,8 +231,8 @@ class Worker:
         }
         asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
         plans = await lifecycle.plan(asked)
-        late = dict(zip(open_steps, plans, strict=True))
-        for index, plan in late.items():
+        plan_of = dict(zip(open_steps, plans, strict=True))
+        for index, plan in plan_of.items():
             if not plan.failed:
                 self.late_diagnostics[steps[index].change.address] = tuple(
                     item
@@ -240,8 +240,8 @@ class Worker:
                     if (item.summary, item.detail) not in self.planned_diagnostics
                 )
         return [
-            _replanned(step, open_steps[index], late[index])
-            if index in late
+            _replanned(step, open_steps[index], plan_of[index])
+            if index in plan_of
             else _request(step, step.change.config, step.change.after, step.change.private)
             for index, step in enumerate(steps)
         ]

@@ -282,12 +282,12 @@ def still_needed(
                     change = by_address.get(item.address)
                     goes = can_delete(item)
                     carried = _carried_after(item.value.get(name), change, name, goes)
-                    needed = (consoles[item.address], carried)
-                    staying.setdefault(needed, []).append(item.address)
+                    key = (consoles[item.address], carried)
+                    staying.setdefault(key, []).append(item.address)
             found += [
-                _needed(change.address, definition, gone[1], blocker, staying[gone])
-                for change, gone in leaving
-                if gone in staying
+                _needed(change.address, definition, key[1], blocker, staying[key])
+                for change, key in leaving
+                if key in staying
             ]
     return found
 

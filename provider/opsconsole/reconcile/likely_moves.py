@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Final
 
-from opsconsole.compare import normalise_set, same
-from opsconsole.definition import Attribute, Kind
+from opsconsole.compare import same
+from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.reconcile.changes import Action, Change, LikelyMove
 from opsconsole.resources import RESOURCES
@@ -198,9 +198,7 @@ def _agrees(attribute: Attribute, held: Value, declared: Value) -> bool:
         return held is None or attribute.computed
     if holds_unknown(declared):
         return bool(attribute.refers_to) and held is not None
-    if attribute.kind is Kind.STRING_SET and isinstance(held, list) and isinstance(declared, list):
-        return same(normalise_set(held), normalise_set(declared))
-    return same(held, declared)
+    return same(attribute.normalised(held), attribute.normalised(declared))
 
 
 def _move_warnings(found: Sequence[LikelyMove]) -> Iterator[Diagnostic]:

@@ -152,8 +152,8 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._prior()
         console_of = self.providers.console_of
-        held = addresses_by_identity(prior.known.values(), self.providers)
-        self._diagnostics += held_twice(held)
+        by_identity = addresses_by_identity(prior.known.values(), self.providers)
+        self._diagnostics += held_twice(by_identity)
         targets = self._targets(prior)
         known = await self._refreshed(prior, targets)
         self.providers.check_stopped()
@@ -182,7 +182,7 @@ class Planner:
             self._report(warnings)
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
-            addresses[:0] = held.get(identity, ())
+            addresses[:0] = by_identity.get(identity, ())
         self._diagnostics += held_twice(adopted)
         return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 

@@ -36,7 +36,7 @@ class PriorInstance:
     Attributes:
         address: Full address.
         type_name: Terraform type name.
-        held: The object as state holds it.
+        held: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: What the refresh showed; None where it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
@@ -346,7 +346,7 @@ def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
-    """_Move in state from address to address; an object at a target is moved away first.
+    """Move in state from address to address; an object at a target is moved away first.
 
     Raises:
         UserError: There is something at a target.

@@ -120,7 +120,7 @@ class Providers:
         return self.console_of(provider_key_of(item.held.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        """Return what the object of an instance in state is known by."""
+        """Return what tells the object of an instance from all others."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:

@@ -126,19 +126,19 @@ def type_of(value: Value) -> Any:
     return "dynamic"
 
 
-def identity(place: Address, address: str) -> dict[str, Any]:
+def instance_json(address: Address, text: str) -> dict[str, Any]:
     """Return the members that say which resource instance is meant.
 
     Args:
-        address: `place` as text.
+        text: `address` as text.
     """
-    index = {} if place.key is None else {"index": place.key}
+    index = {} if address.key is None else {"index": address.key}
     return {
-        "address": address,
-        **filled({"module_address": place.module}),
-        "mode": place.mode,
-        "type": place.type,
-        "name": place.name,
+        "address": text,
+        **filled({"module_address": address.module}),
+        "mode": address.mode,
+        "type": address.type,
+        "name": address.name,
         **index,
     }
 

@@ -32,7 +32,7 @@ from opsconsole.reports.configuration_json import (
 from opsconsole.reports.json_values import (
     after_unknown,
     filled,
-    identity,
+    instance_json,
     known,
     module_tree,
     sensitive,
@@ -135,7 +135,7 @@ def resource_change(change: Change) -> dict[str, Any]:
         "cascade": change.cascade,
         "notes": list(change.notes),
     }
-    return _identity(change) | filled(
+    return _instance_json(change) | filled(
         {
             "previous_address": change.previous_address,
             "change": _body(actions, change) | filled(importing),
@@ -147,13 +147,17 @@ def resource_change(change: Change) -> dict[str, Any]:
 
 def _drift(drift: Drift) -> dict[str, Any]:
     actions = ["delete"] if drift.after is None else ["update"]
-    return _identity(drift) | {"change": _body(actions, drift)}
+    return _instance_json(drift) | {"change": _body(actions, drift)}
 
 
-def _identity(item: Change | Drift | DataRead) -> dict[str, Any]:
+def _instance_json(item: Change | Drift | DataRead) -> dict[str, Any]:
     address, deposed = instance_and_key(item.address)
     place = parsed(item.address, item.type_name)
-    return identity(place, address) | {"provider_name": FULL_ADDRESS} | filled({"deposed": deposed})
+    return (
+        instance_json(place, address)
+        | {"provider_name": FULL_ADDRESS}
+        | filled({"deposed": deposed})
+    )
 
 
 def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
@@ -208,7 +212,7 @@ def _resource(item: Change | DataRead, values: Attributes) -> dict[str, Any]:
     marked = item.sensitive if isinstance(item, Change) else frozenset()
     names = sensitive_of(item.address, item.type_name, marked)
     return (
-        _identity(item)
+        _instance_json(item)
         | {"schema_version": SCHEMA_VERSION}
         | filled({"values": known(values)})
         | {"sensitive_values": sensitive(values, names, kinds_of(item.address, item.type_name))}

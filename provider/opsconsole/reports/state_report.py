@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import apply_text
-from opsconsole.reports.json_values import filled, identity, module_tree, sensitive
+from opsconsole.reports.json_values import filled, instance_json, module_tree, sensitive
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.text import SENSITIVE, Pen, printable
@@ -112,4 +112,4 @@ def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str,
         "tainted": held.tainted or None,
         "deposed_key": deposed,
     }
-    return identity(address, text) | facts | filled(remarks)
+    return instance_json(address, text) | facts | filled(remarks)

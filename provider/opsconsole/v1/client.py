@@ -331,7 +331,7 @@ class Client:
                 self._abandon(request, slot)
 
     async def _slot(self, operation: Operation) -> Slot:
-        """Wait for a slot among the requests in flight."""
+        """Wait until a request may be in flight."""
         limiter = self._shared_limiter()
         while True:
             self._check(operation)

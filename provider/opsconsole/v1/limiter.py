@@ -39,7 +39,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A request's slot among those in flight; it is given back once, when the request has ended.
+    """The right of one request to be in flight; it is given back once, when the request has ended.
 
     Attributes:
         sent: When it was taken.

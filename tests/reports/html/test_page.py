@@ -160,7 +160,7 @@ def ties(graph: Topology) -> set[tuple[str, str]]:
 
 def item(kind: str, name: str, **facts: Any) -> GraphItem:
     values = facts.pop("values", {})
-    settled: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "stack": "",
         "address": f"opsconsole_{kind}.{name}",
         "type_name": f"opsconsole_{kind}",
@@ -169,7 +169,7 @@ def item(kind: str, name: str, **facts: Any) -> GraphItem:
         "style": SAME,
         "anchor": f"r-{name}",
     }
-    return GraphItem(**(settled | facts), values=values)
+    return GraphItem(**(defaults | facts), values=values)
 
 
 def test_ties_by_id() -> None:
