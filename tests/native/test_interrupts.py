@@ -103,6 +103,9 @@ def test_while_planning_nothing_is_changed(native: Any, fleet: Any) -> None:
     process = native.start("plan")
     wait_for(lambda: native.console.traffic()["in_flight"], "the plan reads")
     process.send_signal(signal.SIGINT)
+    while "Interrupted" not in (line := process.stderr.readline()):
+        assert line, "it ended"
+    native.console.clear_faults()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
     assert err.endswith("Interrupted.\n")

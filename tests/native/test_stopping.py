@@ -188,6 +188,9 @@ def test_reading_stops_too_and_leaves_no_lock(
     with native.start(*words) as process:
         wait_for(lambda: native.console.traffic()["in_flight"], "it reads")
         process.send_signal(number)
+        while "Interrupted" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        native.console.clear_faults()
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "Traceback" not in err
