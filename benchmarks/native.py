@@ -18,7 +18,6 @@ from opsconsole.emulator.running import spawn
 
 ROUNDS = 3
 APPLY_LEAST, PLAN_LEAST, GROWTH_MOST, MEMORY_MOST = 60, 3, 11, 1024
-INTENTS_MOST = 1.05
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ FULL = Sizes(apply=5000, plan=10_000, few=5000, many=50_000)
 def section(terraform: Path | None, *, full: bool = False) -> Section:
     """Measure everything; without Terraform what stands alone."""
     sizes = FULL if full else SMALL
-    figures = [_intents(sizes), *_growth(sizes)]
+    figures = _growth(sizes)
     if terraform is not None:
         figures = [_apply(terraform, sizes, judged=full), _plan(terraform, sizes), *figures]
     note = "" if full else "The limits are asked of 5,000 and more: --full measures those."
@@ -63,17 +62,6 @@ def _plan(terraform: Path, sizes: Sizes) -> Figure:
     return faster(f"plan of {sizes.plan:,} hosts, beside Terraform's", ours, theirs, PLAN_LEAST)
 
 
-def _intents(sizes: Sizes) -> Figure:
-    """Compare with the same apply that notes no intent; in turns, as a machine's pace changes."""
-    pairs = [
-        (applied(sizes.few).wall_seconds, applied(sizes.few, intents=False).wall_seconds)
-        for _ in range(ROUNDS)
-    ]
-    ours, bare = (statistics.median(times) for times in zip(*pairs, strict=True))
-    subject = f"apply of {sizes.few:,} hosts, beside one without the journal of intents"
-    return slower(subject, ours, bare, INTENTS_MOST)
-
-
 def _growth(sizes: Sizes) -> list[Figure]:
     few, many = applied(sizes.few), applied(sizes.many)
     times = sizes.many // sizes.few
@@ -88,15 +76,12 @@ def _growth(sizes: Sizes) -> list[Figure]:
     ]
 
 
-def applied(count: int, *, intents: bool = True) -> Cost:
+def applied(count: int) -> Cost:
     """Apply `count` hosts to an empty console."""
     with spawn() as console, folder(None, host_program(count), console) as place:
-        return _native(place, "apply", "-auto-approve", intents=intents)
+        return _native(place, "apply", "-auto-approve")
 
 
-def _native(place: Folder, *words: str, intents: bool = True) -> Cost:
-    module = "opsconsole.cli.main" if intents else "benchmarks.without_intents"
-    command = (sys.executable, "-m", module, *words, "-dir", ".", "-no-color")
-    root = Path(__file__).resolve().parent.parent
-    environment = {**place.environment, "PYTHONPATH": str(root)}
-    return run(command, place.path, environment)
+def _native(place: Folder, *words: str) -> Cost:
+    command = (sys.executable, "-m", "opsconsole.cli.main", *words, "-dir", ".", "-no-color")
+    return run(command, place.path, place.environment)
