@@ -78,12 +78,12 @@ def _unknown_column(name: str, field: str, fields: Sequence[str]) -> str:
     )
 
 
-def checked_rows(rows: Iterable[Placed], groups: Collection[str] | None) -> dict[str, HostRow]:
+def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, HostRow]:
     """Return the rows by their keys, in the order of the keys.
 
     Args:
         rows: What is to be checked.
-        groups: The groups that are known; None: any group may be named.
+        groups: The groups that a row may name.
 
     Raises:
         BadRows: Rows that cannot be used, all of them, a line each.
@@ -176,9 +176,7 @@ def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
     return None
 
 
-def _unknown_groups(row: HostRow, groups: Collection[str] | None) -> list[str]:
-    if groups is None:
-        return []
+def _unknown_groups(row: HostRow, groups: Collection[str]) -> list[str]:
     return [f"groups: there is no group {name!r}" for name in row.groups if name not in groups]
 
 

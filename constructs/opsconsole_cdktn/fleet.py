@@ -1,4 +1,4 @@
-"""Many hosts from data: typed rows, CSV, YAML, JSON or an Ansible inventory."""
+"""Many hosts from data: typed rows, CSV, YAML or JSON."""
 
 from __future__ import annotations
 
@@ -134,41 +134,6 @@ class Fleet(Construct):
         return cls._from(scope, id_, json_rows(path), key, columns, defaults, groups)
 
     @classmethod
-    def from_ansible(
-        cls,
-        scope: Construct,
-        id_: str,
-        path: str | PathLike[str],
-        *,
-        columns: Columns | None = None,
-        defaults: HostArguments | None = None,
-        groups: Mapping[str, HostArguments] | None = None,
-    ) -> Fleet:
-        """Declare the hosts of an Ansible inventory, in INI or YAML, as Ansible itself reads it.
-
-        A host is named by its inventory name, which is its key too. `ansible_host` is its private
-        address, `ansible_port` its port, `ansible_connection` its protocol where that is `ssh` or
-        `winrm`. Its groups are those of the inventory, the innermost first. Needs the package
-        ansible-core: `pip install opsconsole[ansible]`.
-
-        Args:
-            scope: The construct that it belongs to.
-            id_: Its name within `scope`.
-            path: The file.
-            columns: Further variables of Ansible that are read, and the fields that they give.
-            defaults: As for `Fleet`.
-            groups: As for `Fleet`; a group of the inventory that is not named here adds nothing.
-
-        Raises:
-            BadRows: As for `Fleet`; also an inventory that Ansible cannot read.
-        """
-        from opsconsole_cdktn._ansible import inventory_rows
-
-        return cls._from(
-            scope, id_, inventory_rows(path, columns or {}), "key", None, defaults, groups, True
-        )
-
-    @classmethod
     def _from(
         cls,
         scope: Construct,
@@ -178,13 +143,12 @@ class Fleet(Construct):
         columns: Columns | None,
         defaults: HostArguments | None,
         groups: Mapping[str, HostArguments] | None,
-        other_groups: bool = False,
     ) -> Fleet:
         from opsconsole_cdktn._fleet_rows import mapped
 
         fleet = cls(scope, id_, ())
         rows = mapped(rows, key, columns or {})
-        fleet._declare(rows, defaults or {}, groups or {}, other_groups)
+        fleet._declare(rows, defaults or {}, groups or {})
         return fleet
 
     def _declare(
@@ -192,11 +156,10 @@ class Fleet(Construct):
         rows: list[Placed],
         defaults: HostArguments,
         groups: Mapping[str, HostArguments],
-        other_groups: bool = False,
     ) -> None:
         from opsconsole_cdktn._fleet_rows import agent_names, checked_rows, host_values
 
-        checked = checked_rows(rows, None if other_groups else groups.keys())
+        checked = checked_rows(rows, groups.keys())
         for key, row in checked.items():
             values: dict[str, Any] = dict(defaults)
             for group in reversed(row.groups):

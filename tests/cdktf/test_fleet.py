@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import cdktf
 import pytest
@@ -192,51 +191,6 @@ def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tm
     assert unknown.startswith("columns gives 'Host' the field 'nme', which does not exist. Did you")
     assert nameless.startswith("a column has no name: ")
     Fleet.from_csv(stack, "fleet", path, columns={"Host": "name", "": None})
-
-
-def test_an_ansible_inventory(stack, tmp_path) -> None:
-    text = """
-[web]
-web-1 ansible_host=10.0.0.1 ansible_port=2222 site=north
-web-[2:3]
-[files]
-files-1 ansible_connection=winrm
-[production:children]
-web
-"""
-    groups = {
-        "web": {"tags": ["role:web"]},
-        "production": {"tags": ["env:production"], "knowledge": "kept"},
-    }
-    path = _write(tmp_path / "hosts.ini", text)
-    fleet = Fleet.from_ansible(stack, "fleet", path, columns={"site": "external_id"}, groups=groups)
-    assert sorted(fleet.hosts) == ["files-1", "web-1", "web-2", "web-3"]
-    first = fleet.hosts["web-1"]
-    assert (first.private_ip_input, first.target_port_input) == ("10.0.0.1", 2222)
-    assert (first.external_id_input, first.tags_input) == ("north", ["role:web"])
-    assert fleet.hosts["web-3"].knowledge_input == "kept"
-    assert fleet.hosts["files-1"].target_type_input == "winrm"
-    assert fleet.hosts["files-1"].tags_input is None
-
-
-def test_an_ansible_inventory_with_faults(stack, tmp_path) -> None:
-    path = _write(tmp_path / "hosts.ini", "[web]\nok\nbad ansible_port=99999\n")
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_ansible(stack, "fleet", path)
-    assert _problems(failure) == [
-        f"{path}:3: bad: target_port: cannot be 99999: it must be 1 to 65535"
-    ]
-    with pytest.raises(BadRows, match="Ansible cannot read it"):
-        Fleet.from_ansible(stack, "other", _write(tmp_path / "bad.yml", "[web\n: - x"))
-    with pytest.raises(BadRows, match="there is no such file"):
-        Fleet.from_ansible(stack, "none", tmp_path / "nowhere.ini")
-    text = """web ansible_host="{{ inventory_hostname }}.example" marks='["a:{{ b }}"]'\n"""
-    path = _write(tmp_path / "t.ini", text)
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_ansible(stack, "templates", path, columns={"marks": "tags"})
-    host, marks = sorted(_problems(failure))
-    assert re.search(r"t.ini:1: web: ansible_host: '.*' is a template", host)
-    assert re.search(r"t.ini:1: web: marks: \['.*'\] is a template", marks)
 
 
 def test_two_columns_for_one_field(stack, tmp_path) -> None:
