@@ -25,7 +25,6 @@ from opsconsole_cdktf.managed_host import ManagedHost
 from opsconsole_cdktf.moved_blocks import MovedBlocks
 from opsconsole_cdktf.provider import (
     OpsconsoleProvider,
-    OpsconsoleProviderAgentRead,
     OpsconsoleProviderHostRead,
     OpsconsoleProviderOnExistingHost,
     OpsconsoleProviderOnMissing,
@@ -62,7 +61,6 @@ __all__ = [
     "ManagedHost",
     "MovedBlocks",
     "OpsconsoleProvider",
-    "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
     "OpsconsoleProviderOnExistingHost",
     "OpsconsoleProviderOnMissing",

@@ -25,7 +25,6 @@ from opsconsole_cdktn.managed_host import ManagedHost
 from opsconsole_cdktn.moved_blocks import MovedBlocks
 from opsconsole_cdktn.provider import (
     OpsconsoleProvider,
-    OpsconsoleProviderAgentRead,
     OpsconsoleProviderHostRead,
     OpsconsoleProviderOnExistingHost,
     OpsconsoleProviderOnMissing,
@@ -62,7 +61,6 @@ __all__ = [
     "ManagedHost",
     "MovedBlocks",
     "OpsconsoleProvider",
-    "OpsconsoleProviderAgentRead",
     "OpsconsoleProviderHostRead",
     "OpsconsoleProviderOnExistingHost",
     "OpsconsoleProviderOnMissing",

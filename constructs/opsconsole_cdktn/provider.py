@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import cdktn
@@ -12,11 +12,8 @@ from opsconsole.bounds import Bounds
 from opsconsole_cdktn import _attributes as attributes
 from opsconsole_cdktn._declared import Provider
 
-OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none", "dry_run"]
+OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none"]
 """What `host_read` of `OpsconsoleProvider` may be."""
-
-OpsconsoleProviderAgentRead: TypeAlias = Literal["plugins", "reattach"]
-"""What `agent_read` of `OpsconsoleProvider` may be."""
 
 OpsconsoleProviderOnExistingHost: TypeAlias = Literal["fail", "adopt"]
 """What `on_existing_host` of `OpsconsoleProvider` may be."""
@@ -98,38 +95,12 @@ class OpsconsoleProviderAttributes:
     import_chunk_size_input = attributes.Declaration[int | cdktn.IResolvable]()
     reset_import_chunk_size = attributes.Reset()
     host_read = attributes.ChosenSetting[OpsconsoleProviderHostRead](
-        "How a host is read: `empty_update` (an empty partial update answers with the host), "
-        "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
-        "one where the verdict is not `host_read_same`). Default: `empty_update`.",
-        Bounds(allowed=("empty_update", "none", "dry_run")),
+        "How a host is read: `empty_update` (an empty partial update answers with the host) or "
+        "`none`. Default: `empty_update`.",
+        Bounds(allowed=("empty_update", "none")),
     )
     host_read_input = attributes.DeclaredChoice[OpsconsoleProviderHostRead]()
     reset_host_read = attributes.Reset()
-    host_read_same = attributes.text_setting(
-        "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found it. "
-        'Needed by `host_read = "dry_run"`.'
-    )
-    host_read_same_input = attributes.Declaration[str]()
-    reset_host_read_same = attributes.Reset()
-    host_read_differs = attributes.text_setting(
-        "The verdict of a dry run on a row that differs from its host. Where it is set, a verdict "
-        "that is neither of the two, nor `created`, ends the comparison by dry runs for the run."
-    )
-    host_read_differs_input = attributes.Declaration[str]()
-    reset_host_read_differs = attributes.Reset()
-    host_read_fields = attributes.text_set_setting(
-        "The fields of a host for which a probe has shown that a difference changes the verdict. "
-        "Only they are compared by dry runs."
-    )
-    host_read_fields_input = attributes.Declaration[Sequence[str]]()
-    reset_host_read_fields = attributes.Reset()
-    agent_read = attributes.ChosenSetting[OpsconsoleProviderAgentRead](
-        "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one attached "
-        "plugin is attached again, as the answer is the whole agent). Default: `plugins`.",
-        Bounds(allowed=("plugins", "reattach")),
-    )
-    agent_read_input = attributes.DeclaredChoice[OpsconsoleProviderAgentRead]()
-    reset_agent_read = attributes.Reset()
     on_existing_host = attributes.ChosenSetting[OpsconsoleProviderOnExistingHost](
         "What to do with a declared host that the console already has: `fail` or `adopt`. "
         "Default: `fail`.",
@@ -209,18 +180,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         import_chunk_size: Rows in one bulk import request; halved when the console refuses the
             size. Default: 500. At least 1.
         host_read: How a host is read: `empty_update` (an empty partial update answers with the
-            host), `none`, or `dry_run` (many at once by the verdicts of an import's dry run, and
-            one by one where the verdict is not `host_read_same`). Default: `empty_update`.
-        host_read_same: The verdict of a dry run on a row that equals its host, as `opsconsole
-            probe` found it. Needed by `host_read = "dry_run"`.
-        host_read_differs: The verdict of a dry run on a row that differs from its host. Where it is
-            set, a verdict that is neither of the two, nor `created`, ends the comparison by dry
-            runs for the run.
-        host_read_fields: The fields of a host for which a probe has shown that a difference changes
-            the verdict. Only they are compared by dry runs.
-        agent_read: How an agent is read: `plugins` (its list of plugins only) or `reattach` (one
-            attached plugin is attached again, as the answer is the whole agent). Default:
-            `plugins`.
+            host) or `none`. Default: `empty_update`.
         on_existing_host: What to do with a declared host that the console already has: `fail` or
             `adopt`. Default: `fail`.
         on_missing: What to do with an object in state that answers 404, or that a whole list does
@@ -262,10 +222,6 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         allow_http: bool | cdktn.IResolvable | None = None,
         import_chunk_size: int | cdktn.IResolvable | None = None,
         host_read: OpsconsoleProviderHostRead | cdktn.IResolvable | None = None,
-        host_read_same: str | None = None,
-        host_read_differs: str | None = None,
-        host_read_fields: Sequence[str] | None = None,
-        agent_read: OpsconsoleProviderAgentRead | cdktn.IResolvable | None = None,
         on_existing_host: OpsconsoleProviderOnExistingHost | cdktn.IResolvable | None = None,
         on_missing: OpsconsoleProviderOnMissing | cdktn.IResolvable | None = None,
         on_missing_host: OpsconsoleProviderOnMissingHost | cdktn.IResolvable | None = None,

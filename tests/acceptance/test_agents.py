@@ -224,24 +224,6 @@ def plugins(console: Emulator) -> list[str]:
     return sorted(row["plugin_id"] for row in console.rows("attachments"))
 
 
-def test_reading_a_whole_agent_by_attaching_again(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
-    engine = project(declared(plugin_ids=["plg_disk"]), console, {"agent_read": "reattach"})
-    engine.apply()
-    agent_id = held(engine)[ADDRESS]["id"]
-    console.change("agents", agent_id, name="renamed", secondary_engine="engine-z")
-
-    plan = foresee(engine, "-refresh-only")
-    assert plan.drift == {ADDRESS: ["update"]}
-    [error] = engine.plan_run(expect={1}).errors
-    assert attribute_at(engine.folder, error) == "name"
-
-    console.change("agents", agent_id, status="archived")
-    engine.write(declared(plugin_ids=["plg_disk"]))
-    assert foresee(engine).actions == {ADDRESS: ["create"]}
-
-
 @pytest.mark.parametrize("profile", ["extended", "archiving"])
 def test_extra_endpoints_lift_the_limits(
     profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]

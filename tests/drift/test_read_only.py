@@ -16,16 +16,6 @@ from opsconsole.v1.settings import Settings
 World = Callable[..., dict[str, Any]]
 
 
-def test_agents_are_not_reattached(ground_on: Callable[..., Any], world: World) -> None:
-    ground = ground_on("default", agent_read="reattach")
-    ground.apply(world())
-    assert "attaching" in ground.drift().document["method"]
-    assert ground.drift().bucket("opsconsole_agent.ops[0]") == "in_sync"
-    ground.console.reset_log()
-    assert ground.drift("--read-only").bucket("opsconsole_agent.ops[0]") == "unchecked"
-    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
-
-
 def test_an_extra_endpoint_that_is_no_get_is_not_there(
     ground_on: Callable[..., Any], world: World
 ) -> None:

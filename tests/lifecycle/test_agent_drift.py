@@ -70,19 +70,6 @@ async def test_plugins_that_may_stay_attached_are_reported(
     assert "Not every plugin" in told.summary
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 409, 500])
-async def test_an_agent_that_is_listed_is_not_gone_where_attaching_again_fails(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any], status: int
-) -> None:
-    created = await steps_of("agent").create(**declared, plugin_ids=["plg_disk"])
-    console.fault(method="POST", path="/plugins$", status=status, code="NOT_FOUND")
-
-    read = await steps_of("agent", agent_read="reattach").read(created)
-
-    assert read.state == created.state
-    assert "name" in read.unobserved
-
-
 async def test_an_agent_that_a_write_showed_archived_is_gone(
     steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
 ) -> None:

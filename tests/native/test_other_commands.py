@@ -258,7 +258,7 @@ def test_capabilities_follow_the_definitions() -> None:
     [
         ({}, ("opsconsole_host", "read"), Reach.FULL),
         ({"host_read": "none"}, ("opsconsole_host", "read"), Reach.NONE),
-        ({"agent_read": "reattach"}, ("opsconsole_agent", "read"), Reach.PARTIAL),
+        ({}, ("opsconsole_agent", "read"), Reach.PARTIAL),
         ({}, ("opsconsole_specialty", "list"), Reach.PARTIAL),
         (
             {"cursor_parameter": "c", "cursor_field": "n"},

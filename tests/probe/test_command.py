@@ -76,7 +76,6 @@ def test_the_table_names_the_calls_and_the_settings(run: Run) -> None:
     code, out, _ = run("--yes", "--no-color")
     assert code == 0
     assert "By which field an import row matches" in out
-    assert 'host_read = "dry_run"' in " ".join(out.split())
     assert "404 NOT_FOUND, request id req_" in out
     assert "an import honours order and repetition and spaces around\n" in out
     assert "learned by" in out
@@ -90,11 +89,9 @@ def test_what_was_found_is_written_for_block_and_environment(
     assert code == 0
     written = json.loads((tmp_path / "found.json").read_text())
     assert written["provider"] == document["settings"]
-    assert written["provider"]["host_read_fields"] == ["knowledge", "tags"]
     by_block = Settings.from_values(written["provider"], console.environment)
     by_environment = Settings.from_values({}, {**console.environment, **written["environment"]})
     assert by_block == by_environment
-    assert by_block.host_read == "dry_run"
     assert all(item["answer"] or item["why"] for item in document["findings"])
 
 

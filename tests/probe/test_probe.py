@@ -12,7 +12,6 @@ from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.running import serve
 from opsconsole.errors import ConsoleError, Stopped, Unauthorized
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.probe.listing import CURSOR_PARAMETERS, FILTER_PARAMETERS, TOTAL_PARAMETERS
 from opsconsole.probe.planned import UNKNOWN, planned_calls
 from opsconsole.probe.questions import QUESTIONS
@@ -110,7 +109,7 @@ async def test_each_finding_is_right_or_not_learned(name: str) -> None:
     assert after - before <= {"looked-at"}
     findings = {finding.question: finding for finding in found.findings}
     expected = truth(profile)
-    assert {*expected, "comparing"} == {question.name for question in QUESTIONS}
+    assert set(expected) == {question.name for question in QUESTIONS}
     for question, value in expected.items():
         if findings[question].learned:
             assert findings[question].value == value, question
@@ -125,24 +124,9 @@ async def test_each_finding_is_right_or_not_learned(name: str) -> None:
         assert findings["cursor"].learned
     if profile.filter_parameter in FILTER_PARAMETERS:
         assert findings["filter"].learned
-    tells = (
-        profile.on_match == "update"
-        and profile.dry_run_ids != "none"
-        and profile.honours_dry_run
-        and bool(profile.match_by)
-        and profile.empty_update == "accepted"
-    )
-    assert (findings["comparing"].value not in (None, False)) == tells
-    if tells:
-        assert findings["comparing"].settings["host_read_same"] == profile.skipped_word
-        assert findings["comparing"].settings["host_read_differs"] == profile.updated_word
-        # A console that only adds to sets calls a host with a further tag the same.
-        is_told = profile.matched_sets == "replaced"
-        assert ("tags" in findings["comparing"].settings["host_read_fields"]) == is_told
-        assert findings["tags"].learned == is_told
-        # What it found are settings that the provider takes.
-        values = {"base_url": "https://c.example.com", "api_key": "svc_ak_1"}
-        Settings.from_values(values | found.settings, {})
+    # What it found are settings that the provider takes.
+    values = {"base_url": "https://c.example.com", "api_key": "svc_ak_1"}
+    Settings.from_values(values | found.settings, {})
     assert [call.number for call in found.calls] == list(range(1, len(found.calls) + 1))
     assert len(sent) == len(found.calls)
     assert not unannounced(found)
@@ -198,7 +182,7 @@ async def test_a_dry_run_whose_outcome_is_not_known_says_nothing_of_dry_run(
     by_name = {finding.question: finding for finding in found.findings}
     assert by_name["dry_run"].value is (True if honoured else None)
     assert by_name["dry_run"].learned == bool(honoured)
-    for name in ("import_size", "comparing") if honoured else ("dry_run", "import_size"):
+    for name in ("import_size", "tags") if honoured else ("dry_run", "import_size"):
         assert not by_name[name].learned
         assert outcome in by_name[name].why
     assert found.settings == {"host_read": "empty_update"}
@@ -354,7 +338,7 @@ async def test_only_get_sends_nothing_else_and_says_so() -> None:
         assert {item["method"] for item in console.requests()} == {"GET"}
     unlearned = {finding.question: finding.why for finding in found.findings}
     assert "not allowed" in unlearned["host_reading"]
-    assert "not allowed" in unlearned["comparing"]
+    assert "not allowed" in unlearned["tags"]
 
 
 async def test_a_named_host_get_is_used_instead_of_the_empty_update() -> None:
@@ -367,74 +351,6 @@ async def test_a_named_host_get_is_used_instead_of_the_empty_update() -> None:
     assert not any(text.startswith("POST /api/v1/hosts/hst_") for text in planned)
     [reading] = [item for item in found.findings if item.question == "host_reading"]
     assert "host_get" in reading.answer
-    assert found.settings["host_read"] == "dry_run"
-
-
-async def test_what_a_probe_found_lets_drift_compare_by_dry_runs() -> None:
-    with serve("worded") as console:
-        console.switch(on_match="update", dry_run_ids="existing")
-        found = await probed(console)
-        assert found.settings["host_read_same"] == "exists"
-        assert found.settings["host_read_differs"] == "merged"
-        values = {"base_url": console.base_url, "api_key": console.api_key} | found.settings
-        lifecycle = Lifecycle(Settings.from_values(values, {}))
-        assert lifecycle.resources["opsconsole_host"].reads_together > 1
-        await lifecycle.close()
-
-
-@pytest.mark.parametrize(
-    "switches",
-    [
-        {"updated_word": "same", "skipped_word": "same"},
-        {"on_match": "skip"},
-        {"dry_run_ids": "none"},
-        {"match_by": ["mac"]},
-    ],
-    ids=str,
-)
-async def test_a_console_whose_verdicts_do_not_tell_is_not_recommended(
-    switches: dict[str, Any],
-) -> None:
-    with serve("default") as console:
-        console.switch(**switches)
-        found = await probed(console)
-    [comparing] = [item for item in found.findings if item.question == "comparing"]
-    assert comparing.value is False
-    assert found.settings.get("host_read") != "dry_run"
-
-
-async def test_a_field_is_not_compared_where_the_console_refuses_another_value() -> None:
-    with serve("default") as console:
-        # The host has as many tags as it may have, so that a row with one more fails.
-        console.switch(array_bounds={"tags": len(HOST["tags"])})
-        found = await probed(console)
-    assert found.settings["host_read_differs"] == "updated"
-    assert "tags" not in found.settings["host_read_fields"]
-    assert "knowledge" in found.settings["host_read_fields"]
-
-
-async def test_a_field_is_compared_where_the_console_takes_the_second_value_only() -> None:
-    refused = {
-        "object": "import_result",
-        "dry_run": True,
-        "counts": {"failed": 1},
-        "results": [{"index": 0, "status": "failed", "error": "no such form"}],
-    }
-    with serve("default") as console:
-        console.fault(
-            operation="host_import", holds="ext-7-probe", text=json.dumps(refused), times=None
-        )
-        found = await probed(console)
-    assert "external_id" in found.settings["host_read_fields"]
-
-
-async def test_a_field_is_not_compared_where_the_verdict_names_another_host() -> None:
-    with serve("default") as console:
-        console.switch(match_by=["public_ip", "name"])
-        console.create("hosts", id="hst_other", name="other", public_ip="192.0.2.254")
-        found = await probed(console)
-    assert "public_ip" not in found.settings["host_read_fields"]
-    assert "private_ip" in found.settings["host_read_fields"]
 
 
 @pytest.mark.parametrize("more", [{}, {"max_rows": 1, "dry_run_created_word": "would_create"}])
@@ -449,7 +365,6 @@ async def test_a_row_that_matches_no_host_tells_nothing_of_rows_that_match(
     for name in ("verdict_same", "verdict_ids", "matching"):
         assert not by_name[name].learned
         assert by_name[name].why
-    assert by_name["comparing"].value is False
 
 
 @pytest.mark.parametrize(
@@ -507,21 +422,6 @@ async def test_answers_of_another_shape_are_not_learned_from(
         console.fault(operation=operation, text=json.dumps(answer), times=None)
         found = await probed(console)
     assert all(finding.learned or finding.why for finding in found.findings)
-    assert "host_read_same" not in found.settings or not operation.startswith("host")
-
-
-async def test_sets_in_an_order_of_the_console_are_not_compared() -> None:
-    with serve("default") as console:
-        console.create("hosts", **HOST | {"id": "hst_other", "name": "other"})
-        found = await probed(console)
-        assert "tags" in found.settings["host_read_fields"]
-        console.change("hosts", HOST["id"], tags=["role:web", "env:prod"])
-        values = {"base_url": console.base_url, "api_key": console.api_key}
-        settings = Settings.from_values(values, {})
-        async with Client(settings) as client:
-            found = await probe(client, settings, HOST["id"], None, only_get=False)
-    assert found.settings["host_read_same"] == "skipped"
-    assert "tags" not in found.settings["host_read_fields"]
 
 
 async def test_an_answer_that_shows_a_part_of_the_host_reads_no_host() -> None:

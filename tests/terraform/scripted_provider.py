@@ -69,10 +69,6 @@ class Steps:
         ]
 
     @property
-    def reads_together(self) -> int:
-        return 1
-
-    @property
     def creates_together(self) -> int:
         return 500 if self.definition.name == "host" else 1
 

@@ -31,11 +31,7 @@ def test_defaults():
     )
     assert made == Settings(base_url=URL, api_key=KEY, org_id="org_1")
     assert (made.request_timeout, made.max_retries, made.max_concurrency) == (30, 4, 32)
-    assert (made.import_chunk_size, made.host_read, made.agent_read) == (
-        500,
-        "empty_update",
-        "plugins",
-    )
+    assert (made.import_chunk_size, made.host_read) == (500, "empty_update")
     assert (made.on_existing_host, made.on_missing, made.on_missing_host) == (
         "fail",
         "remove",
@@ -56,15 +52,6 @@ def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
     ):
         made = settings(**given)
         assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
-
-
-@pytest.mark.parametrize("missing", ["host_read_same", "host_read_fields"])
-def test_comparing_hosts_by_dry_runs_takes_what_a_probe_finds(missing):
-    given = {"host_read": "dry_run", "host_read_same": "skipped", "host_read_fields": ["tags"]}
-    assert settings(**given).host_read_fields == ("tags",)
-    with pytest.raises(ConfigurationError, match="opsconsole probe") as refused:
-        settings(**given | {missing: None})
-    assert refused.value.setting == missing
 
 
 def test_values_win_over_the_environment():
@@ -92,10 +79,6 @@ IN_THE_ENVIRONMENT = {
     "allow_http": ("true", True),
     "import_chunk_size": ("9", 9),
     "host_read": ("none", "none"),
-    "host_read_same": ("skipped", "skipped"),
-    "host_read_differs": ("updated", "updated"),
-    "host_read_fields": ('["tags", "knowledge"]', ("knowledge", "tags")),
-    "agent_read": ("reattach", "reattach"),
     "on_existing_host": ("adopt", "adopt"),
     "on_missing": ("error", "error"),
     "on_missing_host": ("error", "error"),
@@ -173,7 +156,6 @@ def test_everything_can_be_set():
         "allow_http": True,
         "import_chunk_size": 7,
         "host_read": "none",
-        "agent_read": "reattach",
         "on_existing_host": "adopt",
         "on_missing": "error",
         "on_missing_host": "error",
@@ -194,7 +176,7 @@ def test_everything_can_be_set():
         "host_list": "GET /hosts",
     }
     assert made.list_query_narrows is False
-    for name in ("host_read", "agent_read", "on_existing_host", "on_missing", "ca_file"):
+    for name in ("host_read", "on_existing_host", "on_missing", "ca_file"):
         assert getattr(made, name) == given[name]
 
 
@@ -269,10 +251,7 @@ WRONG = [
     ("max_concurrency", 0, "at least 1"),
     ("import_chunk_size", 0, "at least 1"),
     ("insecure_skip_verify", "true", "not a boolean"),
-    ("host_read", "get", '"empty_update" or "none" or "dry_run"'),
-    ("host_read_fields", "tags", "not a set"),
-    ("host_read_fields", ["id"], "It may name"),
-    ("agent_read", "all", '"plugins" or "reattach"'),
+    ("host_read", "get", '"empty_update" or "none"'),
     ("on_existing_host", "Adopt", '"fail" or "adopt"'),
     ("on_missing", "ignore", '"remove" or "error"'),
     ("on_missing_host", "ignore", '"remove" or "error"'),

@@ -66,10 +66,6 @@ def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
     )
     if differences:
         return _made(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
-    if outcome.in_bulk:
-        # Coverage in attributes tells how much of it was compared.
-        reason = 'compared by a dry run (host_read = "dry_run")'
-        return _made(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause

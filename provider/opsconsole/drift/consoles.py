@@ -127,15 +127,12 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
         for name, declared in settings.extra_endpoints.items()
         if declared.startswith("GET ")
     }
-    return replace(settings, host_read="none", agent_read="plugins", extra_endpoints=readable)
+    return replace(settings, host_read="none", extra_endpoints=readable)
 
 
 def method_of(settings: Sequence[Settings], *, read_only: bool) -> str:
-    """Say in one or two sentences how hosts, and agents, were read."""
-    sentences = dict.fromkeys(_hosts_read(item, read_only) for item in settings)
-    if any(item.agent_read == "reattach" for item in settings):
-        sentences["Agents were read by attaching an attached plugin again (agent_read)."] = None
-    return " ".join(sentences)
+    """Say in a sentence for each console how hosts were read."""
+    return " ".join(dict.fromkeys(_hosts_read(item, read_only) for item in settings))
 
 
 def why_unread(settings: Settings, *, read_only: bool) -> str:
@@ -153,12 +150,6 @@ def _hosts_read(settings: Settings, read_only: bool) -> str:
     unread = why_unread(settings, read_only=read_only)
     if unread:
         return f"Hosts were not read: {unread}."
-    if settings.host_read == "dry_run":
-        fields = ", ".join(("name", *settings.host_read_fields))
-        return (
-            f"Hosts were compared by dry runs of an import, of which only {fields} tell, and read "
-            "by an empty update where they differ."
-        )
     return (
         "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field; "
         "some consoles move updated_at."

@@ -12,12 +12,10 @@ from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
-    ConsoleError,
     Forbidden,
     NotFound,
     OpsconsoleError,
     Stopped,
-    Unauthorized,
     UnexpectedAnswer,
 )
 from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
@@ -170,17 +168,11 @@ class AgentLifecycle(SingleCreation):
                 return self._without_plugins(outcome, problem)
             return self._with_plugins(outcome, listing)
         listing = await self.session.plugins(agent_id)
-        reattached = await self._reattached(agent_id, listing)
-        if reattached is None:
-            if prior.get("status") == "archived":
-                # A write has answered so; the document shows no way back from this status.
-                return Outcome(None, seen=Seen.ARCHIVED)
-            unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
-            return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
-        if reattached.get("status") == "archived":
+        if prior.get("status") == "archived":
+            # A write has answered so; the document shows no way back from this status.
             return Outcome(None, seen=Seen.ARCHIVED)
-        outcome = self._seen_beside_plugins(request, reattached)
-        return self._with_plugins(outcome, listing)
+        unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
+        return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
 
     def _why_not_permitted(self) -> str:
         """Say which call this key lacks to read an agent, and what helps."""
@@ -202,23 +194,6 @@ class AgentLifecycle(SingleCreation):
             reason=PLUGINS_NOT_PERMITTED,
             cause=problem.cause,
         )
-
-    async def _reattached(self, agent_id: str, listing: Listing) -> Mapping[str, Any] | None:
-        """Attach an attached plugin again, as the answer is the whole agent (`agent_read`)."""
-        if self.session.settings.agent_read != "reattach" or not listing.entries:
-            return None
-        plugin_id = min(attached_ids(listing))
-        try:
-            answer: Mapping[str, Any] = await self.session.console.attach_plugin(
-                agent_id, plugin_id
-            )
-        except Unauthorized:
-            raise
-        except ConsoleError:
-            # A console that refuses to attach twice shows no agent. Nor does a 404 say that the
-            # agent is gone: it may be the plugin's, and the list has just shown both.
-            return None
-        return answer
 
     def _seen_beside_plugins(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Return what an answer shows of an agent, which is nothing of a managed plugin set.

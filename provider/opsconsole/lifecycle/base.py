@@ -81,11 +81,6 @@ class BaseLifecycle(ABC):
         return await each(requests, self._try_read, self.session.limit)
 
     @property
-    def reads_together(self) -> int:
-        """How many resources are worth reading in one call of `read`."""
-        return 1
-
-    @property
     def creates_together(self) -> int:
         """How many creations the console takes in one request."""
         return 1

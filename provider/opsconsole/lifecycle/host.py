@@ -5,7 +5,7 @@ Their creation, a guarded bulk import, is in `host_creation`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
@@ -14,7 +14,6 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState, shown
 from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
-from opsconsole.lifecycle.host_comparison import HostComparison
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.interface import (
@@ -25,7 +24,6 @@ from opsconsole.lifecycle.interface import (
     PlanRemoval,
     Proposal,
     ReadRequest,
-    Seen,
     UpdateRequest,
     fill_unknown,
 )
@@ -56,28 +54,6 @@ class HostLifecycle(HostCreation):
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return (abandoned(self.name(request.prior)),) if is_abandoned(request.prior) else ()
-
-    @property
-    def reads_together(self) -> int:
-        """How many rows go into one dry run, where hosts are compared by them."""
-        in_bulk = self.session.settings.host_read == "dry_run"
-        return self.session.import_chunk_size if in_bulk else 1
-
-    async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
-        """Read the hosts: many at once by a dry run where the settings say so, else one by one."""
-        if self.reads_together == 1:
-            return await super().read(requests)
-        comparison = HostComparison(self)
-        await comparison.run(requests)
-        same = comparison.same
-        others = [request for index, request in enumerate(requests) if index not in same]
-        read = iter(await super().read(others))
-        found = [same.get(index) or next(read) for index in range(len(requests))]
-        if found and comparison.diagnostics:
-            present = (index for index, item in enumerate(found) if item.seen is Seen.PRESENT)
-            first = next(present, 0)
-            found[first] = found[first].with_diagnostics(*comparison.diagnostics)
-        return found
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]

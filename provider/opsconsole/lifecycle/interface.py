@@ -235,7 +235,6 @@ class Outcome(NamedTuple):
             PRESENT: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
-        in_bulk: For a read: a dry run found it the same, which compares only some attributes.
         shows: For a read: what the console shows, where `state` keeps other values on purpose.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`
             then holds the planned value under an id that stands for "not known".
@@ -251,7 +250,6 @@ class Outcome(NamedTuple):
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
-    in_bulk: bool = False
     shows: Attributes | None = None
     uncertain: bool = False
     begun: bool = True

@@ -121,7 +121,6 @@ class Session:
         stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
         host_read_accepted: Whether it has accepted one.
-        comparing_ended: Whether hosts are not compared by dry runs any more in this run.
         unreadable_hosts: Ids of hosts whose empty update it refused.
         dry_run_honoured: Whether an answer has shown that the console imports nothing in a dry run.
         dry_run_ignored: Whether the console imported what was sent as a dry run.
@@ -150,7 +149,6 @@ class Session:
     stopped: bool = False
     host_reading_refused: bool = False
     host_read_accepted: bool = False
-    comparing_ended: bool = False
     unreadable_hosts: set[str] = field(default_factory=set)
     dry_run_honoured: bool = False
     dry_run_ignored: bool = False

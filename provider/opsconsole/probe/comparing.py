@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -68,14 +67,9 @@ class Comparison:
         """Ask, and put into `found` what was learned; an exception leaves there what was before."""
         for finding in self._of_same_row():
             found[finding.question] = finding
-        detected, numbers = await self._telling_fields()
         found["matching"] = await self._matching()
-        again = await self._judge(self._row)
-        calls = [self._first.number, *numbers]
-        if again is not None:
-            calls.append(again.number)
-        found["comparing"] = self._comparing(again, detected, tuple(calls))
-        found["tags"] = await self._tags(detected="tags" in detected)
+        tells = "tags" in self._row and await self._tells_field("tags")
+        found["tags"] = await self._tags(detected=tells)
 
     def _of_same_row(self) -> tuple[ProbeFinding, ProbeFinding]:
         same, calls = self._same, (self._first.number,)
@@ -89,33 +83,18 @@ class Comparison:
             ProbeFinding("verdict_ids", ids, calls=calls, value=tied),
         )
 
-    async def _telling_fields(self) -> tuple[dict[str, str], list[int]]:
-        """Change one field of the row at a time.
+    async def _tells_field(self, name: str) -> bool:
+        """Return whether a verdict tells that one field differs, by the same word in each way."""
+        words = {
+            await self._word(name, values) for values in other_values(HOST[name], self._row[name])
+        }
+        return len(words) == 1 and None not in words
 
-        Returns:
-            Each field whose differences a verdict tells, with that verdict's word; and the calls.
-        """
-        detected: dict[str, str] = {}
-        numbers: list[int] = []
-        for name in self._row:
-            words = {
-                await self._word(name, values, numbers)
-                for values in other_values(HOST[name], self._row[name])
-            }
-            # Each way to differ must be detected, and by the same word.
-            [word, *others] = words
-            if word is not None and not others:
-                detected[name] = word
-        return detected, numbers
-
-    async def _word(self, name: str, values: Sequence[Any], numbers: list[int]) -> str | None:
+    async def _word(self, name: str, values: Sequence[Any]) -> str | None:
         """Return the word for the first of these values that the console takes, where it tells."""
         for value in values:
             judged = await self._judge({**self._row, name: value})
-            if judged is None:
-                continue
-            numbers.append(judged.number)
-            if not judged.verdict.error:
+            if judged is not None and not judged.verdict.error:
                 return judged.verdict.status if self._tells(name, judged.verdict) else None
         return None
 
@@ -128,49 +107,6 @@ class Comparison:
             return False
         is_created = name in KEYS and verdict.status in self._created
         return is_created or verdict.id == self._host_id
-
-    def _comparing(
-        self, again: Judged | None, detected: Mapping[str, str], calls: tuple[int, ...]
-    ) -> ProbeFinding:
-        """Recommend the comparison of hosts by dry runs only where everything speaks for it."""
-        # Each row holds the name, so a host that was renamed must be detected as well.
-        fields = sorted(name for name in detected if name != "name")
-        why = self._unfit(again)
-        if not why and len(self._row) == 1:
-            why = "the host sets no field but its name"
-        elif not why and ("name" not in detected or not fields):
-            what = "any other field" if "name" in detected else "the name"
-            why = f"no verdict tells that {what} differs from the host's"
-        if why:
-            return ProbeFinding("comparing", f"no: {why}", calls=calls, value=False)
-        words = Counter(detected[name] for name in fields)
-        # One word can be set; that a row would be created is understood without.
-        word = min(words, key=lambda item: (item in self._created, -words[item], item))
-        fields = [name for name in fields if detected[name] in (word, *self._created)]
-        return ProbeFinding(
-            "comparing",
-            f"yes: {quoted(self._same.status)} for the same, {quoted(word)} where "
-            f"{', '.join(fields)} differ",
-            calls=calls,
-            value=fields,
-            settings={
-                "host_read": "dry_run",
-                "host_read_same": self._same.status,
-                "host_read_differs": word,
-                "host_read_fields": fields,
-            },
-        )
-
-    def _unfit(self, again: Judged | None) -> str:
-        """Return why the verdict on the equal row is of no use, or nothing."""
-        same = self._same
-        if same.status in self._created:
-            return "a row that equals the host would be created, so rows match no host by it"
-        if same.id != self._host_id:
-            return "the verdict does not say which host the row matches"
-        if same.error:
-            return f"a row that equals the host is refused: {same.error}"
-        return "" if again and again.verdict == same else "the same row got two verdicts"
 
     async def _matching(self) -> ProbeFinding:
         """Ask by which single field a row with another name still matches the host."""

@@ -24,7 +24,7 @@ from opsconsole.v1.exchange import WrongShape
 MOST_ROWS: Final = 500
 _QUESTIONS: Final = (
     "dry_run", "index_base", "verdict_created", "verdict_same", "verdict_ids",
-    "matching", "comparing", "tags", "import_size",
+    "matching", "tags", "import_size",
 )  # fmt: skip
 _TOO_LARGE: Final = (400, 413)
 """What a console may answer to more rows than it takes; no other status is about the size."""
@@ -48,8 +48,6 @@ async def judge_rows(calls: ProbeCalls, host: HostRead) -> list[ProbeFinding]:
             calls=(calls.made[-1].number,),
             value=False,
         )
-        # What dry runs showed before is of no use where one of them may be real.
-        judging.found.pop("comparing", None)
     return [
         judging.found.get(name) or ProbeFinding(name, why=why or judging.why) for name in _QUESTIONS
     ]

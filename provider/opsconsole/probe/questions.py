@@ -28,7 +28,6 @@ class Question:
 
 _LISTS = ("cursor_parameter", "cursor_field")
 _QUERY = ("list_query", "list_query_narrows")
-_COMPARING = ("host_read", "host_read_same", "host_read_differs", "host_read_fields")
 
 QUESTIONS: Final = (
     Question(
@@ -112,7 +111,6 @@ QUESTIONS: Final = (
         "verdict_same",
         "What a dry run calls a row that equals a host.",
         "Anything but created means that the host exists, or that the row fails.",
-        _COMPARING,
     ),
     Question(
         "verdict_ids",
@@ -125,12 +123,6 @@ QUESTIONS: Final = (
         "By which field an import row matches a host that is there.",
         "The console decides; a declared host that is there already is an error.",
         ("on_existing_host",),
-    ),
-    Question(
-        "comparing",
-        "Whether a dry run tells a row that equals its host from one that differs.",
-        "Hosts are read one by one.",
-        _COMPARING,
     ),
     Question(
         "tags",
@@ -157,7 +149,7 @@ UNASKED: Final = (
         "agent_fields",
         "How an agent's fields are read.",
         "Only its plugins are; other fields are as the console last answered a write.",
-        ("agent_read", "extra_endpoints"),
+        ("extra_endpoints",),
     ),
     Question(
         "plugin_catalogue",

@@ -55,7 +55,7 @@ AGENT = ResourceDefinition(
     },
     notes={
         "create": "",
-        "read": "the agent itself",
+        "read": "whether it exists, and its plugins; other fields as last answered",
         "update": "plugin_ids by attach and detach; any other change replaces",
         "delete": "archived when its host is deleted",
         "list": "unmanaged agents are not seen",
@@ -63,10 +63,6 @@ AGENT = ResourceDefinition(
     gone="deleted, archived, or not visible to this key (404)",
     owner="host_id",
     reads_whole=False,
-    read_ways={
-        "plugins": "whether it exists, and its plugins; other fields as last answered",
-        "reattach": "its plugins; the whole agent by attaching an attached plugin again",
-    },
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),

@@ -71,34 +71,9 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "host_read",
-            "How a host is read: `empty_update` (an empty partial update answers with the host), "
-            "`none`, or `dry_run` (many at once by the verdicts of an import's dry run, and one by "
-            "one where the verdict is not `host_read_same`). Default: `empty_update`.",
-            allowed=("empty_update", "none", "dry_run"),
-        ),
-        _setting(
-            "host_read_same",
-            "The verdict of a dry run on a row that equals its host, as `opsconsole probe` found "
-            'it. Needed by `host_read = "dry_run"`.',
-        ),
-        _setting(
-            "host_read_differs",
-            "The verdict of a dry run on a row that differs from its host. Where it is set, a "
-            "verdict that is neither of the two, nor `created`, ends the comparison by dry runs "
-            "for the run.",
-        ),
-        _setting(
-            "host_read_fields",
-            "The fields of a host for which a probe has shown that a difference changes the "
-            "verdict. Only they are compared by dry runs.",
-            Kind.STRING_SET,
-        ),
-        _setting(
-            "agent_read",
-            "How an agent is read: `plugins` (its list of plugins only) or `reattach` (one "
-            "attached plugin is attached again, as the answer is the whole agent). "
-            "Default: `plugins`.",
-            allowed=("plugins", "reattach"),
+            "How a host is read: `empty_update` (an empty partial update answers with the host) or "
+            "`none`. Default: `empty_update`.",
+            allowed=("empty_update", "none"),
         ),
         _setting(
             "on_existing_host",

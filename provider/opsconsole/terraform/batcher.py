@@ -1,7 +1,6 @@
-"""Collects calls that arrive one by one, but at the same time, into one request for all.
+"""Collects creations that arrive one by one, but at the same time, into one request for all.
 
-Terraform sends one call a resource; the console takes many hosts in one import, and compares many
-in one dry run. The lifecycle decides what is done for many at once.
+Terraform sends one call a resource; the console takes many hosts in one import.
 """
 
 from __future__ import annotations
@@ -10,23 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
+from opsconsole.lifecycle.interface import CreateRequest, Outcome
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
 
 _PAUSE = 0.0005
 _LONGEST_WAIT = 0.003
-
-
-async def _wait_for_others(waiting: Sequence[object]) -> None:
-    """Wait while more calls keep coming into `waiting`."""
-    clock = asyncio.get_running_loop().time
-    latest = clock() + _LONGEST_WAIT
-    count = 0
-    while count != len(waiting) and clock() < latest:
-        count = len(waiting)
-        await asyncio.sleep(_PAUSE)
 
 
 class Batcher:
@@ -72,12 +61,21 @@ class Batcher:
         self._start()
 
     async def _run(self) -> None:
-        await _wait_for_others(self._waiting)
+        await self._wait_for_others()
         self._collecting = False
         size = self._steps.creates_together
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
+
+    async def _wait_for_others(self) -> None:
+        """Wait while more calls keep coming."""
+        clock = asyncio.get_running_loop().time
+        latest = clock() + _LONGEST_WAIT
+        count = 0
+        while count != len(self._waiting) and clock() < latest:
+            count = len(self._waiting)
+            await asyncio.sleep(_PAUSE)
 
     async def _answer(self, batch: list[tuple[CreateRequest, asyncio.Future[Outcome]]]) -> None:
         waiting = {id(request): result for request, result in batch}
@@ -95,44 +93,3 @@ class Batcher:
             for result in waiting.values():
                 if not result.done():
                     result.set_exception(problem)
-
-
-class ReadBatcher:
-    """Reads what arrives together in one call, for steps that gain by it.
-
-    The first to arrive waits for others as a `Batcher` does. Terraform asks for ten at a time
-    unless `-parallelism` says otherwise.
-    """
-
-    def __init__(self, steps: BaseLifecycle) -> None:
-        self._steps = steps
-        self._waiting: list[tuple[ReadRequest, asyncio.Future[Outcome]]] = []
-        self._running: set[asyncio.Task[None]] = set()
-
-    async def read(self, request: ReadRequest) -> Outcome:
-        """Return what a read of one resource showed.
-
-        Raises:
-            Exception: What the call for all of them raised.
-        """
-        result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, result))
-        if len(self._waiting) == 1:
-            task = asyncio.create_task(self._run())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-        return await result
-
-    async def _run(self) -> None:
-        await _wait_for_others(self._waiting)
-        batch, self._waiting = self._waiting, []
-        try:
-            outcomes = await self._steps.read([request for request, _ in batch])
-        except Exception as problem:
-            for _, result in batch:
-                if not result.done():
-                    result.set_exception(problem)
-            return
-        for (_, result), outcome in zip(batch, outcomes, strict=True):
-            if not result.done():
-                result.set_result(outcome)

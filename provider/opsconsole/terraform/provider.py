@@ -32,7 +32,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.batcher import Batcher, ReadBatcher
+from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.transport import Method
@@ -71,7 +71,6 @@ class Configured:
         self._lifecycle: Lifecycle | None = None
         self._why_not = error("The provider is not configured")
         self._batchers: dict[str, Batcher] = {}
-        self._readers: dict[str, ReadBatcher] = {}
         self._stopped = False
         self._claims: set[tuple[str, str, str]] = set()
         self._codecs: dict[str, ObjectCodec] = {}
@@ -104,7 +103,6 @@ class Configured:
         self._lifecycle = lifecycle
         self._claims.clear()
         self._batchers = {name: Batcher(steps) for name, steps in lifecycle.resources.items()}
-        self._readers = {name: ReadBatcher(steps) for name, steps in lifecycle.resources.items()}
         if self._stopped:
             lifecycle.stop()
         return diagnostics
@@ -168,15 +166,12 @@ class Configured:
         return await self._batchers[type_name].create(request)
 
     async def read(self, type_name: str, request: ReadRequest) -> Outcome:
-        """Read one resource: with others, where that costs fewer calls.
+        """Read one resource.
 
         Raises:
             NotServedError: There is no such resource, or no configuration.
         """
-        steps = self.steps(type_name)
-        if steps.reads_together > 1:
-            return await self._readers[type_name].read(request)
-        [outcome] = await steps.read([request])
+        [outcome] = await self.steps(type_name).read([request])
         return outcome
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:

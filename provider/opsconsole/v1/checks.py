@@ -8,14 +8,13 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Never
 from urllib.parse import SplitResult, urlsplit
 
 from opsconsole.errors import ConfigurationError
-from opsconsole.resources.host import HOST
 from opsconsole.resources.provider import PROVIDER
 from opsconsole.values import UNKNOWN
 
@@ -297,44 +296,6 @@ class SettingValues:
             if not isinstance(key, str) or not isinstance(item, str):
                 wrong(name, "is not a map of strings.")
         return entries
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return strings, each once and in order."""
-        value = self._value(name)
-        if value is None:
-            return ()
-        if isinstance(value, str) or not isinstance(value, Sequence | Set):
-            wrong(name, "is not a set of strings.")
-        if any(item is UNKNOWN for item in value):
-            wrong(name, "is not known before apply.")
-        if not all(isinstance(item, str) for item in value):
-            wrong(name, "is not a set of strings.")
-        return tuple(sorted(set(value)))
-
-
-def check_host_read(given: SettingValues) -> None:
-    """Demand what comparing hosts by dry runs cannot do without: a probe finds it out."""
-    if given.choice("host_read", "") != "dry_run":
-        return
-    for name in ("host_read_same", "host_read_fields"):
-        if not given.values.get(name):
-            wrong(
-                name,
-                'is not set, and host_read is "dry_run".',
-                "opsconsole probe finds out which verdict of a dry run means that a row equals its "
-                "host, and for which fields, and writes both settings.",
-            )
-
-
-def checked_host_fields(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of fields of a host that an import row may hold."""
-    known = {attribute.name for attribute in HOST.settable if attribute.creatable}
-    for name in names:
-        if name not in known:
-            wrong(
-                "host_read_fields", f'names "{name}".', f"It may name {', '.join(sorted(known))}."
-            )
-    return names
 
 
 def wrong(name: str, what: str, remedy: str = "") -> Never:

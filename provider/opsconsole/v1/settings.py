@@ -49,11 +49,7 @@ class Settings:
         insecure_skip_verify: Accept any certificate.
         allow_http: Allow http to an address off loopback.
         import_chunk_size: Rows in one bulk import request.
-        host_read: `empty_update`, `none` or `dry_run`.
-        host_read_same: The verdict of a dry run on a row that equals its host.
-        host_read_differs: The verdict on a row that differs from it; None: any other.
-        host_read_fields: Fields of a host whose difference changes the verdict.
-        agent_read: `plugins` or `reattach`.
+        host_read: `empty_update` or `none`.
         on_existing_host: `fail` or `adopt`.
         on_missing: `remove` or `error`.
         on_missing_host: `remove` or `error`; outranks `on_missing` for hosts. None: unset.
@@ -79,10 +75,6 @@ class Settings:
     allow_http: bool = False
     import_chunk_size: int = 500
     host_read: str = "empty_update"
-    host_read_same: str | None = None
-    host_read_differs: str | None = None
-    host_read_fields: tuple[str, ...] = ()
-    agent_read: str = "plugins"
     on_existing_host: str = "fail"
     on_missing: str = "remove"
     on_missing_host: str | None = None
@@ -126,7 +118,6 @@ class Settings:
             if name not in PROVIDER.by_name:
                 raise ConfigurationError(f'There is no setting "{name}".', setting=name)
         given = checks.SettingValues(_with_environment(values, environ))
-        checks.check_host_read(given)
         allow_http = given.boolean("allow_http", False)
         base_url = checked_base_url(given.text("base_url"), allow_http=allow_http)
         api_key, session_cookie = _credentials(given)
@@ -146,10 +137,6 @@ class Settings:
             allow_http=allow_http,
             import_chunk_size=given.integer("import_chunk_size", 500),
             host_read=given.choice("host_read", "empty_update"),
-            host_read_same=given.text("host_read_same"),
-            host_read_differs=given.text("host_read_differs"),
-            host_read_fields=checks.checked_host_fields(given.texts("host_read_fields")),
-            agent_read=given.choice("agent_read", "plugins"),
             on_existing_host=given.choice("on_existing_host", "fail"),
             on_missing=given.choice("on_missing", "remove"),
             on_missing_host=given.choice_or_none("on_missing_host"),
