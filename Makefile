@@ -59,6 +59,7 @@ fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=6
 
 generate: setup ## Write the generated constructs and reference pages again
 	@$(BIN)/python -m opsconsole.generate
+	@$(BIN)/python scripts/cdktn_twin.py
 
 lock: setup ## Choose the newest dependencies that the bounds allow
 	@scripts/lock

@@ -234,6 +234,8 @@ def main() -> int:
                 VENV_STAMP.write_text(wanted)
             if cdktf.finished():
                 NODE_STAMP.write_text(tools)
+    # Also where nothing else changed: the constructs that it is made from may have been edited.
+    run(sys.executable, "-I", ROOT / "scripts" / "cdktn_twin.py")
     if npm is None:
         say("npm is not on PATH: the cdktf command was left out (everything else works without)")
     say(f"{VENV.name} is up to date")

@@ -9,13 +9,13 @@ from pathlib import Path
 import cdktf
 import constructs
 import pytest
+from scripts.cdktn_twin import SOURCE, TWIN, rename, write_twin
 
 import opsconsole_cdktf
 from opsconsole import __version__
 from opsconsole.generate.__main__ import main
 from opsconsole.generate.attributes import camel, described
 from opsconsole.generate.constructs import construct_files
-from opsconsole.generate.forks import CDKTF, CDKTN
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole_cdktf._elements import PROVIDER_VERSION, packed
 
@@ -45,22 +45,23 @@ def test_a_changed_file_is_found_and_mended(
     assert host.read_text("utf-8") == generated
 
 
-def test_a_part_written_by_hand_is_made_for_both_forks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(ROOT / "constructs", tmp_path / "constructs")
-    part = tmp_path / CDKTF.folder / "_rules.py"
-    part.write_text(part.read_text("utf-8") + "# cdktf.json belongs to cdktf\n", "utf-8")
-    assert main(["constructs", "--root", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "written: constructs/opsconsole_cdktn/_rules.py\n"
-    twin = (tmp_path / CDKTN.folder / "_rules.py").read_text("utf-8")
-    assert twin.endswith("# cdktf.json belongs to cdktn\n")
-    assert "import cdktn\n" in twin
-    (tmp_path / CDKTN.folder / "_deleted.py").write_text("", "utf-8")
-    for words, told, code in ((["--check"], "left over", 1), ([], "deleted", 0), ([], "", 0)):
-        assert main(["constructs", "--root", str(tmp_path), *words]) == code
-        line = f"{told}: constructs/opsconsole_cdktn/_deleted.py\n" if told else ""
-        assert capsys.readouterr().out == line
+def test_the_twin_is_that_of_these_constructs() -> None:
+    wanted = {path.name: rename(path.read_text("utf-8")) for path in (ROOT / SOURCE).glob("*.*")}
+    found = {path.name: path.read_text("utf-8") for path in (ROOT / TWIN).glob("*.*")}
+    assert found == wanted, "Run `make setup`: it writes opsconsole_cdktn from opsconsole_cdktf."
+
+
+def test_the_twin_follows_its_source(tmp_path: Path) -> None:
+    source, twin = tmp_path / SOURCE, tmp_path / TWIN
+    source.mkdir(parents=True)
+    (source / "kept.py").write_text("import cdktf\n# cdktf.json belongs to cdktf\n", "utf-8")
+    (source / "deleted.py").touch()
+    write_twin(tmp_path)
+    (source / "deleted.py").unlink()
+    write_twin(tmp_path)
+    assert [path.name for path in twin.iterdir()] == ["kept.py"]
+    text = (twin / "kept.py").read_text("utf-8")
+    assert text == "import cdktn\n# cdktf.json belongs to cdktn\n"
 
 
 def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +71,7 @@ def test_what_cannot_be_generated_is_refused(capsys: pytest.CaptureFixture[str])
 
 
 def test_no_line_is_too_long() -> None:
-    for name, content in construct_files(ROOT).items():
+    for name, content in construct_files().items():
         assert not [line for line in content.splitlines() if len(line) > 100], name
 
 

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from pyright_runs import strict_pyright
-from type_checking import check_types
+from type_checking import REFUSED, assert_refused_lines, check_types
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("typed_program.py")
-REFUSED = re.compile(r"# refused: ([\w-]+)$")
-ERROR = re.compile(r"typed_program\.py:(\d+): error: .*\[([\w-]+)\]$")
 
 
 def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    lines = PROGRAM.read_text("utf-8").splitlines()
-    expected = {
-        (number, match[1])
-        for number, line in enumerate(lines, start=1)
-        if (match := REFUSED.search(line))
-    }
-    output, problems, _ = check_types("--strict", "--no-pretty", str(PROGRAM.relative_to(ROOT)))
-    assert problems == ""
-    found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
-    assert found == expected, output
+    assert_refused_lines(PROGRAM.relative_to(ROOT))
 
 
 def test_pyright_refuses_the_same_lines() -> None:

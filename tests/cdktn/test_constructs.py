@@ -9,14 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scripts.cdktn_twin import rename
+
 import opsconsole_cdktf
 import opsconsole_cdktn
-from opsconsole.generate.forks import CDKTN
-from type_checking import check_types
+from type_checking import assert_refused_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-ERROR = re.compile(r"\.py:(\d+): error: .*\[([\w-]+)\]$")
-REFUSED = re.compile(r"# refused: ([\w-]+)$")
 
 
 def test_the_suite_of_the_constructs_passes_on_cdktn() -> None:
@@ -48,22 +47,14 @@ def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> No
     monkeypatch.chdir(ROOT)
     source = (ROOT / "tests" / "cdktf" / "typed_program.py").read_text("utf-8")
     program = tmp_path / "typed_program.py"
-    program.write_text(CDKTN.renamed(source), "utf-8")
-    expected = {
-        (number, match[1])
-        for number, line in enumerate(source.splitlines(), start=1)
-        if (match := REFUSED.search(line))
-    }
-    output, problems, _ = check_types("--strict", "--no-pretty", str(program))
-    assert problems == ""
-    found = {(int(m[1]), m[2]) for line in output.splitlines() if (m := ERROR.search(line))}
-    assert found == expected, output
+    program.write_text(rename(source), "utf-8")
+    assert_refused_lines(program)
 
 
 def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch) -> None:
     source = (ROOT / "examples" / "fleet" / "main.py").read_text("utf-8")
     programs = {}
-    for name, text in (("cdktf", source), ("cdktn", CDKTN.renamed(source))):
+    for name, text in (("cdktf", source), ("cdktn", rename(source))):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "main.py").write_text(text, "utf-8")

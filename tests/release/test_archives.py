@@ -6,10 +6,12 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from scripts.cdktn_twin import rename
 from scripts.release.archive import pack, this_platform
 from scripts.release.environments import make_environment
 from scripts.release.publication import (
@@ -25,6 +27,7 @@ import opsconsole
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import provider_install
 from opsconsole.emulator.running import serve
+from type_checking import assert_refused_lines
 
 TOOLS = Path(sys.executable).parent
 PROGRAM = {
@@ -131,6 +134,35 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert folders == {"opsconsole", "opsconsole_cdktf", "opsconsole_cdktn", information}
     assert {f"{folder}/py.typed" for folder in folders - {information}} <= set(names)
     assert f"{information}/licenses/NOTICE" in names
+
+
+def test_the_sdist_gives_the_same_wheel(packages: Path, wheel: Path, tmp_path: Path) -> None:
+    (archive,) = packages.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    build = (
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        tmp_path,
+    )
+    run(*build, cwd=tmp_path / f"opsconsole-{opsconsole.__version__}")
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = make_environment(tmp_path / "environment", wheel, "cdktn")
+    program = tmp_path / "program.py"
+    source = Path(__file__).parents[1] / "cdktf" / "typed_program.py"
+    program.write_text(rename(source.read_text("utf-8")), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert_refused_lines(program, f"--python-executable={python}")
 
 
 def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(

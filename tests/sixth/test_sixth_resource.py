@@ -167,7 +167,7 @@ def test_its_construct_and_its_page(schedules: Schedules, tmp_path: Path) -> Non
     pages = reference_files(tmp_path)
     assert "`POST /api/v1/schedules`" in pages["docs/resources/schedule.md"]
     assert "schedule_list" in pages["docs/index.md"]
-    modules = construct_files(ROOT)
+    modules = construct_files()
     source = modules["constructs/opsconsole_cdktf/schedule.py"]
     assert "class Schedule(" in source
     assert "cron" in source

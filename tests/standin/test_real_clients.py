@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.cdktn_twin import rename
 
 from engines import Terraform
 from opsconsole.emulator.running import serve
-from opsconsole.generate.forks import CDKTN
 from terminals import Session
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
@@ -23,7 +23,7 @@ FORKS = [
 def fleet(engine, fork: str) -> None:
     """Put the example fleet there, written for a fork."""
     source = APP.read_text("utf-8")
-    renamed = CDKTN.renamed(source) if fork == "cdktn" else source
+    renamed = rename(source) if fork == "cdktn" else source
     (engine.folder / "main.py").write_text(renamed, "utf-8")
     engine.configure(f"{sys.executable} main.py")
 

@@ -11,11 +11,11 @@ import signal
 import sys
 
 import pytest
+from scripts.cdktn_twin import rename
 
 from engines import Terraform
 from extent import EVERYTHING
 from opsconsole.emulator.running import serve
-from opsconsole.generate.forks import CDKTN
 from patience import until
 from terminals import Session
 
@@ -59,7 +59,7 @@ def test_stacks_and_an_interrupt(
         engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
         before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
         engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
-        source = CDKTN.renamed(APP) if fork == "cdktn" else APP
+        source = rename(APP) if fork == "cdktn" else APP
         (engine.folder / "main.py").write_text(source, "utf-8")
         engine.configure(f"{sys.executable} main.py")
         interrupted(engine, console)

@@ -13,9 +13,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from opsconsole.generate.forks import CDKTF, CDKTN
-
-_TWINS = {CDKTF.framework: CDKTN.framework, CDKTF.package: CDKTN.package}
+_TWINS = {"cdktf": "cdktn", "opsconsole_cdktf": "opsconsole_cdktn"}
 
 
 class _Twins(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,18 @@ from mypy import api
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".mypy_cache"
+REFUSED = re.compile(r"# refused: ([\w-]+)$", re.MULTILINE)
+ERROR = re.compile(r"\.py:(\d+): error: .*\[([\w-]+)\]$", re.MULTILINE)
+
+
+def assert_refused_lines(program: Path, *words: str) -> None:
+    """Assert that strict mypy finds the errors that comments of `program` name, and no other."""
+    lines = enumerate(program.read_text("utf-8").splitlines(), start=1)
+    marked = [(str(number), match[1]) for number, line in lines if (match := REFUSED.search(line))]
+    assert marked
+    output, problems, _ = check_types("--strict", "--no-pretty", *words, str(program))
+    assert problems == ""
+    assert sorted(set(ERROR.findall(output))) == sorted(set(marked)), output
 
 
 def check_types(*words: str) -> tuple[str, str, int]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from opsconsole.drift.baseline import baseline_schema
 from opsconsole.generate.constructs import construct_files
-from opsconsole.generate.forks import left_over
 from opsconsole.generate.limits import limits_files
 from opsconsole.generate.reference import reference_files
 from opsconsole.reports.drift_document import drift_report_schema
@@ -29,7 +28,7 @@ def _schema_files(root: Path) -> dict[str, str]:
 
 
 _WHAT: dict[str, Callable[[Path], dict[str, str]]] = {
-    "constructs": construct_files,
+    "constructs": lambda root: construct_files(),
     "docs": reference_files,
     "schemas": _schema_files,
     "limits": limits_files,
@@ -51,15 +50,10 @@ def main(arguments: list[str] | None = None) -> int:
     files: dict[str, str] = {}
     for name in options.what or _WHAT:
         files |= _WHAT[name](options.root)
-    surplus = left_over(options.root, files) if "constructs" in (options.what or _WHAT) else []
     changed = (_stale if options.check else _write)(options.root, files)
     for name in changed:
         sys.stdout.write(f"{'stale' if options.check else 'written'}: {name}\n")
-    for name in surplus:
-        if not options.check:
-            (options.root / name).unlink()
-        sys.stdout.write(f"{'left over' if options.check else 'deleted'}: {name}\n")
-    return 1 if options.check and (changed or surplus) else 0
+    return 1 if options.check and changed else 0
 
 
 def _stale(root: Path, files: Mapping[str, str]) -> list[str]:

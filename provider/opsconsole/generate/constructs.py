@@ -1,14 +1,9 @@
-"""The packages of constructs: one module a resource, data source and the provider.
-
-What the constructs have in common is written by hand, in those modules of `opsconsole_cdktf` that
-start by `_` and in `WRITTEN`; its twin for cdktn is made from them.
-"""
+"""The constructs for cdktf: one module a resource, data source and the provider."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.generate import attributes as members
@@ -17,7 +12,6 @@ from opsconsole.generate.attributes import (
     reference_name,
     type_name,
 )
-from opsconsole.generate.forks import CDKTF, FORKS, written_parts
 from opsconsole.generate.modules import META_TYPES, Module, every_module
 from opsconsole.generate.rows import row_values
 from opsconsole.generate.source import WIDTH, indented, paragraph, quoted
@@ -261,18 +255,10 @@ def _package(every: Mapping[str, Module]) -> str:
     return "\n".join([*lines, "]"]) + "\n"
 
 
-def construct_files(root: Path) -> dict[str, str]:
-    """Return every generated file of the constructs: path in the checkout to content.
-
-    Args:
-        root: The checkout that holds the parts written by hand.
-    """
+def construct_files() -> dict[str, str]:
+    """Return every generated file of the constructs: path in the checkout to content."""
     every = every_module()
     made = {f"{name}.py": _module(module) for name, module in every.items()}
     made["row_values.py"] = row_values((every["host"], every["agent"]))
     made["__init__.py"] = _package(every)
-    files: dict[str, str] = {}
-    for fork in FORKS:
-        whole = made if fork is CDKTF else {**made, **dict(written_parts(root)), "py.typed": ""}
-        files |= {f"{fork.folder}/{name}": fork.renamed(text) for name, text in whole.items()}
-    return files
+    return {f"constructs/opsconsole_cdktf/{name}": text for name, text in made.items()}
