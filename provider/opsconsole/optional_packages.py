@@ -11,6 +11,7 @@ _EXTRAS = {
     "cdktf": ("cdktf",),
     "cdktn": ("cdktn",),
     "emulator": ("httptools", "starlette", "uvicorn"),
+    "prometheus": ("prometheus_client",),
     "terraform": ("cryptography", "google", "grpclib", "h2", "msgpack"),
 }
 """Extra to the import packages that it brings, and that no other extra brings."""

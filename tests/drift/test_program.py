@@ -240,33 +240,3 @@ def test_an_app_is_run_only_where_its_program_is_asked_for(stacks: Any) -> None:
     code, _, err = stacks.run("drift", "--program", "nowhere")
     assert code == 1
     assert "There is no directory nowhere" in err
-
-
-def test_sarif_points_at_the_declaration(stacks: Any) -> None:
-    host_id = stacks.console.rows("hosts")[0]["id"]
-    stacks.console.change("hosts", host_id, knowledge="changed")
-    code, out, _ = stacks.run("drift", "--format", "sarif")
-    assert code == 2
-    [result] = json.loads(out)["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "main.py"
-    assert place["region"]["startLine"] == 5
-
-
-@pytest.mark.parametrize(
-    ("words", "file"), [((), "main.tf.json"), (("terraform.tfstate",), "main.tf.json")]
-)
-def test_sarif_without_a_place_points_at_the_program(
-    words: tuple[str, ...], file: str, ground: Any
-) -> None:
-    ground.apply(HOST)
-    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
-    _, out, _ = ground.run("drift", "--format", "sarif", *words)
-    [result] = json.loads(out)["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == file
-    (ground.folder / "main.tf.json").unlink()
-    _, out, _ = ground.run("drift", "--format", "sarif", "terraform.tfstate")
-    [result] = json.loads(out)["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "terraform.tfstate"

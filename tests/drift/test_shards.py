@@ -134,7 +134,7 @@ def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
         "beta"
     ]
     assert "beta" in Path("all.html").read_text()
-    for name in ("terminal", "markdown", "junit", "sarif", "prometheus"):
+    for name in ("terminal", "markdown", "junit", "prometheus"):
         code, said = run("drift", "merge", "1.json", "2.json", f"--format={name}")
         assert code == 2
         assert "beta" in said

@@ -195,7 +195,7 @@ def test_settings_are_missing(
 def test_the_key_is_in_no_report(ground: Any) -> None:
     key = ground.console.api_key
     ground.console.fault(times=None, path="^/api/", status=500, message=f"wrong: {key}")
-    for name in ("terminal", "json", "markdown", "junit", "sarif", "prometheus", "html"):
+    for name in ("terminal", "json", "markdown", "junit", "prometheus", "html"):
         code, out, err = ground.run("drift", "--format", name)
         assert code == 1
         assert key not in out + err

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from opsconsole.cli.drift_exporter import Exporter
 from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.reports import prometheus
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "monitoring"
 RULES = FOLDER / "alerts.yml"
@@ -50,12 +50,11 @@ def test_prometheus_refuses_a_spoilt_copy(tmp_path: Path) -> None:
 
 
 def exported() -> set[str]:
-    """Every metric of an exporter whose last check found drift."""
-    exporter = Exporter(patience=3600)
+    """Every metric of a check that found drift."""
     finding = Finding("web", "opsconsole_host.web", "opsconsole_host", Bucket.MISSING)
     moment = "2026-01-05T08:00:00+00:00"
-    exporter.take(DriftReport((finding,), moment, calls={"search_specialties": 1}))
-    families = text_string_to_metric_families(exporter.metrics().decode())
+    report = DriftReport((finding,), moment, calls={"search_specialties": 1})
+    families = text_string_to_metric_families(prometheus.render(report))
     return {sample.name for family in families for sample in family.samples}
 
 

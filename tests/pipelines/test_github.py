@@ -122,7 +122,7 @@ def test_drift_and_refusals_are_distinguished(plain: GitHub, console: Emulator) 
     assert "::error::The console is not as it was deployed." in drifted.text
     assert "10.9.9.9" in drifted.summary
     kept = {file.name for file in (drifted.artifacts / "drift").iterdir()}
-    assert kept == {"drift.md", "drift.html", "drift.json", "drift.sarif"}
+    assert kept == {"drift.md", "drift.html", "drift.json"}
 
     console.change("keys", "key_main", status="revoked")
     untold = plain.run("drift", "schedule", plain.repository.head)

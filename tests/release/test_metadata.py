@@ -70,6 +70,7 @@ def test_a_strict_type_checker_sees_the_types(
     ("package", "extra", "command"),
     [
         ("starlette", "emulator", "'emulator', '--seconds', '0'"),
+        ("prometheus_client", "prometheus", "'drift', '--format', 'prometheus'"),
         ("grpclib", "terraform", "'provider', 'install', '--plugin-dir', 'mirror'"),
     ],
 )

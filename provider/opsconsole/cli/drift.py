@@ -1,4 +1,4 @@
-"""`opsconsole drift`: compares states with the console, once or for as long as it runs."""
+"""`opsconsole drift`: compares states with the console."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent, seconds
+from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.drift_check import accept, anchor, check_acceptance, checked
+from opsconsole.cli.drift_check import accept, check_acceptance, checked
 from opsconsole.cli.drift_output import Target, check_targets, target, write_all
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.cli.standard_streams import coloured
@@ -29,7 +29,6 @@ _CODES = {
     1: "could not tell: errors, or less coverage than --min-coverage asks for",
     2: "drift",
 }
-LISTEN = "127.0.0.1:9419"
 
 
 def register(parser: Parser) -> None:
@@ -52,7 +51,6 @@ def register(parser: Parser) -> None:
     _add_check(parser)
     _add_acceptance(parser)
     _add_output(parser)
-    _add_watch(parser)
 
 
 def _add_program(parser: argparse.ArgumentParser) -> None:
@@ -148,24 +146,6 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     flag(group, "no-color", "print without colour")
 
 
-def _add_watch(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("watch")
-    group.add_argument(
-        "--watch",
-        type=_interval,
-        metavar="INTERVAL",
-        help="check again and again, such as every 15m, and serve the report at /, /metrics and "
-        "/healthz",
-    )
-    group.add_argument(
-        "--listen",
-        type=_address,
-        default=_address(LISTEN),
-        metavar="HOST:PORT",
-        help=f"where to serve (default {LISTEN})",
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Check, write the reports, and return the exit code.
 
@@ -173,19 +153,15 @@ def run(args: argparse.Namespace) -> int:
         UserError: A state, program or baseline cannot be found or read, or a file not be written.
     """
     check_acceptance(args)
-    targets: list[Target] = args.format or ([] if args.watch else [Target("terminal")])
+    targets: list[Target] = args.format or [Target("terminal")]
     check_targets(targets)
     if args.places[:1] == [Path("merge")]:
         return _merge(args.places[1:], args, targets)
-    if args.watch:
-        from opsconsole.cli.drift_watch import watch  # loads the exporter of metrics
-
-        return watch(args, targets)
     with make_runner() as runner:
         report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
     if args.accept is not None:
         report = accept(args, report)
-    write_all(report, targets, colour=coloured(args), anchor=anchor(args))
+    write_all(report, targets, colour=coloured(args))
     return judge(report).outcome.value
 
 
@@ -193,12 +169,12 @@ def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Ta
     from opsconsole.drift.merging import merged
     from opsconsole.reports.drift_json import read_report
 
-    if args.watch or args.shard or args.accept is not None:
-        raise UserError("`drift merge` takes reports, and no --watch, --shard or --accept.")
+    if args.shard or args.accept is not None:
+        raise UserError("`drift merge` takes reports, and no --shard or --accept.")
     if not files:
         raise UserError("`drift merge` names no report.", "Write opsconsole drift merge REPORT…")
     report = merged([read_report(file) for file in files])
-    write_all(report, targets or [Target("terminal")], colour=coloured(args), anchor="")
+    write_all(report, targets, colour=coloured(args))
     return judge(report).outcome.value
 
 
@@ -209,17 +185,3 @@ def _kinds(text: str) -> tuple[str, ...]:
     if not set(kinds) <= set(unmanaged_kinds()):
         raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(unmanaged_kinds())} or none")
     return kinds
-
-
-def _interval(text: str) -> float:
-    found = seconds(text)
-    if found < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is less than a second")
-    return found
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a HOST:PORT")
-    return host.strip("[]") or "0.0.0.0", int(port)

@@ -1,7 +1,4 @@
-"""One check of drift as the command line asks for it: of which states, and what is accepted.
-
-Each check of a watch looks for the states again; an app is run once at most.
-"""
+"""One check of drift as the command line asks for it: of which states, and what is accepted."""
 
 from __future__ import annotations
 
@@ -37,12 +34,7 @@ from opsconsole.reports.verdict import several_stacks
 from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
 
-async def checked(
-    args: argparse.Namespace,
-    *,
-    run_app: bool = True,
-    on_stop: OnStop = lambda stop: None,
-) -> DriftReport:
+async def checked(args: argparse.Namespace, *, on_stop: OnStop = lambda stop: None) -> DriftReport:
     """Find the states, check them once, and return the report.
 
     Args:
@@ -59,7 +51,7 @@ async def checked(
         counted=args.count_unmanaged,
         shard=args.shard,
     )
-    stacks, diagnostics = _stacks_to_check(args, run_app=run_app)
+    stacks, diagnostics = _stacks_to_check(args)
     stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
     report = await check(stacks, options, os.environ, on_stop)
     return replace(report, diagnostics=(*diagnostics, *report.diagnostics))
@@ -73,18 +65,6 @@ def _baseline(path: Path | None) -> Baseline:
     return read_baseline(path)
 
 
-def anchor(args: argparse.Namespace) -> str:
-    """Return the file to name where a place is not known: the program's, or a state's.
-
-    Code scanning refuses a result without a file. Relative to the working directory.
-    """
-    directory = args.dir or args.program or Path()
-    files = [directory / "cdktf.json", *sorted(directory.glob("*.tf.json"))]
-    files += [file for file in args.places if file.is_file()]
-    found = next((file for file in files if file.is_file()), None)
-    return "" if found is None else found.as_posix()
-
-
 def check_acceptance(args: argparse.Namespace) -> None:
     """Refuse what does not go with --accept, before anything is asked of the console.
 
@@ -95,8 +75,6 @@ def check_acceptance(args: argparse.Namespace) -> None:
         if args.reason or args.until:
             raise UserError("--reason and --until belong to --accept.", "Add --accept.")
         return
-    if args.watch:
-        raise UserError("--accept takes one check, and no --watch.")
     if not (args.reason or "").strip():
         raise UserError(
             "--accept needs a reason, which every report then shows.", "Add --reason TEXT."
@@ -131,18 +109,13 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     return replace(report, findings=tuple(marked))
 
 
-def _stacks_to_check(
-    args: argparse.Namespace, *, run_app: bool
-) -> tuple[list[Stack], Sequence[Diagnostic]]:
+def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnostic]]:
     """Return the stacks that the command line names, and remarks on how they were found.
-
-    Args:
-        run_app: Whether an app may be run; else what it wrote before is read.
 
     Raises:
         UserError: There is no such state or program, or a program cannot be read.
     """
-    programs = _programs(args, run_app)
+    programs = _programs(args)
     if args.places:
         return _of_files(args, state_files(args.places), programs)
     if programs:
@@ -150,7 +123,7 @@ def _stacks_to_check(
     return _of_files(args, state_files([Path()]), ())
 
 
-def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
+def _programs(args: argparse.Namespace) -> list[Program]:
     """Return the programs: named by --dir or --program, or found here where no state is named."""
     if args.dir is not None:
         return [load_directory(args.dir, resources)]
@@ -166,7 +139,7 @@ def _programs(args: argparse.Namespace, run_app: bool) -> list[Program]:
     if config.exists():
         app = read_app(config)
         written = (app.output / "manifest.json").exists()
-        if run_app and (args.program is not None or not written):
+        if args.program is not None or not written:
             synthesise(app)
         return _stacks(app.output, args.stack)
     if (directory / "cdktf.out" / "manifest.json").exists():

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from opsconsole.cli.standard_streams import columns
 from opsconsole.drift.report import DriftReport
@@ -42,11 +41,14 @@ def target(text: str) -> Target:
 
 
 def check_targets(targets: Sequence[Target]) -> None:
-    """Refuse two formats in one place before anything is read.
+    """Refuse two formats in one place, and a format that lacks its extra, before a check begins.
 
     Raises:
         UserError: Two go to stdout, or to one file.
+        ModuleNotFoundError: A format needs an extra that is not installed.
     """
+    for item in targets:
+        FORMATS[item.format].load()
     places = [None if item.file is None else item.file.absolute() for item in targets]
     for place in places:
         if places.count(place) > 1:
@@ -56,32 +58,17 @@ def check_targets(targets: Sequence[Target]) -> None:
             )
 
 
-def write_all(
-    report: DriftReport,
-    targets: Sequence[Target],
-    *,
-    colour: bool,
-    anchor: str = "",
-    reported: bool = False,
-) -> None:
+def write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) -> None:
     """Write every report; files first, so that all are there when stdout ends.
-
-    Args:
-        anchor: The file to name where a place is not known.
-        reported: Whether the headline was written already.
 
     Raises:
         UserError: A file cannot be written; the others are written all the same.
     """
     failures = []
     for item in sorted(targets, key=lambda item: item.file is None):
-        shown = colour and item.file is None
-        width = columns() if item.file is None else 0
-        options: dict[str, dict[str, Any]] = {
-            "terminal": {"colour": shown, "width": width},
-            "sarif": {"unlocated": anchor},
-        }
-        text = FORMATS[item.format](report, **options.get(item.format, {}))
+        on_stdout = item.format == "terminal" and item.file is None
+        options = {"colour": colour, "width": columns()} if on_stdout else {}
+        text = FORMATS[item.format](report, **options)
         if item.file is None:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -90,16 +77,11 @@ def write_all(
             _write(item.file, text)
         except OSError as problem:
             failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
-    if not reported and all(item.file is not None for item in targets):
-        sys.stderr.write(f"{headline(report)}\n")
+    if all(item.file is not None for item in targets):
+        verdict = judge(report)
+        sys.stderr.write(f"{verdict.headline}. {verdict.explanation}\n")
     if failures:
         raise UserError(" ".join(failures))
-
-
-def headline(report: DriftReport) -> str:
-    """Return the verdict of a report, in one line."""
-    verdict = judge(report)
-    return f"{verdict.headline}. {verdict.explanation}"
 
 
 def _write(file: Path, text: str) -> None:

@@ -109,14 +109,6 @@ def lost_output() -> str:
     return found.failure if found is not None and found.ends_work else ""
 
 
-def write_again() -> None:
-    """Write to streams that failed from now on: for what is complete without what was dropped."""
-    for stream in (sys.stdout, sys.stderr):
-        raw = _raw(stream)
-        if isinstance(raw, OutputStream):
-            raw.problem = None
-
-
 def write_surely(text: str) -> None:
     """Write to stdout what must not be lost; to stderr, where that fails."""
     sys.stdout.write(text)

@@ -1,12 +1,9 @@
-"""The formats of a drift report by name, and the one function behind each.
-
-Renderers are imported when they are used: templates and metrics take time to load.
-"""
+"""The formats of a drift report by name, and the module that renders each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -14,19 +11,32 @@ from typing import Any, Final, cast
 from opsconsole.drift.report import DriftReport
 
 
-def _rendered(module: str, report: DriftReport, **options: Any) -> str:
-    return cast(str, import_module(f"opsconsole.reports.{module}").render(report, **options))
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of a drift report; its module is imported on use, as templates take time to load."""
+
+    module: str
+
+    def load(self) -> Callable[..., str]:
+        """Import and return the function that renders a report, with the options of its format.
+
+        Raises:
+            ModuleNotFoundError: The format needs an extra that is not installed.
+        """
+        return cast(Callable[..., str], import_module(f"opsconsole.reports.{self.module}").render)
+
+    def __call__(self, report: DriftReport, **options: Any) -> str:
+        """Return the report as text."""
+        return self.load()(report, **options)
 
 
-FORMATS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
+FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
-        "terminal": partial(_rendered, "drift_text"),
-        "json": partial(_rendered, "drift_json"),
-        "markdown": partial(_rendered, "drift_markdown"),
-        "junit": partial(_rendered, "junit"),
-        "sarif": partial(_rendered, "sarif"),
-        "prometheus": partial(_rendered, "prometheus"),
-        "html": partial(_rendered, "html.drift_page"),
+        "terminal": Format("drift_text"),
+        "json": Format("drift_json"),
+        "markdown": Format("drift_markdown"),
+        "junit": Format("junit"),
+        "prometheus": Format("prometheus"),
+        "html": Format("html.drift_page"),
     }
 )
-"""Renders a report, with the options that its format has."""

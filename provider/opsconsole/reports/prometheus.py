@@ -1,4 +1,4 @@
-"""A drift report as Prometheus metrics, for the text file collector and for an exporter."""
+"""A drift report as metrics for the textfile collector of Prometheus' node_exporter."""
 
 from __future__ import annotations
 
@@ -15,30 +15,23 @@ from opsconsole.reports.verdict import CheckOutcome, accepted_drift, judge
 _PREFIX = "opsconsole_drift"
 
 
-def render(
-    report: DriftReport, *, now: datetime | None = None, last_good: datetime | None = None
-) -> str:
-    """Return the report's metrics in Prometheus' text format.
-
-    Args:
-        now: The moment that ages are measured at; the report's own where it is left out.
-        last_good: When the last check that could tell ended; the report's own moment where this one
-            could.
-    """
-    return generate_latest(registry_of(report, now=now, last_good=last_good)).decode()
-
-
-def registry_of(
-    report: DriftReport, *, now: datetime | None = None, last_good: datetime | None = None
-) -> CollectorRegistry:
+def render(report: DriftReport) -> str:
     """Return the report's metrics; every bucket is there, so that none vanishes at zero."""
     registry = CollectorRegistry()
     _resources(registry, report)
     _coverage(registry, report)
-    _times(registry, report, now, last_good)
+    outcome = judge(report).outcome
+    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
+    outcomes = {(item.name.lower(),): item is outcome for item in CheckOutcome}
+    _gauge(registry, "outcome", text, outcomes, "outcome")
+    _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
+    if report.checked_at:
+        text = "When the check ended, in Unix time: an old value is an old file."
+        ended = {(): datetime.fromisoformat(report.checked_at).timestamp()}
+        _gauge(registry, "last_check_timestamp_seconds", text, ended)
     calls = {(operation,): count for operation, count in sorted(report.calls.items())}
     _gauge(registry, "calls", "Requests that the check sent.", calls, "operation")
-    return registry
+    return generate_latest(registry).decode()
 
 
 def _gauge(
@@ -87,32 +80,3 @@ def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
     required = report.required_coverage / 100
     text = "Share of the required resources that was checked."
     _gauge(registry, "required_coverage_ratio", text, {(): required})
-    came_to = judge(report).outcome
-    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
-    outcome = {(item.name.lower(),): item is came_to for item in CheckOutcome}
-    _gauge(registry, "outcome", text, outcome, "outcome")
-
-
-def _times(
-    registry: CollectorRegistry,
-    report: DriftReport,
-    now: datetime | None,
-    last_good: datetime | None,
-) -> None:
-    checked = datetime.fromisoformat(report.checked_at) if report.checked_at else None
-    good = checked if judge(report).outcome is not CheckOutcome.UNTOLD else last_good
-    now = now or checked
-    _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
-    if checked is not None:
-        _moment(registry, "last_check", "When the last check ended.", checked)
-    if good is not None:
-        _moment(registry, "last_good_check", "When the last check that could tell ended.", good)
-        if now is not None:
-            age = (now - good).total_seconds()
-            text = "Seconds since the last check that could tell."
-            _gauge(registry, "last_good_check_age_seconds", text, {(): age})
-
-
-def _moment(registry: CollectorRegistry, name: str, text: str, moment: datetime) -> None:
-    values = {(): moment.timestamp()}
-    _gauge(registry, f"{name}_timestamp_seconds", f"{text} Unix time.", values)

@@ -44,13 +44,11 @@ class BucketStyle(Style):
         meaning: What it says of a resource, as one sentence.
         text_sign: Its sign in text.
         colour: Its colour on a terminal.
-        sarif: The level of its findings in SARIF; empty: they are left out there.
     """
 
     meaning: str
     text_sign: str
     colour: str
-    sarif: str = ""
 
     @property
     def title(self) -> str:
@@ -81,7 +79,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
             meaning="In state, gone from the console.",
             text_sign="-",
             colour="red",
-            sarif="error",
         ),
         Bucket.ARCHIVED: BucketStyle(
             name="leave",
@@ -91,7 +88,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
             meaning="In state, archived on the console.",
             text_sign="-",
             colour="red",
-            sarif="error",
         ),
         Bucket.CHANGED: BucketStyle(
             name="change",
@@ -101,7 +97,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
             meaning="The console holds other values than state.",
             text_sign="~",
             colour="yellow",
-            sarif="error",
         ),
         Bucket.UNMANAGED: BucketStyle(
             name="replace",
@@ -111,7 +106,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
             meaning="On the console, and in no state of this check.",
             text_sign="+",
             colour="magenta",
-            sarif="warning",
         ),
         Bucket.UNCHECKED: BucketStyle(
             name="unseen",
@@ -121,7 +115,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
             meaning="Not seen by this check, so neither in sync nor drifted.",
             text_sign="?",
             colour="cyan",
-            sarif="warning",
         ),
         Bucket.PENDING: BucketStyle(
             name="info",
