@@ -58,8 +58,7 @@ fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=6
 	@$(BIN)/python scripts/fuzz.py
 
 generate: setup ## Write the generated constructs and reference pages again
-	@$(BIN)/python -m opsconsole.generate
-	@$(BIN)/python scripts/cdktn_twin.py
+	@$(BIN)/python -m scripts.generate
 
 lock: setup ## Choose the newest dependencies that the bounds allow
 	@scripts/lock

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opsconsole.generate.limits import PATH, limits_files
+from scripts.generate.limits import PATH, limits_files
+
 from opsconsole.probe.questions import QUESTIONS, UNASKED
 from opsconsole.resources import PROVIDER
 
@@ -19,7 +20,7 @@ def test_each_question_is_named_once_and_by_settings_that_exist() -> None:
 
 
 def test_the_page_is_as_generated_and_holds_every_question() -> None:
-    [(path, page)] = limits_files(ROOT).items()
+    [(path, page)] = limits_files().items()
     assert path == PATH
     assert (ROOT / PATH).read_text("utf-8") == page
     for question in (*QUESTIONS, *UNASKED):

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.generate.constructs import construct_files
+from scripts.generate.reference import reference_files
 
 from opsconsole.cli.main import main
 from opsconsole.emulator.handle import Emulator
-from opsconsole.generate.constructs import construct_files
-from opsconsole.generate.reference import reference_files
 from sixth_resource import SCHEDULE, Schedules, registered
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scripts.generate import tables
+from scripts.generate.source import call, indented, paragraph, quoted, text_argument
+
 from opsconsole.definition import Attribute, Kind
-from opsconsole.generate import tables
-from opsconsole.generate.source import call, indented, paragraph, quoted, text_argument
 
 _MEMBERS = {
     Kind.STRING: "text",

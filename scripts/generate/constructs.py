@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from opsconsole.definition import Attribute, Kind
-from opsconsole.generate import attributes as members
-from opsconsole.generate.attributes import (
+from scripts.generate import attributes as members
+from scripts.generate.attributes import (
     declaration_name,
     reference_name,
     type_name,
 )
-from opsconsole.generate.modules import META_TYPES, Module, every_module
-from opsconsole.generate.rows import row_values
-from opsconsole.generate.source import WIDTH, indented, paragraph, quoted
+from scripts.generate.modules import META_TYPES, Module, every_module
+from scripts.generate.rows import row_values
+from scripts.generate.source import WIDTH, indented, paragraph, quoted
+
+from opsconsole.definition import Attribute, Kind
 
 _BOUNDS = ("UNBOUNDED", "Bounds")
 _TYPE_NAMES = ("Connection", "Count", "Lifecycle", "Provisioners")

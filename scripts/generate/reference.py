@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scripts.generate.attributes import camel
+from scripts.generate.tables import schema, steps, table
+
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
-from opsconsole.generate.attributes import camel
-from opsconsole.generate.tables import schema, steps, table
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.v1.operations import extra_endpoints
 from opsconsole.v1.settings import ENVIRONMENT

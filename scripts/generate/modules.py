@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scripts.generate.attributes import camel
+
 from opsconsole.definition import Attribute, DataSourceDefinition, ResourceDefinition
-from opsconsole.generate.attributes import camel
 from opsconsole.resources import (
     DATA_SOURCES,
     PROVIDER,

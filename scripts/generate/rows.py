@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from scripts.generate import attributes as members
+from scripts.generate.modules import Module
+from scripts.generate.source import indented, quoted
+
 from opsconsole.definition import Attribute, Kind
-from opsconsole.generate import attributes as members
-from opsconsole.generate.modules import Module
-from opsconsole.generate.source import indented, quoted
 
 _TYPES = {
     Kind.STRING: "str",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from opsconsole.generate.tables import table
+from scripts.generate.tables import table
+
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.probe.questions import QUESTIONS, UNASKED, Question
 from opsconsole.resources import PROVIDER
@@ -26,7 +26,7 @@ settings that say what it found: see [the probe](guides/probe.md).
 """
 
 
-def limits_files(root: Path) -> dict[str, str]:
+def limits_files() -> dict[str, str]:
     """Return the page by its path in the checkout `root`, which holds no part of it."""
     return {PATH: _INTRO + "\n".join(_sections()).rstrip("\n") + "\n"}
 
