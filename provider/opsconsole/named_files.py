@@ -15,8 +15,29 @@ from opsconsole.errors import UserError
 
 MOST_BYTES: Final = 256 * 2**20
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_ROOM: Final = ("there is no room for it", "Make room on that disk, then run again.")
+_FORBIDDEN: Final = (
+    "this user may not (read-only file, directory or disk)",
+    "Make the file and its directory writable, then run again.",
+)
+_TOO_MANY_FILES: Final = (
+    "too many files are open",
+    "Raise the limit (`ulimit -n`), then run again.",
+)
+_NO_MEMORY: Final = (
+    "there is not enough memory",
+    "Give this process more memory, or split the stack, then run again.",
+)
+_GONE: Final = ("it, or its directory, is not there", "")
+_REASONS: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _NO_ROOM),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _FORBIDDEN),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), _TOO_MANY_FILES),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.ESTALE), _GONE),
+    errno.ENOMEM: _NO_MEMORY,
+    errno.EIO: ("the disk failed", "Check that disk, then run again."),
+}
+"""Number of an error: what it means to a user, and what helps."""
 
 
 def check_no_device(descriptor: int) -> None:
@@ -45,18 +66,16 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def file_error(action: str, path: Path, error: OSError, outcome: str) -> UserError:
+def file_error(
+    action: str, path: Path | str, error: OSError | MemoryError, outcome: str
+) -> UserError:
     """Say in one error what could not be done with a file, and why the system refused.
 
     Args:
         action: A verb for what was tried, such as `write`.
         outcome: A sentence on what holds now, such as "The state is as it was."
     """
-    if error.errno in _FULL:
-        why, remedy = "there is no room for it", "Make room on that disk, then run again."
-    elif error.errno in _FORBIDDEN:
-        why = "this user may not (read-only file, directory or disk)"
-        remedy = "Make the file and its directory writable, then run again."
-    else:
-        why, remedy = "the system refused", ""
-    return UserError(f"Cannot {action} {path}: {why} ({error.strerror}). {outcome}", remedy)
+    refusal = error if isinstance(error, OSError) else OSError(errno.ENOMEM, "MemoryError")
+    why, remedy = _REASONS.get(refusal.errno or 0, ("the system refused", ""))
+    said = f"{why} ({refusal.strerror or refusal})"
+    return UserError(f"Cannot {action} {path}: {said}. {outcome}".rstrip(), remedy)

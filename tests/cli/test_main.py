@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import subprocess
 import sys
@@ -70,6 +71,16 @@ def test_the_commands_own_exit_code_is_kept(code: int, ending: Callable[[int], i
     [
         (UserError("No program.", "Run it elsewhere."), "Error: No program.\nRun it elsewhere.\n"),
         (ConfigurationError("No key."), "Error: No key.\n"),
+        (
+            OSError(errno.EMFILE, "Too many open files", "x"),
+            "Error: Cannot use x: too many files are open (Too many open files).\n"
+            "Raise the limit (`ulimit -n`), then run again.\n",
+        ),
+        (
+            MemoryError(),
+            "Error: Cannot use what this command needs: there is not enough memory (MemoryError).\n"
+            "Give this process more memory, or split the stack, then run again.\n",
+        ),
     ],
 )
 def test_an_error_is_reported_with_its_remedy(
@@ -114,6 +125,20 @@ def test_the_key_is_in_no_message(
     monkeypatch.setenv("OPSCONSOLE_DEBUG", debug)
     ending(RuntimeError(f"bad header Bearer {KEY}"))
     assert KEY not in capsys.readouterr().err
+
+
+def test_a_working_directory_that_is_gone_is_named(
+    ending: Callable[[BaseException], int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert ending(FileNotFoundError(errno.ENOENT, "No such file or directory")) == 1
+    assert "The working directory cannot be used" in capsys.readouterr().err
 
 
 def test_an_interrupt_exits_with_130(

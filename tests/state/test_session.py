@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -10,6 +13,7 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of, unresolved_of
 from opsconsole.state import writer
 from opsconsole.state.backend import LocalBackend, SnapshotMeta
+from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import open_state, read_state
@@ -142,6 +146,49 @@ def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) 
     opened.close()
     opened.abandon()
     assert stored(state_path).outputs == {"o": StateOutput("x", "string")}
+
+
+@pytest.mark.parametrize(
+    "failure", [OSError(30, "Read-only file system"), MemoryError(), RuntimeError("no thread")]
+)
+async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
+    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    opened = session()
+    opened.intend(WEB, "POST /api/v1/hosts/batch", {})
+    await opened.flush()
+
+    def fail(*_: object) -> NoReturn:
+        raise failure
+
+    opened.state.put(WEB, host(1))
+    for name in ("pwrite", "unlink", "fsync"):
+        monkeypatch.setattr(os, name, fail)
+    with pytest.raises(UserError):
+        await opened.flush()
+    with pytest.raises(UserError) as caught:
+        opened.close()
+    assert f"Neither state nor journal holds: {WEB} = hst_0001." in str(caught.value)
+    monkeypatch.undo()
+    session().close()
+
+
+def test_a_journal_that_cannot_be_removed_for_good_is_the_only_error(
+    session: Open, state_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = session()
+    opened.begin()
+    real = os.fsync
+
+    def fail(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(5, "Input/output error")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(UserError, match=r"Cannot remove .*the disk failed"):
+        opened.close()
+    assert not info_file(state_path).exists()
 
 
 def test_an_error_inside_does_not_keep_state_from_being_written(

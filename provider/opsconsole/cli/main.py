@@ -8,12 +8,14 @@ unless the command has verbs. Errors become a message and an exit code here and 
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from opsconsole import __version__
@@ -21,6 +23,7 @@ from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.standard_streams import lost_output, output, take_streams
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
+from opsconsole.named_files import file_error
 from opsconsole.optional_packages import missing_package
 
 
@@ -199,20 +202,42 @@ def _run(words: list[str]) -> int:
 
 
 def _text_of(failure: Exception, debug: bool, again: str) -> str:
-    if isinstance(failure, PermissionError):
-        failure = UserError(
-            f"This user may not read or write {failure.filename or 'a file'}: "
-            f"{failure.strerror or failure}.",
-            "Change its permissions, or work in another directory.",
-        )
-    elif isinstance(failure, ModuleNotFoundError):
+    if isinstance(failure, ModuleNotFoundError):
         failure = missing_package(failure) or failure
+    if not isinstance(failure, OpsconsoleError):
+        failure = _refusal_by_system(failure) or failure
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:
         message = f"unexpected {type(failure).__name__}: {failure}"
         remedy = "" if debug else f"Run it again as `{again}` to see where it comes from."
     return f"Error: {message}\n" + (f"{remedy}\n" if remedy else "")
+
+
+def _is_exhaustion(failure: BaseException) -> bool:
+    return isinstance(failure, MemoryError) or (
+        isinstance(failure, OSError) and failure.errno in (errno.EMFILE, errno.ENFILE)
+    )
+
+
+def _refusal_by_system(failure: BaseException) -> UserError | None:
+    """Return what the system refused, where that is behind an error; None: it is not."""
+    # Where files or memory run out, clearing up fails as well, with an error of its own.
+    first: BaseException | None = failure
+    while first is not None and not _is_exhaustion(first):
+        first = first.__context__
+    found = first or failure
+    if not isinstance(found, (OSError, MemoryError)) or not getattr(found, "errno", True):
+        return None
+    try:
+        Path.cwd()
+    except OSError as gone:
+        return UserError(
+            f"The working directory cannot be used: {gone.strerror}.",
+            "Go to a directory that is there, then run again.",
+        )
+    name = getattr(found, "filename", None)
+    return file_error("use", name or "what this command needs", found, "")
 
 
 def _write_safely(text: str) -> None:

@@ -166,9 +166,10 @@ class LocalBackend(Backend):
             UserError: Another holds it, or the file cannot be opened.
         """
         if self._locking.lock:
-            self._descriptor = lock_file(
-                self.path, self._operation, self._open_for_writing, self._locking
-            )
+            with self._translated("lock"):
+                self._descriptor = lock_file(
+                    self.path, self._operation, self._open_for_writing, self._locking
+                )
 
     def read(self) -> bytes:
         """Return the state file's bytes; none when there is no file.
@@ -176,15 +177,14 @@ class LocalBackend(Backend):
         Raises:
             UserError: It cannot be read.
         """
-        try:
+        with self._translated("read"):
             if self._descriptor >= 0:
                 return self._read_open(self._descriptor)
-            with self.path.open("rb", buffering=0) as file:
-                return self._read_open(file.fileno())
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise file_error("read", self.path, error, "Nothing was changed.") from error
+            try:
+                with self.path.open("rb", buffering=0) as file:
+                    return self._read_open(file.fileno())
+            except FileNotFoundError:
+                return b""
 
     def back_up(self) -> None:
         """Copy the state file to its backup, as Terraform does before the first change; durable.
@@ -192,8 +192,9 @@ class LocalBackend(Backend):
         Raises:
             UserError: It cannot be written; the state, and the backup before it, are as they were.
         """
-        self._check_untouched()
-        before = _read_all(self._descriptor)
+        with self._translated("read"):
+            self._check_untouched()
+            before = _read_all(self._descriptor)
         if before:
             replace_durably(self._backup, before)
 
@@ -205,8 +206,9 @@ class LocalBackend(Backend):
         Raises:
             UserError: Another wrote it meanwhile, or there is no room; it is as it was.
         """
-        self._check_untouched()
-        before = self._before()
+        with self._translated("read"):
+            self._check_untouched()
+            before = self._before()
         batches = list(encoded(pieces))
         try:
             self._reserve(sum(len(batch) for batch in batches))
@@ -229,12 +231,18 @@ class LocalBackend(Backend):
             os.close(self._descriptor)
         self._descriptor = -1
 
-    def _open_for_writing(self) -> int:
+    @contextlib.contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
+        """Turn what the system refuses into one error, where the state is as it was."""
         try:
+            yield
+        except OSError as error:
+            raise file_error(action, self.path, error, _AS_IT_WAS) from error
+
+    def _open_for_writing(self) -> int:
+        with self._translated("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise file_error("open", self.path, error, _AS_IT_WAS) from error
 
     def _read_open(self, descriptor: int) -> bytes:
         check_no_device(descriptor)
@@ -322,7 +330,8 @@ def replace_durably(path: Path, content: bytes) -> None:
         draft.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise file_error("write", path, error, "The file is as it was.") from error
 
 

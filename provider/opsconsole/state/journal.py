@@ -8,6 +8,7 @@ records mean.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -145,8 +146,15 @@ class Journal:
         except OSError as error:
             raise file_error("write", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
-        sync_directory(path.parent)
-        return cls(path, descriptor, 0, mirror)
+        journal = cls(path, descriptor, 0, mirror)
+        try:
+            sync_directory(path.parent)
+        except OSError as error:
+            journal.close()
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise file_error("write", path, error, "Nothing was changed.") from error
+        return journal
 
     @classmethod
     def resume(cls, path: Path) -> tuple[Journal, list[Record]]:
@@ -254,7 +262,8 @@ class Journal:
         with self._file_lock:
             # Another file may get this number next: a late caller must not write there.
             descriptor, self._descriptor = self._descriptor, -1
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def remove(self) -> None:
         """Remove the journal: state holds everything.
@@ -276,6 +285,8 @@ def _claim(path: Path, descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
+        if not isinstance(error, BlockingIOError):
+            raise file_error("lock", path, error, "Nothing was changed.") from error
         raise in_use(path) from error
 
 

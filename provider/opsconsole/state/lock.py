@@ -5,6 +5,7 @@ Both engines take the same lock, so they exclude each other. Nothing here reads 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import getpass
@@ -193,8 +194,11 @@ def release_file(path: Path, descriptor: int) -> None:
     A process that waits for the lock may hold this file open: it would write to a removed file, and
     the text would be lost.
     """
-    info_file(path).unlink(missing_ok=True)
-    os.close(descriptor)
+    try:
+        with contextlib.suppress(OSError):
+            info_file(path).unlink()
+    finally:
+        os.close(descriptor)
 
 
 def _note(path: Path, operation: str) -> None:
@@ -204,6 +208,8 @@ def _note(path: Path, operation: str) -> None:
         with os.fdopen(target, "wb") as file:
             file.write(LockInfo.own(operation, path).to_json())
     except OSError as error:
+        with contextlib.suppress(OSError):
+            note.unlink()
         raise file_error("write", note, error, "The state is as it was.") from error
 
 

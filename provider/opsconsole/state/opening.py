@@ -229,16 +229,21 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
         UserError: It is locked (the holder is named), unreadable, of a newer version, or a journal
             lies beside it that does not belong to it.
     """
-    backend.open()
     try:
-        backend.fetch_unresolved()
-        state, folded = _load(backend)
-        pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
-        return StateSession(backend, state, pace, folded)
-    except BaseException:
-        backend.close()
-        raise
+        backend.open()
+        try:
+            backend.fetch_unresolved()
+            state, folded = _load(backend)
+            pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
+            return StateSession(backend, state, pace, folded)
+        except BaseException:
+            backend.close()
+            raise
+    except (OSError, MemoryError) as error:
+        raise file_error("open", f"the state {backend.name}", error, _UNCHANGED) from error
 
+
+_UNCHANGED: Final = "Nothing was changed."
 
 _READ_TRIES = 10
 """How often a state is read while a write is under way."""
@@ -324,7 +329,7 @@ def _bytes_of(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise file_error("read", file, error, "Nothing was changed.") from error
+        raise file_error("read", file, error, _UNCHANGED) from error
 
 
 def _journalled(backend: Backend, data: bytes) -> list[Record]:

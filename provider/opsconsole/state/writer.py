@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
+from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.journal import Journal, Mirror, read_unresolved, write_unresolved
 from opsconsole.state.model import Snapshot, State, new_deposed_key
@@ -269,12 +270,12 @@ class StateSession:
             if self._journal is not None:
                 await self._journal.flush()
             await self._show_creates()
-        except UserError:
+        except Exception as error:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
             for intent in list(self._unsent):
                 self.settle(intent, "not sent")
             self._unsent.clear()
-            raise
+            raise self._explained(error) from error
         self._unsent -= noted
 
     async def _show_creates(self) -> None:
@@ -348,20 +349,17 @@ class StateSession:
             self._close()
 
     def _close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            with self._disk:
-                draft = self._draft()
-            if draft is not None:
-                self._write(draft)
-            if self._journal is not None:
-                self._end(self._journal)
-        except UserError as error:
-            raise self._unsaved(error) from error
-        finally:
-            self._release()
+        if not self._closed:
+            self._closed = True
+            self._finish(self._save)
+
+    def _save(self) -> None:
+        with self._disk:
+            draft = self._draft()
+        if draft is not None:
+            self._write(draft)
+        if self._journal is not None:
+            self._end(self._journal)
 
     def abandon(self) -> None:
         """Stop now: make the journal durable and leave it for the next run.
@@ -369,17 +367,34 @@ class StateSession:
         Raises:
             UserError: The journal cannot be written.
         """
-        if self._closed:
-            return
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            self._finish(self._keep_journal)
+
+    def _keep_journal(self) -> None:
+        self.record()
+        if self._journal is not None:
+            self._journal.flush_now()
+
+    def _finish(self, save: Callable[[], None]) -> None:
+        """Save what was done, and let others in whether or not that works.
+
+        Raises:
+            UserError: It does not. The error names what nothing else holds.
+        """
+        problem: UserError | None = None
         try:
-            self.record()
-            if self._journal is not None:
-                self._journal.flush_now()
-        except UserError as error:
-            raise self._unsaved(error) from error
+            save()
+        except Exception as error:
+            problem = self._unsaved(self._explained(error))
+            raise problem from error
         finally:
-            self._release()
+            try:
+                self._release()
+            except Exception as error:
+                if problem is None:
+                    raise
+                problem.message += f" {self._explained(error).message}"
 
     def _started(self) -> Journal:
         if self._journal is None:
@@ -421,7 +436,7 @@ class StateSession:
                 stored = self._backend.write(draft.snapshot.pieces(), wanted)
                 self.state.lineage, self.state.serial = stored
                 self._placeholders.note_stored(draft.shown)
-            except UserError:
+            except Exception:
                 self.state.serial, self.state.changed = draft.before, True
                 self._since_write += draft.count
                 raise
@@ -447,6 +462,16 @@ class StateSession:
         journal.remove()
         self._journal = None
 
+    def _explained(self, error: Exception) -> UserError:
+        """Return an error for the user, whatever kept the state or its journal from being kept."""
+        if isinstance(error, UserError):
+            return error
+        if isinstance(error, (OSError, MemoryError)):
+            return file_error("write", f"the state {self._backend.name}", error, "")
+        return UserError(
+            f"Cannot write the state {self._backend.name}: {type(error).__name__}: {error}."
+        )
+
     def _unsaved(self, error: UserError) -> UserError:
         lost = [*(self._journal.waiting_changes() if self._journal else ()), *self._pending]
         if not lost:
@@ -459,9 +484,11 @@ class StateSession:
         self._pacer.stop()
         with self._disk:
             self._released = True
-            if self._journal is not None:
-                self._journal.close()
-            self._backend.close()
+            try:
+                if self._journal is not None:
+                    self._journal.close()
+            finally:
+                self._backend.close()
 
 
 @dataclass(frozen=True, slots=True)
