@@ -79,20 +79,6 @@ async def test_a_bad_row_fails_alone(steps_of: Callable[..., Any], console: Emul
     assert len(console.rows("hosts")) == 3
 
 
-@pytest.mark.parametrize("profile", ["worded"], indirect=True)
-async def test_a_bad_row_fails_alone_whatever_passing_rows_are_called(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    hosts = steps_of("host")
-    console.create("hosts", name="taken", public_ip="192.0.2.9")
-    configs = [hosts.config(name=f"h{n}", public_ip=f"192.0.2.{n}") for n in (1, 9, 2)]
-
-    one, taken, two = await hosts.create_all(*configs)
-
-    assert errors(one) == errors(two) == []
-    assert taken.state is None
-
-
 async def test_an_existing_host_is_adopted_where_that_is_asked_for(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:

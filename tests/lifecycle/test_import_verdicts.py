@@ -58,7 +58,7 @@ async def test_one_id_for_two_rows_is_an_error_on_both(
         assert "an id that another host holds" in errors(outcome)[0]
 
 
-async def test_created_hosts_without_an_index_are_matched_by_name(
+async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(
     console: Emulator, import_saying: Callable[..., Any]
 ) -> None:
     made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}

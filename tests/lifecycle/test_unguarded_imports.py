@@ -28,28 +28,6 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
     )
 
 
-async def test_a_second_dry_run_that_is_not_heeded_leaves_no_host_behind(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    hosts = steps_of("host")
-    made = console.create("hosts", name="a")
-    mixed = answer(("fine", None), ("taken", None), ("created", None), dry_run=True, created=2)
-    alone = answer(("created", made["id"]), dry_run=False, created=1)
-    for text in (mixed, alone):
-        console.fault(method="POST", path=IMPORT, status=200, text=text)
-    console.reset_log()
-
-    one, two, three = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b", "c")))
-
-    assert one.state["id"] == made["id"]
-    assert told(one, Severity.ERROR) == []
-    assert any("dry run" in item for item in told(one, Severity.WARNING))
-    assert two.state is None
-    assert three.state is None
-    assert "dry run" in told(three, Severity.ERROR)[0]
-    assert console.request_counts()["host_import"] == 2
-
-
 async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:

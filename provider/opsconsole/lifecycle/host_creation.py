@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, OpsconsoleError, Stopped
-from opsconsole.lifecycle.answers import plain_name
+from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.host_row import (
     ROWS_COUNT,
@@ -28,11 +27,8 @@ from opsconsole.lifecycle.host_row import (
     created_as,
     dry_run,
     halved,
-    match_by_name,
     not_created,
     read_back,
-    taken,
-    tie_by_name,
     verdicts,
     was_created,
 )
@@ -145,12 +141,7 @@ class GuardedImports:
         if not result.dry_run:
             await self._unguarded(rows, result)
             return
-        try:
-            await self._judge(rows, result)
-        except Stopped as problem:
-            left = [row for row in rows if row.outcome is None]
-            await self._refused(left, problem, self._judged_and_imported)
-            return
+        await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None]
         if self._session.dry_run_ignored:
             await self._fail(passing, _NO_MORE)
@@ -197,7 +188,10 @@ class GuardedImports:
     async def _judge(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report the rows that a dry run does not pass: they exist, or they fail."""
         judged = verdicts(result, len(rows))
-        passing = await self._passing(rows, judged, result)
+        passed = all_created(result, len(rows))
+        passing = {
+            row for row, verdict in zip(rows, judged, strict=True) if passed or verdict.created
+        }
         adopting = self._session.settings.on_existing_host == "adopt"
         found = zip(rows, judged, strict=True)
         ids = Counter(verdict.id for row, verdict in found if row not in passing)
@@ -223,45 +217,9 @@ class GuardedImports:
 
         await each(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
 
-    async def _passing(
-        self, rows: Sequence[HostRow], judged: Sequence[RowVerdict], result: ImportResult
-    ) -> set[HostRow]:
-        """Return the rows that a dry run passes, by their statuses or by the counts.
-
-        A console may call passing rows something else than `created`. Where the counts say that
-        such rows are among others, those of one status are sent again as a dry run of their own, in
-        which the counts are certain.
-        """
-        if all_created(result, len(rows)):
-            return set(rows)
-        passing = {row for row, verdict in zip(rows, judged, strict=True) if verdict.created}
-        hidden = result.counts.get("created", 0) - len(passing)
-        by_status: dict[str, list[HostRow]] = {}
-        for row, verdict in zip(rows, judged, strict=True):
-            if verdict.matched and not verdict.created:
-                by_status.setdefault(verdict.status, []).append(row)
-        for group in by_status.values():
-            if len(group) > hidden:
-                continue
-            try:
-                alone = await self._dry_run(group)
-            except Stopped:
-                raise
-            except ConsoleError as problem:
-                self._steps.log(problem, "dry-run rows apart from their neighbours")
-                continue
-            if not alone.dry_run:
-                await self._unguarded(group, alone)
-                break
-            if all_created(alone, len(group)):
-                passing.update(group)
-        return passing
-
     async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
-        if any(not verdict.matched for verdict in judged):
-            judged = await match_by_name(self._steps, rows, result, judged)
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
@@ -284,37 +242,27 @@ class GuardedImports:
     async def _read_back(self, created: Mapping[HostRow, str]) -> list[HostRow]:
         """Report hosts that were created, then read each and report it again.
 
-        What reading shows ties hosts to rows: an answer may swap the ids. Returns the rows
-        of which no host that was read is the one.
+        Returns:
+            The rows whose id is that of another host: an answer may swap the ids.
         """
         bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
         if bare:
             await self._report(bare, last=False)
 
-        others: dict[HostRow, OtherHost] = {}
-        alike = Counter(plain_name(row.fields["name"]) for row in created)
+        others: list[HostRow] = []
 
         async def read_one(row: HostRow) -> None:
-            exactly = alike[plain_name(row.fields["name"])] > 1
             try:
-                outcome = await read_back(self._steps, row, created[row], exactly=exactly)
+                outcome = await read_back(self._steps, row, created[row])
             except OtherHost as problem:
-                others[row] = problem
+                self._steps.log(problem, f"take {created[row]} for {self._name(row)}")
+                self._session.release_host(created[row])
+                others.append(row)
             else:
                 await self._end(row, outcome)
 
         await each(list(created), read_one, self._session.limit)
-        return await self._tie(others)
-
-    async def _tie(self, others: Mapping[HostRow, OtherHost]) -> list[HostRow]:
-        """Give rows whose ids were swapped the hosts of their names; return the others."""
-        tied = tie_by_name({row: problem.answer for row, problem in others.items()})
-        for problem in others.values():
-            self._session.release_host(problem.answer["id"])
-        for row, answer in tied.items():
-            self._session.hold(HOST.type_name, answer["id"], row.holder)
-            await self._end(row, taken(self._steps, row, answer["id"], answer))
-        return [row for row in others if row not in tied]
+        return others
 
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.

@@ -11,8 +11,7 @@ has an unmatched verdict: nothing is guessed.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, plain_name, shown
+from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
@@ -210,23 +209,14 @@ def created_as(row: HostRow, host_id: str) -> Outcome:
 
 
 class OtherHost(ConsoleError):
-    """Reading a host shows that it is not the one of a row; `answer` is what was read."""
-
-    def __init__(self, problem: ConsoleError, answer: Mapping[str, Any]) -> None:
-        super().__init__(problem.message, problem.remedy)
-        self.answer = answer
+    """Reading a host shows that it is not the one of a row."""
 
 
-async def read_back(
-    steps: BaseLifecycle, row: HostRow, host_id: str, *, exactly: bool = False
-) -> Outcome:
+async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here: planned values go into state, unread ones are null, and a field that
     the console stored otherwise is a warning; the next refresh shows the difference.
-
-    Args:
-        exactly: Whether the name must be equal, because that of another row is almost the same.
 
     Raises:
         OtherHost: The host is not the one of this row.
@@ -236,9 +226,7 @@ async def read_back(
     try:
         answer = await steps.session.read_host(host_id)
         if other := mismatch(HOST, row.fields, answer):
-            raise OtherHost(other, answer)
-        if exactly and answer.get("name", row.fields["name"]) != row.fields["name"]:
-            raise OtherHost(ConsoleError("The console answered with another name."), answer)
+            raise OtherHost(other.message, other.remedy)
         return taken(steps, row, host_id, answer)
     except OtherHost:
         raise
@@ -282,71 +270,6 @@ def taken(
     )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
     return Outcome(state, private_state.encode(), (*diagnostics, *otherwise))
-
-
-async def match_by_name(
-    steps: BaseLifecycle,
-    rows: Sequence[HostRow],
-    result: ImportResult,
-    judged: Sequence[RowVerdict],
-) -> list[RowVerdict]:
-    """Read the hosts that an import created without saying for which row, and match by name."""
-    names = Counter(row.fields["name"] for row in rows)
-    matched = {verdict.id for verdict in judged if verdict.matched}
-    by_name: dict[str, RowVerdict] = {}
-    for entry in result.results:
-        if entry.id is None or entry.id in matched or entry.status != "created":
-            continue
-        try:
-            name = (await steps.session.read_host(entry.id)).get("name")
-        except ConsoleError as problem:
-            steps.log(problem, f"match the created host {entry.id} to its row")
-            continue
-        if isinstance(name, str):
-            by_name[name] = RowVerdict(matched=True, created=True, id=entry.id)
-    return [
-        verdict
-        if verdict.matched or names[row.fields["name"]] > 1
-        else by_name.get(row.fields["name"], verdict)
-        for row, verdict in zip(rows, judged, strict=True)
-    ]
-
-
-def tie_by_name(answers: Mapping[HostRow, Mapping[str, Any]]) -> dict[HostRow, Mapping[str, Any]]:
-    """Return the host of each row, as far as its name shows it, for rows that got others' ids.
-
-    Names that differ in case alone may be two hosts', so equal names are tied first. A console may
-    also store names otherwise: a host that is left is the one of its row if nothing contradicts it.
-
-    Args:
-        answers: The host that was read under the id that each row got.
-    """
-    tied: dict[HostRow, Mapping[str, Any]] = {}
-    for form in (str, plain_name):
-        used = {answer["id"] for answer in tied.values()}
-        free = [answer for answer in answers.values() if answer["id"] not in used]
-        tied |= _tied([row for row in answers if row not in tied], free, form)
-    used = {answer["id"] for answer in tied.values()}
-    for row, answer in answers.items():
-        is_own = answer["id"] not in used and mismatch(HOST, row.fields, answer) is None
-        if row not in tied and is_own:
-            tied[row] = answer
-    return tied
-
-
-def _tied(
-    rows: Collection[HostRow], answers: Collection[Mapping[str, Any]], form: Callable[[str], str]
-) -> dict[HostRow, Mapping[str, Any]]:
-    """Return the host of each row that is the only one of its name, in some form of names."""
-    wanted = Counter(form(row.fields["name"]) for row in rows)
-    answered = Counter(form(str(answer.get("name"))) for answer in answers)
-    by_name = {form(str(answer.get("name"))): answer for answer in answers}
-    return {
-        row: by_name[name]
-        for row in rows
-        if wanted[name := form(row.fields["name"])] == answered[name] == 1
-        and mismatch(HOST, row.fields, by_name[name]) is None
-    }
 
 
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
