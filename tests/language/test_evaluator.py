@@ -586,10 +586,14 @@ def test_moved_and_removed_blocks_are_addresses(start: Start) -> None:
         ("knowledge", "${count.index}", "count.index has a meaning only with count"),
         ("knowledge", "${opsconsole_host.c.id}", "name one, such as opsconsole_host.c[0]"),
         ("knowledge", "${opsconsole_host.c[7].id}", "no instance 7"),
-        ("knowledge", "${nope(1)}", 'there is no function named "nope"'),
+        ("knowledge", "${nope(1)}", "uses the function nope, which"),
         ("knowledge", "${yamlencode({})}", "uses the function yamlencode, which the native"),
         ("knowledge", '${provider::x::y("")}', "uses the function provider::x::y"),
         ("knowledge", '${regex("a(?=b)", "ab")}', "invalid perl operator: (?="),
+        ("knowledge", '${false && tobool("x")}', "newer releases and OpenTofu pass over that"),
+        ("knowledge", '${tobool("x") || "true"}', "newer releases and OpenTofu pass over that"),
+        ("knowledge", "${true || null}", "newer releases and OpenTofu pass over that"),
+        ("knowledge", '${true && tobool("x")}', 'tobool("x")} cannot be evaluated: tobool: '),
     ],
 )
 def test_errors_name_construct_expression_and_cause(

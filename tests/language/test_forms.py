@@ -62,7 +62,7 @@ def test_odd_forms_that_terraform_accepts_are_accepted(name: str, tmp_path: Path
 
 
 def test_an_unused_local_value_is_evaluated_as_well(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no function named"):
+    with pytest.raises(UserError, match="the function nope"):
         check(write({"main.tf.json": '{"locals": {"a": "${nope(1)}"}}'}, tmp_path))
 
 

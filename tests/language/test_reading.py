@@ -113,7 +113,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ("[" * 100000, ("nested too deeply",)),
         ("[1]", ("an object is required here",)),
         ('"x"', ("an object is required",)),
-        ({"resources": {}}, ('there is no block type "resources"',)),
+        ({"resources": {}}, ('the block type "resources"', 'Did you mean "resource"?')),
         (
             {"resource": {"opsconsole_hst": {"a": {}}}},
             ('no resource type "opsconsole_hst"', 'Did you mean "opsconsole_host"?'),
@@ -125,7 +125,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ),
         ({"data": {"terraform_remote_state": {"a": {}}}}, ("it has no backend",)),
         ({"data": {"terraform_remote_state": {"a": {"lifecycle": {}}}}}, ("Terraform can run it",)),
-        ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('there is no argument "x"',)),
+        ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('the argument "x"',)),
         ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
         ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),
         ({"variable": {"v": {"validation": {}}}}, ("variable.v.validation", "condition")),
@@ -136,7 +136,10 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         (host(connection={}), ("connection blocks", "Terraform can run it")),
         (host(lifecycle={"precondition": [{}]}), ("precondition", "Terraform can run it")),
         (host(lifecycle={"postcondition": [{}]}), ("postcondition", "Terraform can run it")),
-        (host(lifecycle={"prevent_destory": True}), ('no argument "prevent_destory"',)),
+        (
+            host(lifecycle={"prevent_destory": True}),
+            ('the argument "prevent_destory"', "main.tf.json"),
+        ),
         (host(lifecycle={"prevent_destroy": "maybe"}), ("true or false is required",)),
         (host(lifecycle={"ignore_changes": ["a b"]}), ("'a b' names no attribute",)),
         (host(count=1, for_each={}), ("exclude each other",)),
@@ -154,7 +157,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ({"import": {"to": "opsconsole_host.a"}}, ("an id is required",)),
         ({"import": {"to": "a.b", "id": "x", "identity": {}}}, ("Terraform can run it",)),
         ({"terraform": {"backend": {"local": {}, "pg": {}}}}, ("there must be one backend",)),
-        ({"terraform": {"backends": {}}}, ('no argument "backends"',)),
+        ({"terraform": {"backends": {}}}, ('the argument "backends"', 'mean "backend"?')),
         ({"provider": {"opsconsole": [{}, {}]}}, ("opsconsole is declared twice",)),
         ({"locals": [{"a": 1}, {"a": 2}]}, ("local value a is declared twice",)),
         (

@@ -47,10 +47,48 @@ def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, 
     assert {path.name for path in engine.folder.iterdir()} == {"main.tf.json"}
 
 
-def test_hcl_goes_to_terraform(elsewhere) -> None:
+def _host(**arguments):
+    return {"resource": {"opsconsole_host": {"web": {"name": "web", **arguments}}}}
+
+
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        (_host(lifecycle={"enabled": True}), 'the argument "enabled"'),
+        (_host(lifecycle={"destroy": False}), 'the argument "destroy"'),
+        (_host(provider='opsconsole.by["a"]'), 'opsconsole.by["a"]'),
+        (_host(name="${tofu.workspace}"), "tofu.workspace"),
+        (_host(name="${terraform.applying}"), "terraform.applying"),
+        (_host(name='${resource.opsconsole_host.a["id"]}'), "the name resource"),
+        (_host(name="${upcase(1)}"), "the function upcase"),
+        (_host(name="${provider::opsconsole::f()}"), "the function provider::opsconsole::f"),
+        (_host(depends_on=["ephemeral.a_b.c"]), "ephemeral.a_b.c"),
+        ({"terraform": {"encryption": {}}}, 'the argument "encryption"'),
+        ({"terraform": {"experiments": []}}, 'the argument "experiments"'),
+        ({"terraform": {"state_store": {}}}, 'the argument "state_store"'),
+        ({"variable": {"v": {"const": True}}}, 'variable.v: the argument "const"'),
+        ({"variable": {"v": {"deprecated": "d"}}}, 'variable.v: the argument "deprecated"'),
+        ({"output": {"o": {"value": 1, "deprecated": "d"}}}, 'the argument "deprecated"'),
+        ({"output": {"o": {"value": "${base64gunzip(1)}"}}}, "the function base64gunzip"),
+        ({"language": {}}, 'the block type "language"'),
+        ({"provider": {"opsconsole": {"alias": "by", "for_each": {}}}}, "for_each of a provider"),
+        ({"removed": {"from": "a_b.c", "when": 1}}, 'the argument "when"'),
+    ],
+)
+def test_newer_language_is_not_a_mistake(elsewhere, program, named) -> None:
+    engine = elsewhere(program)
+    for verb in ("validate", "state list"):
+        run = engine.run(*verb.split(), expect={7})
+        assert run.out == f"called: {verb}\n"
+        assert named in run.err
+    assert "main.tf.json" in run.err or "opsconsole_host.web" in run.err or "output.o" in run.err
+
+
+@pytest.mark.parametrize("name", ["more.tf", "main.tofu", "main.tofu.json"])
+def test_files_of_another_syntax_go_to_their_engine(elsewhere, name) -> None:
     engine = elsewhere(HOST)
-    (engine.folder / "more.tf").write_text("")
-    assert "because of more.tf" in engine.run("plan", expect={7}).err
+    (engine.folder / name).write_text("")
+    assert f"because of {name}" in engine.run("plan", expect={7}).err
 
 
 def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:

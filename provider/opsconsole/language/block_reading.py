@@ -12,9 +12,16 @@ from typing import Any, Final
 from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
-from opsconsole.language.json_values import COMMENT, Repeated, only_terraform
+from opsconsole.language.json_values import (
+    COMMENT,
+    OnlyTerraform,
+    Repeated,
+    only_terraform,
+    unknown_language,
+)
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parsing import plain_reference
+from opsconsole.language.support import foreign_name, is_foreign
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.value_types import normalised
 from opsconsole.phrases import did_you_mean
@@ -37,14 +44,11 @@ _META: Final = frozenset(
 )
 _REFUSED: Final = ("provisioner", "connection")
 _DEFAULT: Final = LifecycleBlock()
-_LIFECYCLE: Final = frozenset(
-    (
-        COMMENT,
-        "create_before_destroy",
-        "ignore_changes",
-        "prevent_destroy",
-        "replace_triggered_by",
-    )
+_LIFECYCLE: Final = (
+    "create_before_destroy",
+    "ignore_changes",
+    "prevent_destroy",
+    "replace_triggered_by",
 )
 _CONDITIONS: Final = ("precondition", "postcondition", "action_trigger")
 
@@ -112,9 +116,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     for kind in _CONDITIONS:
         if kind in body:
             raise only_terraform(kind, origin, address)
-    unknown = [key for key in body if key not in _LIFECYCLE]
-    if unknown:
-        raise UserError(f'{where}: there is no argument "{unknown[0]}".')
+    check_arguments(body, _LIFECYCLE, f"{origin.file}: {where}")
     declared = [name for name in body if name != COMMENT]
     if declared and mode == "data":
         raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
@@ -171,16 +173,14 @@ def check_name(name: str, where: str) -> None:
 
 
 def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: str) -> None:
-    """Refuse a block with an argument that its type does not have.
+    """Refuse a block with an argument that its type does not have here.
 
     Raises:
-        UserError: There is one.
+        OnlyTerraform: There is one: a newer release may have it.
     """
     for name in body:
         if name not in allowed and name != COMMENT:
-            raise UserError(
-                f'{where}: there is no argument "{name}".', f"There are: {', '.join(allowed)}."
-            )
+            raise unknown_language("argument", name, allowed, where)
 
 
 def check_versions(text: str, where: str) -> None:
@@ -337,13 +337,17 @@ def provider_key(body: Mapping[str, Json], where: str) -> str:
     """Return what the meta-argument `provider` names, `NAME` or `NAME.ALIAS`; empty if not set.
 
     Raises:
-        UserError: It is not a provider configuration.
+        OnlyTerraform: It is not NAME or NAME.ALIAS.
     """
     if "provider" not in body:
         return ""
     text = bare_text(body["provider"], f"{where}.provider")
     if not _PROVIDER.fullmatch(text):
-        raise UserError(f"{where}.provider: {text!r} is not a provider configuration.")
+        # OpenTofu knows `opsconsole.by["key"]`.
+        raise OnlyTerraform(
+            f"{where}.provider: the native engine reads NAME or NAME.ALIAS, not {text!r}.",
+            f"{where}.provider: {text}",
+        )
     return text
 
 
@@ -367,6 +371,8 @@ def blocks_named(value: Json, where: str) -> tuple[str, ...]:
     found = []
     for item in texts(value, f"{where}: depends_on"):
         reference = plain_reference(bare_text(item, f"{where}: depends_on"))
+        if reference is not None and is_foreign(reference):
+            raise foreign_name(reference, f"{where}: depends_on")
         address = None if reference is None else block_address(reference.steps)
         if reference is None or address is None:
             raise UserError(f"{where}: depends_on: {item!r} is not a reference.")

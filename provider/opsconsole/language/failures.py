@@ -1,5 +1,5 @@
-"""Why an expression could not be evaluated, before it is known whose expression it is; the bounds
-on what a program may ask for; and the functions that only Terraform has.
+"""Why an expression could not be evaluated, before it is known whose expression it is; and the
+bounds on what a program may ask for.
 
 The failures do not leave the package: the evaluator turns them into a UserError with the construct
 path.
@@ -55,36 +55,9 @@ class UnsupportedExpression(ExpressionFailure):
     """The expression uses something that Terraform has and this evaluator does not."""
 
 
+class DependsOnRelease(EvaluationError):
+    """Up to Terraform 1.11 the expression is wrong; newer releases and OpenTofu pass over it."""
+
+
 class BeyondBounds(UnsupportedExpression):
     """A bound is exceeded."""
-
-
-_TERRAFORM_FUNCTIONS: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
-)
-"""Functions that Terraform has and this evaluator does not."""
-
-
-def refuse_terraform_function(name: str) -> None:
-    """Refuse a function that only Terraform has.
-
-    Raises:
-        UnsupportedExpression: It is one.
-    """
-    if name in _TERRAFORM_FUNCTIONS or "::" in name:
-        raise UnsupportedExpression(f"the function {name}")

@@ -17,7 +17,6 @@ from opsconsole.language.block_reading import block_address
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
     LocalCycle,
-    OnlyTerraform,
     explanation,
     in_order,
     nested_too_deeply,
@@ -25,13 +24,11 @@ from opsconsole.language.json_values import (
 )
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parsing import parse_expression
+from opsconsole.language.support import ROOTS, foreign_name, is_foreign
 from opsconsole.language.syntax import Reference
 from opsconsole.phrases import did_you_mean
 
-_SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
-_NEVER_BLOCKS: Final = frozenset(
-    ("var", "local", "each", "count", "self", "path", "terraform", "module")
-)
+_NEVER_BLOCKS: Final = ROOTS - {"data"}
 
 
 @dataclass(frozen=True)
@@ -199,8 +196,12 @@ class _Finder:
 
     def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
         root = reference.steps[0]
-        if root in _NEVER_BLOCKS:
-            _check_setting(reference, where)
+        if is_foreign(reference):
+            raise foreign_name(reference, where)
+        if root in _NEVER_BLOCKS and not reference.steps[1:]:
+            raise UserError(
+                f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
+            )
         if root == "local":
             return self.of_local(str(reference.steps[1]), where)
         if root == "var":
@@ -210,9 +211,6 @@ class _Finder:
                     f"{where}: there is no variable {name}.",
                     did_you_mean(name, self._program.variables),
                 )
-        if root == "module":
-            written = reference.written()
-            raise OnlyTerraform(f"{where}: {written} uses modules.", f"{where}: {written}")
         if root in _NEVER_BLOCKS:
             return ()
         if reference.steps[:2] == ("data", remote_states.TYPE):
@@ -243,9 +241,6 @@ class _Finder:
     def _named(self, addresses: Iterable[str], title: str) -> Iterator[str]:
         for address in addresses:
             if address.split(".")[0] in _NEVER_BLOCKS:
-                if address.startswith("module."):
-                    message = f"{title}: depends_on names {address}"
-                    raise OnlyTerraform(f"{message}.", message)
                 self._targets(Reference(tuple(address.split("."))), f"{title}: depends_on")
                 continue
             if address.startswith(remote_states.PREFIX):
@@ -264,20 +259,6 @@ def _missing(
     return UserError(
         f"{where} refers to {written}, but there is no {address}.", did_you_mean(name, known)
     )
-
-
-def _check_setting(reference: Reference, where: str) -> None:
-    """Refuse a root that is named alone, and what `path` and `terraform` do not have."""
-    root, *rest = reference.steps
-    if not rest:
-        raise UserError(
-            f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
-        )
-    known = _SETTINGS.get(str(root))
-    if known is not None and rest[0] not in known:
-        raise UserError(
-            f"{where}: there is no {reference.written()}.", did_you_mean(str(rest[0]), known)
-        )
 
 
 def _ordered(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

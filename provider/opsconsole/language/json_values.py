@@ -11,7 +11,7 @@ import errno
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.failures import (
     MAX_PROGRAM,
     BeyondBounds,
+    DependsOnRelease,
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
@@ -40,6 +41,7 @@ from opsconsole.language.value_types import (
     unmark,
 )
 from opsconsole.named_files import read_named
+from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN
 
 COMMENT = "//"
@@ -295,19 +297,39 @@ _REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, o
 
 
 class OnlyTerraform(UserError):
-    """The program is one for Terraform. `construct` names what in it this engine cannot run."""
+    """The program is one for Terraform or OpenTofu, or only they know whether it is right.
 
-    def __init__(self, message: str, construct: str) -> None:
-        super().__init__(message, _REMEDY)
+    `construct` names the part that this engine cannot run.
+    """
+
+    def __init__(self, message: str, construct: str, remedy: str = _REMEDY) -> None:
+        super().__init__(message, remedy)
         self.construct = construct
 
 
 def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
     """Return the error that says that `what`, at `origin`, is not supported here."""
-    place = origin.path or origin.file
-    named = f"{place} ({address})" if address else place
+    named = f"{origin.path or origin.file} ({address})" if address else origin.path or origin.file
     return OnlyTerraform(
         f"{named}: {what}: not supported by the native engine.", f"{named}: {what}"
+    )
+
+
+def unknown_language(what: str, name: str, known: Iterable[str], where: str) -> OnlyTerraform:
+    """Return the error about a name that this engine does not know.
+
+    It may be a slip, or belong to a release of Terraform or OpenTofu that this engine does not
+    follow: they judge it.
+
+    Args:
+        what: What the name is of, such as `block type`.
+        known: The names that are known here.
+    """
+    named = f'{where}: the {what} "{name}"'
+    return OnlyTerraform(
+        f"{named} is not known to the native engine.",
+        f"{named}, which the native engine does not know",
+        f"{did_you_mean(name, known)} If your release of Terraform or OpenTofu has it, use that.",
     )
 
 
@@ -360,6 +382,13 @@ def explanation(
     """Return the error that names place, expression and cause."""
     where = f"{title}: {name}" if name else title
     written = shortened(error.expression or raw)
+    if isinstance(error, DependsOnRelease):
+        return OnlyTerraform(
+            f"{where}: {written} cannot be evaluated as Terraform 1.11 does it: {error}; newer "
+            "releases and OpenTofu pass over that.",
+            f"{where}: {written}, which newer releases pass over",
+            "Upgrade Terraform, or guard that operand by a conditional: `a ? b : false`.",
+        )
     if isinstance(error, EvaluationError):
         stop = "" if str(error).endswith("?") else "."
         kind = DependsOnUnknown if isinstance(error, NotKnownYet) else UserError

@@ -7,8 +7,8 @@ from typing import Any
 
 from opsconsole.language.access import attribute, element, splat
 from opsconsole.language.conversion import convert, to_text
-from opsconsole.language.failures import EvaluationError
-from opsconsole.language.operators import binary, conditional, unary
+from opsconsole.language.failures import DependsOnRelease, EvaluationError
+from opsconsole.language.operators import binary, conditional, passes_over, unary
 from opsconsole.language.syntax import Composite, Node, Reference, Scope
 from opsconsole.language.value_types import (
     NO_MARKS,
@@ -33,7 +33,34 @@ class Binary(Composite):
 
     def evaluate(self, scope: Scope) -> Any:
         left, right = self.operands
+        if self.operator in ("&&", "||"):
+            return self._logic(scope)
         return binary(self.operator, left.evaluate(scope), right.evaluate(scope))
+
+    def _logic(self, scope: Scope) -> Any:
+        """Evaluate both operands, as Terraform 1.11 does.
+
+        Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides: `false && X`
+        is false there.
+        """
+        left, right = (_attempt(operand, scope) for operand in self.operands)
+        failure = next((item for item in (left, right) if isinstance(item, EvaluationError)), None)
+        try:
+            if failure is not None:
+                raise failure
+            return binary(self.operator, left, right)
+        except EvaluationError as error:
+            if passes_over(self.operator, left, right):
+                raise DependsOnRelease(str(error)) from error
+            raise
+
+
+def _attempt(node: Node, scope: Scope) -> Any:
+    """Return the value of a node, or why it has none."""
+    try:
+        return node.evaluate(scope)
+    except EvaluationError as error:
+        return error
 
 
 class Unary(Composite):

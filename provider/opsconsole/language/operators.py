@@ -73,6 +73,26 @@ def _logic(operator: str, left: Any, right: Any) -> Any:
     return UNKNOWN if left is UNKNOWN or right is UNKNOWN else not deciding
 
 
+def passes_over(operator: str, left: Any, right: Any) -> bool:
+    """Return whether Terraform 1.12 and OpenTofu pass over the failure of `left operator right`.
+
+    Args:
+        left, right: The operands; one that failed is its EvaluationError.
+    """
+    if isinstance(left, EvaluationError):
+        return _decides(operator, right)
+    if isinstance(right, EvaluationError):
+        return unmark(left)[0] is UNKNOWN or _decides(operator, left)
+    return unmark(right)[0] is None and _decides(operator, left)
+
+
+def _decides(operator: str, operand: Any) -> bool:
+    """Return whether an operand of `&&` or `||` decides alone."""
+    value, _ = unmark_deep(operand)
+    deciding = operator == "||"
+    return value is deciding or value == ("true" if deciding else "false")
+
+
 def _numeric(operator: str, left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN

@@ -28,7 +28,13 @@ from opsconsole.language.block_reading import (
 )
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.json_values import COMMENT, OnlyTerraform, only_terraform, read_json
+from opsconsole.language.json_values import (
+    COMMENT,
+    OnlyTerraform,
+    only_terraform,
+    read_json,
+    unknown_language,
+)
 from opsconsole.language.model import (
     BackendBlock,
     Block,
@@ -48,6 +54,13 @@ from opsconsole.language.value_types import PRIMITIVES
 from opsconsole.state import Address
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
+_TERRAFORM: Final = (
+    "backend",
+    "cloud",
+    "required_version",
+    "required_providers",
+    "provider_meta",
+)
 _VARIABLE: Final = (
     "type",
     "default",
@@ -59,6 +72,10 @@ _VARIABLE: Final = (
 )
 _OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on")
 _IMPORT: Final = ("to", "id", "for_each", "provider")
+
+
+OF_OPENTOFU: Final = (".tofu", ".tofu.json")
+"""How the names of files end that OpenTofu alone reads."""
 
 
 def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
@@ -81,8 +98,13 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
 
 
 def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
-    """Refuse a directory with files in Terraform's own language, or ones that override others."""
-    native = sorted(path.name for path in directory.glob("*.tf"))
+    """Refuse a directory with files that only Terraform or OpenTofu reads, or that override others.
+
+    OpenTofu reads `x.tofu.json` in place of `x.tf.json`, Terraform does not.
+    """
+    native = sorted(
+        path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
+    )
     if native or overriding:
         names = ", ".join([*native, *overriding])
         raise OnlyTerraform(
@@ -156,10 +178,7 @@ class _Reader:
         if kind in _UNSUPPORTED:
             raise only_terraform(f"{kind} blocks", Origin(file))
         if kind not in _KINDS:
-            raise UserError(
-                f'{file}: there is no block type "{kind}".',
-                "Run the synthesis again, or correct it.",
-            )
+            raise unknown_language("block type", kind, _KINDS, file)
         _KINDS[kind](self, content, file)
 
     def _terraform(self, content: Json, file: str) -> None:
@@ -176,8 +195,8 @@ class _Reader:
                         check_versions(literal_text(value, place), place)
                 elif kind == "required_providers":
                     self._required_providers(value, f"{where}.required_providers")
-                elif kind not in (COMMENT, "provider_meta"):
-                    raise UserError(f'{where}: there is no argument "{kind}".')
+                else:
+                    check_arguments({kind: value}, _TERRAFORM, where)
 
     def _required_providers(self, content: Json, where: str) -> None:
         for body in bodies(content, where):
@@ -203,6 +222,8 @@ class _Reader:
             where = f"{file}: provider.{name}"
             check_name(name, where)
             for body in bodies(value, where):
+                if "for_each" in body:
+                    raise only_terraform("for_each of a provider", origin_of(body, file), name)
                 key = name
                 if "alias" in body:
                     alias = literal_text(body["alias"], f"{where}.alias")

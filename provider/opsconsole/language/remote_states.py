@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import origin_of
+from opsconsole.language.block_reading import check_arguments, origin_of
 from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.json_values import COMMENT, only_terraform
@@ -41,9 +41,7 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     if "count" in body and "for_each" in body:
         raise UserError(f"{file}: {address} has both count and for_each.", "Leave one of them out.")
     arguments = {key: value for key, value in body.items() if key not in _META}
-    unknown = [key for key in arguments if key not in _ARGUMENTS]
-    if unknown:
-        raise UserError(f'{file}: {address}: there is no argument "{unknown[0]}".')
+    check_arguments(arguments, _ARGUMENTS, f"{file}: {address}")
     if not arguments.get("backend"):
         raise UserError(f"{file}: {address}: it has no backend.")
     return Block(

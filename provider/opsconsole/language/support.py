@@ -7,13 +7,11 @@ function that it calls is looked up, whether its value is needed or not.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from opsconsole.language.failures import (
-    EvaluationError,
-    UnsupportedExpression,
-    refuse_terraform_function,
-)
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
+    OnlyTerraform,
     explanation,
     nested_too_deeply,
     only_terraform,
@@ -23,6 +21,32 @@ from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Node, Reference
+
+SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+"""What can be asked of the running engine, by the root of its names."""
+
+ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *SETTINGS))
+"""Names that a reference to no resource begins with."""
+
+
+def is_foreign(reference: Reference) -> bool:
+    """Return whether a reference may mean something to Terraform or OpenTofu, and does not here.
+
+    `module.m`, `ephemeral.x_y.z`, `tofu.workspace`, `terraform.applying`: the type of a resource
+    always has an underscore.
+    """
+    root, *rest = map(str, reference.steps)
+    if not rest:
+        return False
+    if root in SETTINGS:
+        return rest[0] not in SETTINGS[root]
+    return root not in ROOTS and "_" not in root
+
+
+def foreign_name(reference: Reference, where: str) -> OnlyTerraform:
+    """Return the error about a foreign reference at `where`."""
+    named = f"{where}: the name {reference.written()}"
+    return OnlyTerraform(f"{named} is not known to the native engine.", named)
 
 
 def check_support(program: Program) -> None:
@@ -70,12 +94,16 @@ def _values(program: Program) -> Iterator[tuple[str, str, Json]]:
 
 
 def _check(node: Node) -> None:
-    """Refuse functions and references that only Terraform has, anywhere below a node."""
+    """Refuse functions and references that are not known here, anywhere below a node."""
+    for reference in node.references():
+        if is_foreign(reference):
+            raise UnsupportedExpression(f"the name {reference.written()}")
     waiting = [node]
     while waiting:
         current = waiting.pop()
         if isinstance(current, Call):
-            refuse_terraform_function(current.name.removeprefix("core::"))
-        elif isinstance(current, Reference) and current.steps[0] == "module":
-            raise UnsupportedExpression("modules")
+            from opsconsole.language import functions  # most programs call none
+
+            if not functions.is_known(current.name):
+                raise functions.unknown_function(current.name)
         waiting.extend(current.children())

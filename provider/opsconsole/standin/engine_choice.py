@@ -30,6 +30,9 @@ _HANDED_OVER = "OPSCONSOLE_HANDED_OVER_BY"
 """Holds the id of the process that handed over: where the call leads back here, it is this process
 or its parent."""
 
+_PROGRAM = (".tf", ".tf.json", ".tofu", ".tofu.json")
+"""How the names of files of programs end."""
+
 _NEED_PROVIDERS = frozenset(
     ("plan", "apply", "destroy", "refresh", "import", "console", "test", "validate", "graph")
 )
@@ -94,7 +97,7 @@ def only_terraform(directory: Path) -> str:
     """
     from opsconsole.language import OnlyTerraform, check_support, load_directory
 
-    if not any(path.name.endswith((".tf", ".tf.json")) for path in directory.iterdir()):
+    if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
     try:
         program = load_directory(directory, resources)

@@ -17,6 +17,12 @@ from opsconsole.language.functions import (  # noqa: F401
     strings,
     times,
 )
-from opsconsole.language.functions.registry import FUNCTIONS, MARKING, call
+from opsconsole.language.functions.registry import (
+    FUNCTIONS,
+    MARKING,
+    call,
+    is_known,
+    unknown_function,
+)
 
-__all__ = ["FUNCTIONS", "MARKING", "call"]
+__all__ = ["FUNCTIONS", "MARKING", "call", "is_known", "unknown_function"]

@@ -12,10 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert
-from opsconsole.language.failures import (
-    EvaluationError,
-    refuse_terraform_function,
-)
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import (
     IS_SENSITIVE,
@@ -27,6 +24,7 @@ from opsconsole.language.value_types import (
     unmark,
     unmark_deep,
 )
+from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
@@ -76,19 +74,58 @@ MARKING: Final = frozenset(("sensitive", "nonsensitive", "issensitive"))
 """Functions that see marks; they are not in the table of the others."""
 
 
+_SPECIAL: Final = frozenset(("try", "can"))
+"""Functions that see expressions; they are nodes of the tree."""
+
+_OF_TERRAFORM: Final = frozenset(
+    (
+        "abspath",
+        "base64gzip",
+        "bcrypt",
+        "convert",
+        "ephemeralasnull",
+        "fileset",
+        "pathexpand",
+        "rsadecrypt",
+        "templatestring",
+        "textdecodebase64",
+        "textencodebase64",
+        "type",
+        "yamldecode",
+        "yamlencode",
+    )
+)
+"""Functions that Terraform has, and that are not slips for similar names here."""
+
+
+def is_known(name: str) -> bool:
+    """Return whether a function can be called here."""
+    return any(name.removeprefix("core::") in names for names in (FUNCTIONS, MARKING, _SPECIAL))
+
+
+def unknown_function(name: str) -> UnsupportedExpression:
+    """Return the failure of a call of a function that is not known here.
+
+    It may be a slip, or a newer release of Terraform or OpenTofu has it.
+    """
+    known = not (name in _OF_TERRAFORM or "::" in name)
+    near = did_you_mean(name, FUNCTIONS) if known else ""
+    hint = f" ({near})" if near.startswith("Did") else ""
+    return UnsupportedExpression(f"the function {name}{hint}")
+
+
 def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     """Return the result of the function `name`.
 
     Raises:
-        EvaluationError: There is no such function, or the arguments do not fit.
-        UnsupportedExpression: Only Terraform has it.
+        EvaluationError: The arguments do not fit.
+        UnsupportedExpression: It is not known here.
     """
     name = name.removeprefix("core::")
     if name in MARKING:
         return _marking(name, arguments)
     if name not in FUNCTIONS:
-        refuse_terraform_function(name)
-        raise EvaluationError(f'there is no function named "{name}"')
+        raise unknown_function(name)
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
