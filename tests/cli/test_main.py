@@ -23,7 +23,7 @@ KEY = "svc_ak_0123456789"
 
 @pytest.fixture
 def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], int]:
-    """Run `opsconsole probe`, a command that ends as told; return the exit code."""
+    """Run `opsconsole end`, a command that ends as told; return the exit code."""
 
     def run(how: BaseException | int) -> int:
         def end(args: argparse.Namespace) -> int:
@@ -31,14 +31,12 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], i
                 return how
             raise how
 
-        module = types.ModuleType("opsconsole.cli.probe_command")
+        module = types.ModuleType("opsconsole.cli.end_command")
         module.__dict__.update(register=lambda parser: None, run=end)
-        monkeypatch.setitem(sys.modules, "opsconsole.cli.probe_command", module)
-        monkeypatch.setitem(
-            command.COMMANDS, "probe", Command("probes", "probe_command", "end as told")
-        )
+        monkeypatch.setitem(sys.modules, "opsconsole.cli.end_command", module)
+        monkeypatch.setitem(command.COMMANDS, "end", Command("ends", "end_command", "end as told"))
         monkeypatch.setenv("OPSCONSOLE_API_KEY", KEY)
-        return command.main(["probe"])
+        return command.main(["end"])
 
     return run
 

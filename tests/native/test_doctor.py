@@ -48,6 +48,57 @@ def test_a_console_that_is_away(native: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert "key" not in found
 
 
+@pytest.mark.parametrize(
+    ("profile", "host", "agent"),
+    [
+        ("default", "ok", "ok"),
+        ("sparse", "note", "ok"),
+        ("heedless", "ok", "ok"),
+        ("truncated", "ok", "note"),
+        ("blind", "wrong", "ok"),
+    ],
+)
+def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(
+    profile: str, host: str, agent: str, native_on: Any
+) -> None:
+    native = native_on(profile)
+    native.console.create("hosts", id="hst_1", name="one")
+    native.console.create("agents", id="agt_1", name="a", host_id="hst_1")
+    for name in map(str, range(6)):
+        native.console.create("plugins", id=name, name=name)
+        native.console.create("attachments", agent_id="agt_1", plugin_id=name)
+    found = checks(native, "--host=hst_1", "--agent=agt_1", expect=int(host == "wrong"))
+    assert (found["host"]["status"], found["agent"]["status"]) == (host, agent), found
+
+
+def test_each_stack_is_checked_and_each_console_is_asked_once(native: Any) -> None:
+    stacks = {}
+    for name, url in (("one", None), ("two", None), ("off", "http://127.0.0.1:1"), ("bad", "no")):
+        native.settings["base_url"] = url or native.console.base_url
+        native.write({})
+        folder = native.folder / "cdktf.out" / "stacks" / name
+        folder.mkdir(parents=True)
+        (native.folder / "cdk.tf.json").rename(folder / "cdk.tf.json")
+        path = f"stacks/{name}/cdk.tf.json"
+        stacks[name] = {"name": name, "synthesizedStackPath": path, "annotations": []}
+    manifest = native.folder / "cdktf.out" / "manifest.json"
+    manifest.write_text(json.dumps({"version": "0.21.0", "stacks": stacks}))
+    native.console.reset_log()
+    found = json.loads(native.run("doctor", "--json", expect=1).out)
+    for check, where in (("settings", "bad"), ("console", "off")):
+        told = {item["stack"]: item["status"] for item in found if item["check"] == check}
+        assert [stack for stack, status in told.items() if status == "wrong"] == [where]
+    assert sum(item["check"] == "backend" for item in found) == 4
+    assert native.console.traffic()["total"] == 1
+    for name, error in (("bad", "different settings"), ("off", None)):
+        del stacks[name]
+        manifest.write_text(json.dumps({"version": "0.21.0", "stacks": stacks}))
+        shown = native.run("capabilities", expect=int(error is not None)).err
+        assert (error or "") in shown
+    native.run("doctor")
+    assert native.console.base_url in native.run("capabilities").out
+
+
 def test_settings_that_are_wrong(native: Any) -> None:
     native.settings["max_concurrency"] = 0
     native.write({})

@@ -10,6 +10,7 @@ import sys
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.standard_streams import coloured
+from opsconsole.errors import UserError
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.text import Pen
 
@@ -30,7 +31,11 @@ def register(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the capabilities; return the exit code."""
-    found, origin = opening.settings_of(args)
+    each = [opening.settings_of(chosen) for chosen in opening.each_stack(args)]
+    found = each[0][0]
+    if any(settings != found for settings, _ in each):
+        raise UserError("The stacks of this app have different settings.", "Add --stack NAME.")
+    origin = "; ".join(dict.fromkeys(origin for _, origin in each))
     items = capabilities(found)
     if args.json:
         listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]

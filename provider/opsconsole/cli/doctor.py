@@ -10,20 +10,24 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.cli import arguments, opening, provider_install
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.standard_streams import coloured, columns
-from opsconsole.errors import ApiError, ConsoleError, OpsconsoleError, Stopped
+from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
+from opsconsole.lifecycle.answers import shown
+from opsconsole.phrases import plural
 from opsconsole.reports.text import Pen, printable, wrapped
+from opsconsole.resources import HOST
 from opsconsole.terraform_binary import real_terraform
+from opsconsole.v1.client import Client
+from opsconsole.v1.console import Console
 from opsconsole.v1.exchange import Reply
 from opsconsole.v1.list_envelope import page
 from opsconsole.v1.operations import SEARCH_SPECIALTIES
@@ -35,10 +39,13 @@ WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
 _CLOCK = 60
 """Seconds by which the clocks may differ: locks and certificates are judged by them."""
+_NAME_HOST_GET: Final = (
+    "Where the console has an operation that reads a host, name it in extra_endpoints as host_get. "
+    "A host that cannot be read is unchecked."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """What one check found.
 
     Attributes:
@@ -46,25 +53,38 @@ class CheckResult:
         status: `ok`, `note` (a run may go well all the same) or `wrong`.
         found: What is there, in a line.
         remedy: What to do about it, where it is not `ok`.
+        stack: The stack whose settings it is about, where an app has several.
     """
 
     check: str
     status: str
     found: str
     remedy: str = ""
+    stack: str = ""
 
 
 def register(parser: Parser) -> None:
     """Describe the command and add its arguments."""
     parser.describe(
-        "Check versions, Node.js, Terraform and its provider mirror, the settings, and by one "
-        f"read ({SEARCH_SPECIALTIES}) the console, the key and the clock. Nothing is changed.",
+        "Check versions, Node.js, Terraform and its provider mirror, the settings and the backend "
+        f"of each stack, and by one read ({SEARCH_SPECIALTIES}) the console, the key and the "
+        "clock. No field is changed.",
         codes={0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
-        example="opsconsole doctor",
+        example="opsconsole doctor --host hst_1 --agent agt_1",
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ID",
+        help="read this host as a plan does (by host_get, else by an update without a field), and "
+        "name the fields that its answer leaves out",
+    )
+    parser.add_argument(
+        "--agent", metavar="ID", help="list this agent's plugins, and tell if the list is whole"
     )
     arguments.flag(parser, "json", "print JSON")
     arguments.flag(parser, "no-color", "print without colour")
     arguments.add_settings(parser)
+    parser.set_defaults(state=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,22 +98,19 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
     wrong = sum(item.status == WRONG for item in found)
     if args.json:
-        sys.stdout.write(json.dumps([asdict(item) for item in found], indent=2) + "\n")
+        sys.stdout.write(json.dumps([item._asdict() for item in found], indent=2) + "\n")
     else:
-        sys.stdout.write(f"\n{_verdict(found, wrong)}\n")
+        notes = sum(item.status == NOTE for item in found)
+        well = f"Nothing is wrong.{f' Notes: {notes}.' if notes else ''}"
+        ill = f"{wrong} of {len(found)} checks found something wrong."
+        sys.stdout.write(f"\n{ill if wrong else well}\n")
     return FAILED if wrong else 0
-
-
-def _verdict(found: Sequence[CheckResult], wrong: int) -> str:
-    if wrong:
-        return f"{wrong} of {len(found)} checks found something wrong."
-    notes = sum(item.status == NOTE for item in found)
-    return f"Nothing is wrong.{f' Notes: {notes}.' if notes else ''}"
 
 
 def _lines(item: CheckResult, pen: Pen) -> str:
     sign, colour = _SIGNS[item.status]
-    text = f"{pen.paint(sign, colour)} {item.check:<16} {printable(item.found)}\n"
+    check = f"{item.check} ({item.stack})" if item.stack else item.check
+    text = f"{pen.paint(sign, colour)} {check:<16} {printable(item.found)}\n"
     width = max(40, (columns() or 100) - 19)
     for line in wrapped(printable(item.remedy), width) if item.remedy else ():
         text += f"{' ' * 19}{pen.paint(line, 'dim')}\n"
@@ -106,16 +123,39 @@ def _findings(args: argparse.Namespace) -> Iterator[CheckResult]:
     terraform = real_terraform(os.environ)
     yield _terraform(terraform)
     yield _mirror(needed=terraform is not None)
+    consoles: dict[str, Settings] = {}
     try:
-        found, origin = opening.settings_of(args)
-    except Stopped:
-        raise
+        each = opening.each_stack(args)
     except OpsconsoleError as problem:
         yield CheckResult("settings", WRONG, problem.message, problem.remedy)
+        each = []
+    for chosen in each:
+        stack = chosen.stack if len(each) > 1 else ""
+        try:
+            settings, origin = opening.settings_of(chosen)
+        except OpsconsoleError as problem:
+            yield CheckResult("settings", WRONG, problem.message, problem.remedy, stack)
+        else:
+            yield CheckResult("settings", OK, f"{settings.base_url}, from {origin}", stack=stack)
+            if settings not in consoles.values():
+                consoles[stack] = settings
+        if opening.has_program(chosen):
+            yield _backend(chosen)._replace(stack=stack)
+    if not consoles:
         yield CheckResult("console", NOTE, "not asked, because the settings are wrong")
-        return
-    yield CheckResult("settings", OK, f"{found.base_url}, from {origin}")
-    yield from _console(found)
+    for stack, settings in consoles.items():
+        for item in asyncio.run(_console(settings, args.host, args.agent)):
+            yield item._replace(stack=stack)
+
+
+def _backend(args: argparse.Namespace) -> CheckResult:
+    try:
+        backend = opening.state_backend(args, "doctor")
+        held = len(backend.read())
+    except OpsconsoleError as problem:
+        return CheckResult("backend", WRONG, problem.message, problem.remedy)
+    size = plural(held, "byte") if held else "no state yet"
+    return CheckResult("backend", OK, f"{backend.name}, {size}")
 
 
 def _node() -> CheckResult:
@@ -131,89 +171,113 @@ def _node() -> CheckResult:
 
 def _terraform(path: str | None) -> CheckResult:
     if path is None:
-        return CheckResult(
-            "Terraform", NOTE, "none", "The native engine (`opsconsole plan`) needs none."
-        )
+        remedy = "The native engine (`opsconsole plan`) needs none."
+        return CheckResult("Terraform", NOTE, "none", remedy)
     try:
         seen = subprocess.run(
             [path, "version", "-json"], capture_output=True, text=True, timeout=30, check=True
         )
         version = json.loads(seen.stdout)["terraform_version"]
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
-        return CheckResult(
-            "Terraform", WRONG, f"{path} does not print its version", "Run it by hand."
-        )
+        found = f"{path} does not print its version"
+        return CheckResult("Terraform", WRONG, found, "Run it by hand.")
     return CheckResult("Terraform", OK, f"{version}, {path}")
 
 
 def _mirror(*, needed: bool) -> CheckResult:
     folders = provider_install.implied_folders(os.environ)
     configured = provider_install.settings_file(os.environ)
-    launchers = [
-        launcher
-        for folder in folders
-        for launcher in provider_install.launchers(folder)
-        if launcher.is_file()
-    ]
-    if launchers and configured is None:
-        return CheckResult("provider mirror", OK, str(launchers[0].parents[5]))
+    launchers = [item for folder in folders for item in provider_install.launchers(folder)]
+    launcher = next((item for item in launchers if item.is_file()), None)
     if configured is not None:
-        return CheckResult(
-            "provider mirror",
-            NOTE,
-            f"{configured} says where Terraform looks",
-            "`opsconsole provider install --plugin-dir DIR` puts the provider there.",
-        )
+        remedy = "`opsconsole provider install --plugin-dir DIR` puts the provider there."
+        found = f"{configured} says where Terraform looks"
+        return CheckResult("provider mirror", NOTE, found, remedy)
+    if launcher is not None:
+        return CheckResult("provider mirror", OK, str(launcher.parents[5]))
+    found = f"no provider {__version__} where Terraform looks"
+    if not needed:
+        return CheckResult("provider mirror", OK, found)
+    return CheckResult("provider mirror", NOTE, found, "Run `opsconsole provider install`.")
+
+
+async def _console(
+    settings: Settings, host_id: str | None, agent_id: str | None
+) -> list[CheckResult]:
+    """Search once, as a key without any right to write may do; then read a host and an agent."""
+    async with Client(settings, read_only=host_id is None) as client:
+        try:
+            reply = await client.ask(SEARCH_SPECIALTIES)
+        except ConsoleError as failed:
+            return [CheckResult("console", WRONG, failed.message, failed.remedy)]
+        try:
+            client.shaped(SEARCH_SPECIALTIES, reply, lambda answer: page(answer, None))
+            key = CheckResult("key", OK, "accepted")
+        except ConsoleError as problem:
+            key = _key(reply.status, problem)
+        found = [CheckResult("console", OK, f"answers with status {reply.status}"), key]
+        found.append(_clock(reply))
+        if key.status != WRONG:
+            console = Console(client, settings)
+            if host_id is not None:
+                found.append(await _host(console, settings, host_id))
+            if agent_id is not None:
+                found.append(await _agent(console, agent_id))
+        return found
+
+
+async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
+    """Read a host as a refresh does, and name the fields that the answer leaves out."""
+    named = console.has("host_get")
+    if not named and settings.host_read == "none":
+        return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)
+    try:
+        if named:
+            answer = await console.one("host_get", host_id)
+        else:
+            answer = await console.update_host(host_id, {})
+        shows = shown(HOST.answered, answer)
+    except ConsoleError as problem:
+        by_writing = isinstance(problem, BadRequest | Forbidden) and not named
+        remedy = _NAME_HOST_GET if by_writing else problem.remedy
+        return CheckResult("host", WRONG, f"{host_id} cannot be read: {_said(problem)}", remedy)
+    way = "host_get" if named else "an empty update"
+    missing = [attribute.name for attribute in HOST.answered if attribute.name not in shows]
+    text = f"{host_id} is read by {way}, which shows"
+    if not missing:
+        return CheckResult("host", OK, f"{text} every field")
+    remedy = "What no answer shows is never compared."
+    return CheckResult("host", NOTE, f"{text} every field but {', '.join(missing)}", remedy)
+
+
+async def _agent(console: Console, agent_id: str) -> CheckResult:
+    """List an agent's plugins, and tell whether the list proves that a plugin is not there."""
+    try:
+        listing = await console.list_plugins(agent_id)
+    except ConsoleError as problem:
+        text = f"the plugins of {agent_id} cannot be listed: {_said(problem)}"
+        return CheckResult("agent", WRONG, text, problem.remedy)
+    text = f"{agent_id} shows {plural(len(listing.entries), 'plugin')}"
+    if listing.gap is None:
+        return CheckResult("agent", OK, f"{text}, the whole list")
     return CheckResult(
-        "provider mirror",
-        NOTE if needed else OK,
-        f"no provider {__version__} where Terraform looks",
-        "Run `opsconsole provider install`." if needed else "",
+        "agent", NOTE, f"{text}, and there may be more: {listing.gap.value}", listing.gap.remedy
     )
 
 
-def _console(found: Settings) -> Iterator[CheckResult]:
-    try:
-        reply, problem = asyncio.run(_asked(found))
-    except ConsoleError as failed:
-        yield CheckResult("console", WRONG, failed.message, failed.remedy)
-        return
-    yield CheckResult("console", OK, f"answers with status {reply.status}")
-    yield _key(reply.status, problem)
-    yield _clock(reply)
+def _said(problem: ConsoleError) -> str:
+    return str(problem.problem) if isinstance(problem, ApiError) else problem.message
 
 
-async def _asked(found: Settings) -> tuple[Reply, ConsoleError | None]:
-    """Search once, as a key without any right to write may do.
-
-    Returns:
-        The answer, and the error that it is; None: it is a list.
-    """
-    from opsconsole.v1.client import Client
-
-    client = Client(found, read_only=True)
-    try:
-        reply = await client.ask(SEARCH_SPECIALTIES)
-        try:
-            client.shaped(SEARCH_SPECIALTIES, reply, lambda answer: page(answer, None))
-        except ConsoleError as problem:
-            return reply, problem
-        return reply, None
-    finally:
-        await client.aclose()
-
-
-def _key(status: int, problem: ConsoleError | None) -> CheckResult:
+def _key(status: int, problem: ConsoleError) -> CheckResult:
     name = "key"
-    if problem is None:
-        return CheckResult(name, OK, "accepted")
     if status == 404:
         found = f"not judged: there is no v1 API at this address: {problem.message}"
         return CheckResult(name, WRONG, found, "Check base_url.")
     if not isinstance(problem, ApiError):
         # A proxy, a login page or another service, or an answer that the document does not show.
         return CheckResult(name, WRONG, f"not judged: {problem.message}", problem.remedy)
-    said = problem.problem
+    said = _said(problem)
     if status == 401:
         return CheckResult(name, WRONG, f"refused: {said}", problem.remedy)
     if status == 403:
@@ -230,10 +294,6 @@ def _clock(reply: Reply) -> CheckResult:
         return CheckResult("clock", NOTE, "the console's answer has no date to compare with")
     if abs(ahead) <= _CLOCK:
         return CheckResult("clock", OK, "agrees with the console's")
-    word = "ahead of" if ahead > 0 else "behind"
-    return CheckResult(
-        "clock",
-        WRONG,
-        f"{abs(ahead):,} seconds {word} the console's",
-        "Set this machine's clock; drift that is accepted until a date depends on it too.",
-    )
+    found = f"{abs(ahead):,} seconds {'ahead of' if ahead > 0 else 'behind'} the console's"
+    remedy = "Set this machine's clock; drift that is accepted until a date depends on it too."
+    return CheckResult("clock", WRONG, found, remedy)

@@ -71,7 +71,6 @@ COMMANDS: Final = {
     "capabilities": Command(
         _CHECK, "capabilities", "show what the console can do for each resource"
     ),
-    "probe": Command(_CHECK, "probe", "ask the console what the API document leaves open"),
     "graph": Command(
         _CHECK, "graph", "print the dependencies between the resources of the program"
     ),

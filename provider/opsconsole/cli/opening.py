@@ -19,10 +19,12 @@ from opsconsole.errors import UserError
 from opsconsole.language import (
     Evaluator,
     Program,
+    find_output,
     load_directory,
     load_program,
     read_app,
     resolve_variables,
+    stacks_of,
 )
 from opsconsole.phrases import plural
 from opsconsole.state import (
@@ -52,13 +54,35 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
         UserError: There is none, or it cannot be read.
     """
     here = Path.cwd()
-    files = args.dir
-    if files is None and not (here / "cdktf.json").exists() and _has_files(here):
-        files = here
+    files = _files_of(args)
     if files is not None:
         return load_directory(files, resources)
     run_app = run_app or not _synthesised(here)
     return load_program(here, resources, args.stack, run_app=run_app)
+
+
+def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
+    """Return the arguments of a command without a plan for each stack that it is about.
+
+    Without `--stack` that is every stack of the app. The app is run where it has written nothing.
+
+    Raises:
+        UserError: The program cannot be read.
+    """
+    here = Path.cwd()
+    if args.stack or args.environment or _files_of(args) or not _has_app(args):
+        return [args]
+    names = stacks_of(find_output(here, run_app=not _synthesised(here)))
+    return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
+
+
+def _files_of(args: argparse.Namespace) -> Path | None:
+    """Return the directory of files that is the program; None: the program is an app."""
+    here = Path.cwd()
+    if args.dir is None and not (here / "cdktf.json").exists() and _has_files(here):
+        return here
+    directory: Path | None = args.dir
+    return directory
 
 
 def has_program(args: argparse.Namespace) -> bool:
