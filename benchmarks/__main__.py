@@ -12,7 +12,6 @@ from benchmarks import (
     deploy,
     drift,
     engines,
-    flow,
     native,
     startup,
     terraform,
@@ -21,17 +20,7 @@ from benchmarks import (
 from benchmarks.figures import Figure, Section, memory, seconds, table
 
 SUBJECTS = (
-    *(
-        "startup",
-        "terraform",
-        "engines",
-        "native",
-        "deploy",
-        "drift",
-        "transport",
-        "flow",
-        "constructs",
-    ),
+    *("startup", "terraform", "engines", "native", "deploy", "drift", "transport", "constructs"),
 )
 
 
@@ -60,7 +49,6 @@ def _measured(chosen: Sequence[str], options: argparse.Namespace) -> Iterator[Se
         "deploy": lambda: deploy.section(terraform.find_terraform()),
         "drift": _drift,
         "transport": _transport,
-        "flow": _flow,
         "constructs": _constructs,
     }
     for subject in chosen:
@@ -110,29 +98,6 @@ def _transport() -> Section:
             for row, ratio in zip(rows, ratios, strict=True)
         ],
         "The ratio is to bare aiohttp.",
-    )
-
-
-def _flow() -> Section:
-    """At most 1.2 times the requests needed, 0.8 of the best goodput, no more than a stall."""
-    figures = []
-    for row in flow.rows():
-        sent = f"{row.sent / row.case.requests:.2f} sent for 1"
-        if row.case.stall:
-            cost = f"{row.extra_seconds:.1f} s"
-            kept = row.failed == 0 and row.extra_seconds <= flow.STALL + 6
-            limit = f"{flow.STALL:.0f} s and a little, none failed"
-            figures.append(Figure(row.case.name, cost, sent, None, limit, kept))
-            continue
-        ratio = row.goodput / row.best
-        kept = row.failed == 0 and ratio >= 0.8 and row.sent <= 1.2 * row.case.requests
-        best = f"{row.best:,.1f}/s with {row.setting}, {sent}"
-        limit = "0.8x at least, 1.2 sent at most"
-        figures.append(Figure(row.case.name, f"{row.goodput:,.1f}/s", best, ratio, limit, kept))
-    return Section(
-        "Flow control: requests done a second, beside the best fixed setting",
-        figures,
-        "The seconds are those that a stall of the console costs.",
     )
 
 

@@ -60,12 +60,18 @@ class OpsconsoleProviderAttributes:
     max_retries_input = attributes.Declaration[int | cdktf.IResolvable]()
     reset_max_retries = attributes.Reset()
     max_concurrency = attributes.whole_setting(
-        "Requests in flight at most, abandoned ones included. Fewer are sent where that serves "
-        "the console better. Default: 32. At least 1.",
+        "Requests in flight at most, abandoned ones included. Default: 32. At least 1.",
         Bounds(minimum=1),
     )
     max_concurrency_input = attributes.Declaration[int | cdktf.IResolvable]()
     reset_max_concurrency = attributes.Reset()
+    max_requests_per_second = attributes.number_setting(
+        "Most requests begun in a second by one process, retries included: 10, or 0.5 for one in "
+        "two seconds. Default: unset, only the console's answers of 429 (slow down) limit the "
+        "rate."
+    )
+    max_requests_per_second_input = attributes.Declaration[int | float]()
+    reset_max_requests_per_second = attributes.Reset()
     rate_limit_patience = attributes.number_setting(
         "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
         "fails because of it. Default: 300."
@@ -168,8 +174,11 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         request_timeout: Seconds that one request may take. Default: 30.
         max_retries: Tries after the first; waiting after a 429 does not count as one. Default: 4.
             At least 0.
-        max_concurrency: Requests in flight at most, abandoned ones included. Fewer are sent where
-            that serves the console better. Default: 32. At least 1.
+        max_concurrency: Requests in flight at most, abandoned ones included. Default: 32. At least
+            1.
+        max_requests_per_second: Most requests begun in a second by one process, retries included:
+            10, or 0.5 for one in two seconds. Default: unset, only the console's answers of 429
+            (slow down) limit the rate.
         rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)
             before a resource fails because of it. Default: 300.
         max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864. At
@@ -215,6 +224,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         request_timeout: int | float | None = None,
         max_retries: int | cdktf.IResolvable | None = None,
         max_concurrency: int | cdktf.IResolvable | None = None,
+        max_requests_per_second: int | float | None = None,
         rate_limit_patience: int | float | None = None,
         max_response_bytes: int | cdktf.IResolvable | None = None,
         ca_file: str | None = None,

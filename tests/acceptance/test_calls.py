@@ -142,3 +142,14 @@ def test_a_hundred_at_once(
 
 def counted(console: Emulator) -> dict[str, int]:
     return {name: number for name, number in console.request_counts().items() if number}
+
+
+def test_no_more_are_begun_in_a_second_than_is_set(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    hosts = program(host={f"h{n}": {"name": f"h{n}"} for n in range(10)})
+    engine = project(hosts, console, {"max_requests_per_second": 10, "import_chunk_size": 1})
+    console.switch(requests_per_second=20, requests_at_once=5)
+    console.reset_log()
+    engine.apply()
+    assert not [request for request in console.requests() if request["status"] == 429]

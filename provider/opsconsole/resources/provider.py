@@ -40,10 +40,16 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "max_concurrency",
-            "Requests in flight at most, abandoned ones included. Fewer are sent where that "
-            "serves the console better. Default: 32.",
+            "Requests in flight at most, abandoned ones included. Default: 32.",
             Kind.INTEGER,
             minimum=1,
+        ),
+        _setting(
+            "max_requests_per_second",
+            "Most requests begun in a second by one process, retries included: 10, or 0.5 for one "
+            "in two seconds. Default: unset, only the console's answers of 429 (slow down) limit "
+            "the rate.",
+            Kind.NUMBER,
         ),
         _setting(
             "rate_limit_patience",

@@ -267,6 +267,13 @@ class SettingValues:
             wrong(name, f"is {value:g} seconds.", "It must be more than 0, and at most a day.")
         return value
 
+    def rate(self, name: str) -> float | None:
+        """Return a number of requests a second, more than 0; None where it is unset."""
+        value = self._number(name)
+        if value is not None and not 0 < value < math.inf:
+            wrong(name, f"is {value:g}.", "It must be more than 0.")
+        return value
+
     def choice(self, name: str, default: str) -> str:
         """Return one of the values that the setting's definition allows."""
         return self.choice_or_none(name) or default

@@ -20,16 +20,9 @@ from urllib.parse import urlencode
 import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
+from opsconsole.v1.circuit_breaker import REST, CircuitBreaker
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decoded, unexpected
-from opsconsole.v1.limiter import (
-    REST,
-    CircuitBreaker,
-    HeldBack,
-    Limiter,
-    Slot,
-    Turn,
-    shared_limiter,
-)
+from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
 from opsconsole.v1.redirects import MOST_HOPS, next_url
 from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
 from opsconsole.v1.settings import Settings, tls_context
@@ -266,7 +259,7 @@ class Client:
             f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._breaker.flooded(problem, max(asked, REST))
+        self._breaker.refused(problem, max(asked, REST))
         self._wake()
         return False
 
@@ -296,70 +289,73 @@ class Client:
     async def _exchange(
         self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
     ) -> Reply:
-        """Send one request, once its turn has come, and follow its redirects."""
+        """Send a request and follow its redirects, each once its turn has come."""
+        for _ in range(MOST_HOPS):
+            reply = await self._send_once(operation, url, content_type, content, turn)
+            if not 300 <= reply.status < 400:
+                return reply
+            url = next_url(operation, url, reply, self._redact)
+        raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+
+    async def _send_once(
+        self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
+    ) -> Reply:
+        """Send one request, once its turn has come, and return its answer."""
         limiter = self._shared_limiter()
         limit = self._settings.request_timeout
         self._check(operation)
         # Loading the HTTP libraries takes time that must not count as the console's.
         transport = self._opened()
         request: asyncio.Task[Reply] | None = None
-        slot = await self._slot(operation)
+        sent = await self._admission(operation)
         try:
-            for _ in range(MOST_HOPS):
-                self._check(operation)
-                self.calls[operation.name] += 1
-                sending = transport.send(operation.method, url, content_type, content, turn)
-                request = asyncio.create_task(sending)
-                await asyncio.wait((request,), timeout=limit)
-                if not request.done():
-                    limiter.overloaded(slot)
-                    raise OutOfTime(
-                        f"No answer of {self._settings.base_url} within {limit:g} seconds.",
-                        "Raise request_timeout if the console is known to be slow.",
-                    )
-                reply = request.result()
-                self._breaker.answered()
-                if not 300 <= reply.status < 400:
-                    self._note(operation, reply, slot)
-                    return reply
-                url = next_url(operation, url, reply, self._redact)
-            raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+            self._check(operation)
+            self.calls[operation.name] += 1
+            sending = transport.send(operation.method, url, content_type, content, turn)
+            request = asyncio.create_task(sending)
+            await asyncio.wait((request,), timeout=limit)
+            if not request.done():
+                raise OutOfTime(
+                    f"No answer of {self._settings.base_url} within {limit:g} seconds.",
+                    "Raise request_timeout if the console is known to be slow.",
+                )
+            reply = request.result()
+            self._breaker.answered()
+            self._note(operation, reply, sent)
+            return reply
         finally:
             if request is None or request.done():
-                limiter.give_back(slot)
+                limiter.give_back()
             else:
-                self._abandon(request, slot)
+                self._abandon(request)
 
-    async def _slot(self, operation: Operation) -> Slot:
-        """Wait until a request may be in flight."""
-        limiter = self._shared_limiter()
+    async def _admission(self, operation: Operation) -> float:
+        """Wait until a request may be in flight; return the moment."""
+        limiter, settings = self._shared_limiter(), self._settings
+        most, per_second = settings.max_concurrency, settings.max_requests_per_second
         while True:
             self._check(operation)
-            slot = await limiter.take(self, self._settings.max_concurrency)
-            if slot is not None:
-                return slot
+            sent = await limiter.take(self, most, per_second)
+            if sent is not None:
+                return sent
 
-    def _note(self, operation: Operation, reply: Reply, slot: Slot) -> None:
+    def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
         """Tell the limiter what an answer says of the console's load."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
-            spent = 1000 * (limiter.clock() - slot.sent)
+            spent = 1000 * (limiter.clock() - sent)
             _log.debug("%s: status %d after %.0f ms", operation, reply.status, spent)
-        if reply.status < 300:
-            limiter.answered(slot, operation.name, self._settings.max_concurrency)
-        elif reply.status == 429:
-            asked = retry_after(reply.headers)
+        asked = retry_after(reply.headers)
+        if reply.status == 429:
             is_obeyed = asked is not None and asked <= self._settings.rate_limit_patience
-            limiter.refused(slot, asked if is_obeyed else None)
-        elif reply.status in (503, 504):
-            asked = retry_after(reply.headers)
-            is_obeyed = asked is not None and asked <= LONGEST_OBEYED
-            limiter.overloaded(slot, asked if is_obeyed else None)
-        else:
-            limiter.accepted(slot)
+            limiter.refused(sent, asked if is_obeyed else None)
+        elif reply.status not in (503, 504):
+            limiter.accepted(sent)
+        elif asked is not None and asked <= LONGEST_OBEYED:
+            limiter.slow_down(sent, asked)
 
-    def _abandon(self, request: asyncio.Task[Reply], slot: Slot) -> None:
-        """Let an abandoned request end; until then it keeps its slot.
+    def _abandon(self, request: asyncio.Task[Reply]) -> None:
+        """Let an abandoned request end; until then it counts as in flight.
 
         The console may still be busy with it. Its connection is closed after as long again as a
         request may take.
@@ -372,7 +368,7 @@ class Client:
         def end(request: asyncio.Task[Reply]) -> None:
             closing.cancel()
             self._abandoned.discard(request)
-            limiter.give_back(slot)
+            limiter.give_back()
             if not request.cancelled() and request.exception() is None:
                 self._breaker.answered()
 

@@ -1,32 +1,16 @@
-"""Whether a call is made, and when its request may be sent.
-
-One client has one `CircuitBreaker`; all clients of one console share one `Limiter`. `Turn` lets one
-large answer at a time be in memory. `capacity` finds what load a console accepts.
-"""
+"""When a request may be sent; all clients of one console share one `Limiter`."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from opsconsole.errors import (
-    AnswerLost,
-    ConsoleError,
-    NotSent,
-    Problem,
-    TooManyRequests,
-    Unauthorized,
-)
-from opsconsole.v1.capacity import Pace, Window
-from opsconsole.v1.retry import OutOfTime, Retry
-
-REST = 10.0
-"""Seconds for which a console is asked nothing that lets calls run into their time limit, or that
-refuses every call for too long."""
+from opsconsole.v1.rate import Rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +21,16 @@ class HeldBack:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """The right of one request to be in flight; it is given back once, when the request has ended.
-
-    Attributes:
-        sent: When it was taken.
-        beside: Requests in flight at that moment, this one included.
-        is_probe: Whether it shows if the console accepts requests again.
-    """
-
-    sent: float
-    beside: int
-    is_probe: bool
-
-
 @dataclass(eq=False, slots=True)
 class _Caller:
     owner: object
     most: int
-    admitted: asyncio.Future[Slot | None]
+    per_second: float
+    admitted: asyncio.Future[float | None]
 
 
 class Turn:
-    """One caller's turn to have a large answer in memory; it lasts until the caller ends it.
-
-    Attributes:
-        wanted: Whether the caller still wants the answer.
-    """
-
-    __slots__ = ("_held", "_large", "wanted")
+    """One caller's turn to have a large answer in memory; `wanted` until the caller ends it."""
 
     def __init__(self, large: asyncio.Lock) -> None:
         self._large = large
@@ -90,7 +54,7 @@ class Turn:
 
 
 class Limiter:
-    """Lets requests go, one after the other in the order in which they were asked for.
+    """Admits requests, one after the other in the order in which they were asked for.
 
     Attributes:
         in_flight: Requests that have not ended, abandoned ones included.
@@ -108,9 +72,7 @@ class Limiter:
         self.clock = clock
         self.in_flight = 0
         self.large_answers = asyncio.Lock()
-        self._window = Window()
-        self._pace = Pace()
-        self._probes = 0
+        self._rate = Rate()
         self._callers: deque[_Caller] = deque()
         self._timer: asyncio.Task[None] | None = None
         self._paused_until = 0.0
@@ -127,18 +89,14 @@ class Limiter:
         since = self._only_refused_since
         return 0.0 if since is None else self.clock() - since
 
-    async def take(self, owner: object, most: int) -> Slot | None:
-        """Wait for a slot, and return it; None if `wake(owner)` was called meanwhile.
+    async def take(self, owner: object, most: int, per_second: float | None = None) -> float | None:
+        """Wait until a request may be sent, and return that moment; None: `wake(owner)` was called.
 
-        Args:
-            owner: Who can be woken.
-            most: Requests in flight at most.
+        No more than `most` requests are in flight; this one is until it is given back, once. The
+        next one is begun as long after it as `per_second` asks for.
         """
-        if not self._callers and self._has_room(most):
-            now = self.clock()
-            if self._delay(now) <= 0:
-                return self._taken(now)
-        caller = _Caller(owner, most, asyncio.get_running_loop().create_future())
+        admitted = asyncio.get_running_loop().create_future()
+        caller = _Caller(owner, most, per_second or math.inf, admitted)
         self._callers.append(caller)
         self._admit()
         try:
@@ -147,101 +105,66 @@ class Limiter:
             if caller in self._callers:
                 self._callers.remove(caller)
                 self._admit()
-            elif not caller.admitted.cancelled() and (slot := caller.admitted.result()):
-                self.give_back(slot)
+            elif not caller.admitted.cancelled() and caller.admitted.result() is not None:
+                self.give_back()
             raise
 
     def wake(self, owner: object) -> None:
-        """Make the waiting callers of `owner` check whether they still want a slot."""
-        woken = [caller for caller in self._callers if caller.owner is owner]
-        for caller in woken:
+        """Make the waiting callers of `owner` check whether they still want to send."""
+        for caller in [caller for caller in self._callers if caller.owner is owner]:
             self._callers.remove(caller)
             if not caller.admitted.done():
                 caller.admitted.set_result(None)
         self._admit()
 
-    def answered(self, slot: Slot, name: str, most: int) -> None:
-        """Note that the console did what the operation `name` asks for."""
-        self.accepted(slot)
-        self._window.answered(name, slot.beside, slot.sent, self.clock(), most)
-
-    def accepted(self, slot: Slot) -> None:
-        """Note an answer other than 429."""
+    def accepted(self, sent: float) -> None:
+        """Note an answer other than 429 to a request that was sent at the moment `sent`."""
         self._only_refused_since = None
-        self._pace.accepted(slot.sent)
+        self._rate.accepted(sent)
 
-    def refused(self, slot: Slot, asked: float | None) -> None:
+    def refused(self, sent: float, asked: float | None) -> None:
         """Note a 429, which may ask to wait some seconds."""
-        now = self.clock()
         if self._only_refused_since is None:
-            self._only_refused_since = now
-        self._slow_down(slot, now, asked)
+            self._only_refused_since = self.clock()
+        self.slow_down(sent, asked)
 
-    def _slow_down(self, slot: Slot, now: float, asked: float | None) -> None:
-        was_known = self._pace.known
-        if not was_known and not self._pace.probing:
-            self._window.restart(now, 1)
-        self._pause(now + self._pace.refused(slot.sent, now, asked))
-        if self._pace.known and not was_known:
-            # From here on the rate says how much is sent.
-            self._window.restart(now)
-
-    def overloaded(self, slot: Slot, asked: float | None = None) -> None:
-        """Note that the console cannot answer, or not in time; it may ask to wait some seconds."""
+    def slow_down(self, sent: float, asked: float | None) -> None:
+        """Note that the console counts requests, as one does that says when to come again."""
         now = self.clock()
-        self._window.overloaded(slot.sent, now)
-        if asked is not None:
-            # A console that says when to come again counts requests, whatever the status.
-            self._slow_down(slot, now, asked)
+        self._paused_until = max(self._paused_until, now + self._rate.refused(sent, now, asked))
 
-    def give_back(self, slot: Slot) -> None:
-        """Let the next request have a slot."""
+    def give_back(self) -> None:
+        """Note that a request has ended."""
         self.in_flight -= 1
-        self._probes -= slot.is_probe
-        if self._callers:
-            self._admit()
+        self._admit()
 
-    def _pause(self, until: float) -> None:
-        self._paused_until = max(self._paused_until, until)
-
-    def _has_room(self, most: int) -> bool:
-        if self._pace.probing and self._probes:
-            return False
-        return self.in_flight < min(most, self._window.size)
-
-    def _delay(self, now: float) -> float:
-        return max(self._paused_until - now, self._pace.wait(now))
-
-    def _taken(self, now: float) -> Slot:
-        self.in_flight += 1
-        is_probe = self._pace.probing
-        self._probes += is_probe
-        self._pace.sent(now)
-        return Slot(now, self.in_flight, is_probe)
+    def _delay(self) -> float:
+        now = self.clock()
+        return max(self._paused_until - now, self._rate.wait(now))
 
     def _admit(self) -> None:
-        """Let callers go that may; set a timer to call this again if only time is missing.
-
-        Another refusal or answer may change that time, so the timer looks again when it ends.
-        """
+        """Let callers go that may; set a timer to call this again if only time is missing."""
         while self._callers:
             caller = self._callers[0]
             if caller.admitted.done():
                 self._callers.popleft()
                 continue
-            if not self._has_room(caller.most):
+            if self.in_flight >= min(caller.most, self._rate.most_in_flight):
                 return
-            now = self.clock()
-            if self._delay(now) > 0:
+            if self._delay() > 0:
                 if self._timer is None:
                     self._timer = asyncio.ensure_future(self._wait())
                 return
             self._callers.popleft()
-            caller.admitted.set_result(self._taken(now))
+            now = self.clock()
+            self.in_flight += 1
+            self._rate.sent(now, caller.per_second)
+            caller.admitted.set_result(now)
 
     async def _wait(self) -> None:
         try:
-            while self._callers and (delay := self._delay(self.clock())) > 0:
+            # Another refusal or answer may change the time while it passes.
+            while self._callers and (delay := self._delay()) > 0:
                 await self.sleep(delay)
         finally:
             self._timer = None
@@ -261,100 +184,3 @@ def shared_limiter(origin: str) -> Limiter:
     """Return the limiter of all clients of `origin` that the running event loop drives."""
     limiters = _SHARED.setdefault(asyncio.get_running_loop(), {})
     return limiters.setdefault(origin, Limiter())
-
-
-class CircuitBreaker:
-    """Fails calls at once that would only fail like those before them.
-
-    Args:
-        retry: How often a call is tried.
-        timeout: Seconds that one request may take.
-        clock: Seconds since some fixed moment.
-    """
-
-    def __init__(self, retry: Retry, timeout: float, clock: Callable[[], float]) -> None:
-        self._retry = retry
-        self._longest_silence = (retry.tries + 1) * timeout
-        self._timeout = timeout
-        self._clock = clock
-        self._refusal: Problem | None = None
-        self._silent = False
-        self._silent_since: float | None = None
-        self._rest_until = 0.0
-        self._flood: TooManyRequests | None = None
-        self._flood_until = 0.0
-
-    def check(self, operation: object) -> None:
-        """Let a call pass unless it would fail as others did.
-
-        Raises:
-            Unauthorized: the credentials were refused before; `explained` is true.
-            TooManyRequests: the console refuses every call, and will go on for too long.
-            NotSent: the console has just let calls run out of time; ten thousand more would take
-                hours and show nothing new.
-        """
-        if self._refusal is not None:
-            refused = Unauthorized(self._refusal, str(operation))
-            refused.explained = True
-            raise refused
-        if self._flood is not None and self._clock() < self._flood_until:
-            raise TooManyRequests(self._flood.problem, str(operation), self._flood.remedy)
-        if self._silent and self._clock() < self._rest_until:
-            raise NotSent(
-                "The console gave no answer to the calls before; no call was made.",
-                "Check base_url, the network, and whether the console is up.",
-            )
-
-    def refused(self, problem: Unauthorized) -> None:
-        """Note a 401: the first one is explained, and no further call is made."""
-        problem.explained = self._refusal is not None
-        self._refusal = self._refusal or problem.problem
-
-    def flooded(self, problem: TooManyRequests, seconds: float = REST) -> None:
-        """Note a 429 that is not worth waiting for: no call is made for some seconds."""
-        self._flood = problem
-        self._flood_until = self._clock() + seconds
-
-    def answered(self) -> None:
-        """Note that the console answers."""
-        self._silent = False
-        self._silent_since = None
-
-    def next_delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
-        """Return the seconds to wait before a call's next try, None where it has none.
-
-        A console that let one call use up its tries without any answer, or gave none for as long
-        as that takes, gets one try for each further call until it answers again, and none for a
-        while after one that got no answer: a thousand resources must not each wait for it. A
-        create whose answer is lost says nothing of the kind: the call that settles its outcome
-        must pass. Arguments as of `Retry.delay`.
-        """
-        counted = NotSent | AnswerLost if repeatable else NotSent
-        unanswered = isinstance(problem, counted)
-        if unanswered:
-            self._note_silence(problem)
-        if unanswered and self._silent:
-            self._rest(problem)
-            return None
-        delay = self._retry.delay(problem, tried, repeatable=repeatable)
-        if delay is None and unanswered:
-            self._silent = tried > self._retry.tries
-            self._rest(problem)
-        return delay
-
-    def _note_silence(self, problem: ConsoleError) -> None:
-        if not isinstance(problem, OutOfTime):
-            return
-        now = self._clock()
-        if self._silent_since is None:
-            self._silent_since = now - self._timeout
-        elif now - self._silent_since >= self._longest_silence:
-            self._silent = True
-
-    def _rest(self, problem: ConsoleError) -> None:
-        """Send nothing for a while to a console that lets calls run out of time.
-
-        One that refuses or cuts connections costs no time, and may only have cut that one.
-        """
-        if isinstance(problem, OutOfTime):
-            self._rest_until = self._clock() + REST

@@ -43,6 +43,8 @@ class Settings:
         request_timeout: Seconds that one request may take, its answer included.
         max_retries: Tries after the first.
         max_concurrency: Requests in flight at most.
+        max_requests_per_second: Requests begun in a second at most; None: as many as the console
+            accepts.
         rate_limit_patience: Seconds for which nothing but 429 may be answered.
         max_response_bytes: Size of one answer, decompressed.
         ca_file: Path of a PEM file: the certificates to trust instead of the usual ones.
@@ -68,6 +70,7 @@ class Settings:
     request_timeout: float = 30.0
     max_retries: int = 4
     max_concurrency: int = 32
+    max_requests_per_second: float | None = None
     rate_limit_patience: float = 300.0
     max_response_bytes: int = 67_108_864
     ca_file: str | None = None
@@ -130,6 +133,7 @@ class Settings:
             request_timeout=given.seconds("request_timeout", 30.0),
             max_retries=given.integer("max_retries", 4),
             max_concurrency=given.integer("max_concurrency", 32),
+            max_requests_per_second=given.rate("max_requests_per_second"),
             rate_limit_patience=given.seconds("rate_limit_patience", 300.0),
             max_response_bytes=given.integer("max_response_bytes", 67_108_864),
             ca_file=given.text("ca_file"),
