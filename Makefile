@@ -4,13 +4,13 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock release clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: ## Make .venv with everything in it; about a second when nothing changed
-	@PYTHON="$(PYTHON)" scripts/setup
+	@PYTHON="$(PYTHON)" scripts/python -I scripts/setup.py
 
 test: setup ## Run every check and the whole test suite
 	@$(MAKE) --no-print-directory --jobs=3 lint types imports
@@ -63,8 +63,12 @@ generate: setup ## Write the generated constructs and reference pages again
 lock: setup ## Choose the newest dependencies that the bounds allow
 	@scripts/lock
 
+wheel: ## Build the wheel into dist/, without setup; pip fetches hatchling for it
+	@PYTHON="$(PYTHON)" scripts/python -m pip --disable-pip-version-check wheel --no-deps --wheel-dir dist .
+
 release: setup ## Build wheel, provider archives, mirror and bills into dist/, and check them
 	@$(BIN)/python -m scripts.release
+	@echo "release: testing what is in dist/ (a few minutes)"
 	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q -n 2 tests/release
 
 clean: ## Remove what setup and the tests made

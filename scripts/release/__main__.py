@@ -20,8 +20,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = tuple(PROJECT["optional-dependencies"])
 
 
+def say(text: str) -> None:
+    """Print a step at once: the whole takes minutes."""
+    print(f"release: {text}", flush=True)
+
+
 def build_packages(dist: Path) -> Path:
     """Build wheel and sdist, have twine check them; return the wheel."""
+    say("building wheel and sdist")
     shutil.rmtree(dist, ignore_errors=True)
     tools = ROOT / ".venv" / "bin"
     run(tools / "python", "-m", "hatchling", "build", "--directory", dist)
@@ -32,6 +38,7 @@ def build_packages(dist: Path) -> Path:
 
 def build_provider(dist: Path, work: Path, wheel: Path) -> Path:
     """Build the archive for this platform with its bill; return the folder that is inside."""
+    say(f"freezing the provider for {this_platform()} (PyInstaller, a minute or more)")
     # The tool that freezes is not part of what is frozen.
     plain = make_environment(work / "provider", wheel, "terraform")
     python = make_environment(work / "freezing", wheel, "terraform", ("pyinstaller",))
@@ -46,6 +53,7 @@ def build_provider(dist: Path, work: Path, wheel: Path) -> Path:
 
 def print_sizes(work: Path, wheel: Path) -> None:
     """Print what an installation with each extra takes."""
+    say("installing each extra by itself, for its size")
     for extra in ("", *EXTRAS):
         size = installed_bytes(make_environment(work / "sizes", wheel, extra))
         print(f"installed opsconsole{f'[{extra}]' if extra else '':<12} {size / 1e6:6.0f} MB")
@@ -57,11 +65,13 @@ def main(dist: Path) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     wheel = build_packages(dist)
+    say("installing all extras, for the bill of materials")
     write_bill(
         make_environment(work / "all", wheel, ",".join(EXTRAS)),
         dist / f"opsconsole-{__version__}.cdx.json",
     )
     frozen = build_provider(dist, work, wheel)
+    say("writing manifest, sums and mirror")
     write_manifest(dist)
     write_sums(dist)
     write_mirror(dist)
@@ -71,6 +81,7 @@ def main(dist: Path) -> None:
     print(
         f"{archive.name}: {archive.stat().st_size / 1e6:.0f} MB, {unpacked / 1e6:.0f} MB unpacked"
     )
+    say("measuring the handshake")
     start = handshake_milliseconds(frozen / frozen.name)
     print(
         f"handshake: {start.fastest:.0f} ms the fastest of 11, {start.median:.0f} ms the median, "
