@@ -1,4 +1,4 @@
-"""Moves that are kept in a file: what `opsconsole plan --moved` writes."""
+"""Moves that are kept in a file."""
 
 from __future__ import annotations
 

@@ -293,6 +293,8 @@ class ResourceDefinition(_Attributed):
             demands no coverage of it.
         read_ways: Values of the setting `NAME_read`, from the least to the most that it shows, to
             what reading does then; an empty text: nothing is read. Empty: there is no such setting.
+        recognised_by: The attribute on which a console may recognise an object that is there when
+            another is created; empty: there is none.
         rules: Yields what is wrong with a declaration beyond the bounds of its attributes.
         look: How the graph of a program draws it.
     """
@@ -311,6 +313,7 @@ class ResourceDefinition(_Attributed):
     owner: str = ""
     reported_as: tuple[str, ...] = ()
     reads_whole: bool = True
+    recognised_by: str = ""
     read_ways: Mapping[str, str] = field(default_factory=dict)
     rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
@@ -19,7 +17,7 @@ from opsconsole.diagnostics import Severity, error, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
-from opsconsole.reconcile.changes import LikelyMove, Plan
+from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import check_plan_file
 from opsconsole.reconcile.saving import save_plan, shown_variables
@@ -43,12 +41,6 @@ def register(parser: Parser) -> None:
         metavar="FILE",
         type=Path,
         help="save the plan, so that `apply` carries out exactly this plan",
-    )
-    arguments.flag(
-        parser,
-        "moved",
-        "write a moved block for each pair of a deletion and a creation that is one object with a "
-        "new address",
     )
     arguments.flag(
         parser, "detailed-exitcode", "exit with 0 for no changes, 2 for changes, 1 for errors"
@@ -150,8 +142,6 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
             save_plan(args.out, space, plan, args.state)
-        if getattr(args, "moved", False):
-            write_moves(space.program, plan.likely_moves)
     if args.out is not None and not failed:
         _report_saved(args)
     if failed:
@@ -178,68 +168,3 @@ def _report_saved(args: argparse.Namespace) -> None:
         )
     elif not args.json:
         sys.stdout.write(f"\nSaved the plan to: {args.out}\n")
-
-
-def write_moves(program: Program, moves: Sequence[LikelyMove]) -> None:
-    """Add the blocks of moves to the file of a program, and say on stderr what was written.
-
-    Raises:
-        UserError: It is not a file of moved blocks, or cannot be read or written.
-    """
-    path = _moves_file(program)
-    content = _moves_in(path)
-    blocks = content["moved"]
-    fresh = [{"from": move.source, "to": move.target} for move in moves]
-    fresh = [block for block in fresh if block not in blocks]
-    if not fresh:
-        sys.stderr.write("No undeclared move was found, so no file is written.\n")
-        return
-    content["moved"] = [*blocks, *fresh]
-    try:
-        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    except OSError as problem:
-        raise UserError(
-            f"Cannot write {path}: {problem.strerror}.", "Make the directory writable."
-        ) from problem
-    sys.stderr.write(
-        f"Wrote {plural(len(fresh), 'moved block')} to {_shown(path)}.{_use_of_moves(program)}\n"
-    )
-
-
-def _moves_file(program: Program) -> Path:
-    """Return the file: beside the app of a stack, or among the files of a directory."""
-    if program.stack:
-        return Path.cwd() / f"moved.{program.stack}.json"
-    return program.root / "moved.tf.json"
-
-
-def _use_of_moves(program: Program) -> str:
-    if not program.stack:
-        return " Plan again to see the moves."
-    name = f"moved.{program.stack}.json"
-    return (
-        " The program reads it where the stack declares\n"
-        f'    MovedBlocks(stack, "moves", "{name}")\n'
-        "Add this, unless it is there, and plan again to see the moves."
-    )
-
-
-def _moves_in(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {"moved": []}
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as problem:
-        raise UserError(
-            f"{path} cannot be read, so no moves are added to it: {problem}", "Move it away."
-        ) from None
-    if not isinstance(content, dict) or not isinstance(content.setdefault("moved", []), list):
-        raise UserError(
-            f"{path} is not a file of moved blocks, so none are added to it.", "Move it away."
-        )
-    return content
-
-
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -165,20 +165,6 @@ class OutputChange:
 
 
 @dataclass(frozen=True, slots=True)
-class LikelyMove:
-    """An object that is to be deleted and equals what is to be created, but for the address.
-
-    Attributes:
-        source, target: Its address in state, and the one that the program declares.
-        construct_path: Path of the construct that declares it.
-    """
-
-    source: str
-    target: str
-    construct_path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """How many resource instances are imported, added, changed, destroyed and forgotten."""
 
@@ -205,7 +191,6 @@ class Plan:
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program no longer declares.
         moved: Old and new address of each instance that has another one than in state.
-        likely_moves: Pairs of a deletion and a creation that are probably one move.
         unread: How many of the planned instances in state were not read.
         partly_shown: How many others were read, and not all that is set in them was shown.
         planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
@@ -224,7 +209,6 @@ class Plan:
     dropped: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     planned_at: str = ""
-    likely_moves: tuple[LikelyMove, ...] = ()
     unread: int = 0
     partly_shown: int = 0
 

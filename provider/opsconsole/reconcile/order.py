@@ -18,6 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from opsconsole.reconcile.cascade import deletes_owner
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.prior import Identity
+from opsconsole.reconcile.same_names import Name, name_of
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, referred_to
 from opsconsole.state import config_address
 
@@ -85,12 +86,11 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
         else:
             edges.add_down(number, step)
         edges.add_soft(number, step)
-    graph = _union(edges.graph, edges.soft)
-    try:
-        sequence = list(TopologicalSorter(graph).static_order())
-    except CycleError:
-        graph = _union(edges.graph, _outside_of_cycles(edges.soft, graph))
-        sequence = list(TopologicalSorter(graph).static_order())
+        edges.add_by_name(number, step)
+    for graph in edges.graphs():
+        with suppress(CycleError):
+            sequence = list(TopologicalSorter(graph).static_order())
+            break
     return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
 
 
@@ -109,10 +109,14 @@ class _Edges:
     def __init__(self, steps: Sequence[Step]) -> None:
         self.graph: dict[Node, set[Node]] = {}
         self.soft: defaultdict[Node, set[Node]] = defaultdict(set)
+        self.by_name: dict[Node, set[Node]] = {}
         self._numbers: dict[tuple[str, StepKind], int] = {}
         self._deleting: set[str] = set()
         self._updates: dict[Identity, int] = {}
         self._deletions: dict[Identity, tuple[int, Change]] = {}
+        self._leaving: dict[Name, list[int]] = {}
+        self._leaving_names: dict[str, set[Name]] = {}
+        self._coming: dict[Name, str] = {}
         self._carriers: dict[Identity, list[int]] = {}
         # An object that others keep from being deleted is deleted after the owners of these others.
         self._blocking: Mapping[str, list[str]] = {
@@ -130,14 +134,34 @@ class _Edges:
             self.graph[number] = set()
             gate = (config_address(step.change.address), "up" if step.is_up else "down")
             self.graph.setdefault(gate, set()).add(number)
+            name = name_of(step.console, step.change.type_name, step.change.after)
+            if step.kind is StepKind.CREATE and name is not None:
+                self._coming[name] = gate[0]
             if not step.is_up:
                 self._deleting.add(gate[0])
                 self._deletions[object_of(step)] = number, step.change
+                name = name_of(step.console, step.change.type_name, step.change.before)
+                if name is not None:
+                    self._leaving.setdefault(name, []).append(number)
+                    self._leaving_names.setdefault(gate[0], set()).add(name)
                 for carried in _carried_objects(step):
                     self._carriers.setdefault(carried, []).append(number)
                 if deletes_owner(step.change):
                     owners = _owners_down(step.change.type_name, step.console)
                     self.graph.setdefault(owners, set()).add(number)
+
+    def graphs(self) -> Iterator[dict[Node, set[Node]]]:
+        """Yield the edges, those that may be left out first without some that are in cycles.
+
+        An agent that moves after the deletion of its old host is archived, so its edges are kept
+        before those by name.
+        """
+        graph = _union(self.graph, self.soft, self.by_name)
+        yield graph
+        by_name = _outside_of_cycles(self.by_name, graph)
+        graph = _union(self.graph, self.soft, by_name)
+        yield graph
+        yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
     def add_up(self, number: int, step: Step) -> None:
         """Wait for what the instance depends on, and for its own deletion before."""
@@ -190,12 +214,32 @@ class _Edges:
         if step.kind is not StepKind.UPDATE:
             return
         for dependency in change.released:
-            if dependency in self._deleting:
+            if dependency in self._deleting and not self._succeeded(dependency, change):
                 self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
             deletion = self._deletions.get(dropped)
-            if deletion is not None and not _comes_first(deletion[1], change):
+            if deletion is None or _comes_first(deletion[1], change):
+                continue
+            if not self._succeeded(config_address(deletion[1].address), change):
                 self.soft[deletion[0]].add(number)
+
+    def add_by_name(self, number: int, step: Step) -> None:
+        """Let a creation wait for deletions of its name: a console may take one for the other."""
+        change = step.change
+        if step.kind is not StepKind.CREATE or change.create_first:
+            return
+        name = name_of(step.console, change.type_name, change.after)
+        for deletion in self._leaving.get(name, ()) if name else ():
+            self.by_name.setdefault(number, set()).add(deletion)
+
+    def _succeeded(self, deleted: str, update: Change) -> bool:
+        """Return whether an update waits for a creation that follows a deletion by its name.
+
+        What a deletion takes along moves before it all the same.
+        """
+        names = self._leaving_names.get(deleted, set())
+        coming = {self._coming[name] for name in names if name in self._coming}
+        return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
 
     def _wait(self, number: int, gate: Node) -> None:
         if gate in self.graph:
@@ -247,19 +291,18 @@ def _comes_first(deletion: Change, update: Change) -> bool:
     return replaced and config_address(deletion.address) in update.depends_on
 
 
-def _union(
-    first: Mapping[Node, set[Node]], second: Mapping[Node, set[Node]]
-) -> dict[Node, set[Node]]:
-    return {node: first.get(node, set()) | second.get(node, set()) for node in {**first, **second}}
+def _union(*graphs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
+    union: defaultdict[Node, set[Node]] = defaultdict(set)
+    for graph in graphs:
+        for node, waits in graph.items():
+            union[node] |= waits
+    return union
 
 
 def _outside_of_cycles(
     soft: Mapping[Node, set[Node]], graph: Mapping[Node, set[Node]]
 ) -> dict[Node, set[Node]]:
-    """Return the soft edges of a graph, except those that may be part of a cycle.
-
-    The others are needed: an agent that moves after the deletion of its old host is archived.
-    """
+    """Return the soft edges of a graph, except those that may be part of a cycle."""
     followers: dict[Node, set[Node]] = {node: set() for node in graph}
     for node, waits in graph.items():
         for waited in waits:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import ChainMap
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +10,6 @@ from typing import Any
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
-from opsconsole.errors import UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
@@ -27,13 +24,11 @@ from opsconsole.reconcile.changes import (
     Action,
     Change,
     Drift,
-    LikelyMove,
     Plan,
     PlanOptions,
     Refreshed,
 )
 from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.likely_moves import likely_moves
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.prior import (
     Prior,
@@ -58,10 +53,11 @@ from opsconsole.reconcile.providers import (
     take_imports,
     undeclared_imports,
 )
+from opsconsole.reconcile.same_names import move_notes
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.state import Address, State, config_address
+from opsconsole.state import State
 from opsconsole.values import Attributes
 
 
@@ -136,7 +132,6 @@ class Planner:
             for path, text in workspace.program.warnings
         ]
         self._wanted_outputs: frozenset[str] | None = None
-        self._likely_moves: Sequence[LikelyMove] = ()
         self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
@@ -178,8 +173,7 @@ class Planner:
         changes = self._explained(walk)
         changes += _unsettled(known, walk.changes)
         if known and options.mode == "normal":
-            self._likely_moves, warnings = likely_moves(changes, self._replanned)
-            self._report(warnings)
+            self._report(move_notes(changes, console_of))
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
             addresses[:0] = by_identity.get(identity, ())
@@ -236,21 +230,6 @@ class Planner:
         )
         self._report(carried)
         return changes
-
-    def _replanned(
-        self, values: Mapping[str, Attributes], addresses: Collection[str]
-    ) -> dict[str, Attributes]:
-        """Return what instances declare, by address, where others hold `values`."""
-        evaluator = self._evaluator(ChainMap(dict(values), self._values))
-        found = {}
-        for address in addresses:
-            block = self._workspace.program.blocks[config_address(address)]
-            instance = evaluator.instances(block).get(Address.parse(address).key)
-            # What cannot be evaluated with these values is not a counterpart of anything.
-            with contextlib.suppress(UserError):
-                if instance is not None:
-                    found[address] = evaluator.config(instance).values
-        return found
 
     def _can_delete(self, item: PriorInstance) -> bool:
         """Return whether its console deletes an instance without another one's deletion."""
@@ -327,7 +306,6 @@ class Planner:
             dropped=self._dropped(walk) if walk is not None else (),
             moved=tuple((before, now) for before, now in moves if before),
             planned_at=self._planned_at.isoformat(),
-            likely_moves=tuple(self._likely_moves),
             unread=self._unread,
             partly_shown=self._partly_shown,
         )

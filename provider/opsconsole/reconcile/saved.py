@@ -174,11 +174,8 @@ def _check_shape(
         raise ValueError(f"a value of {definition.type_name} is of another shape")
 
 
-_NOT_SAVED: Final = {"diagnostics", "likely_moves"}
-"""Fields of a plan for its reader only."""
-
 _HINTS: Final = {
-    kind: {name: hint for name, hint in get_type_hints(kind).items() if name not in _NOT_SAVED}
+    kind: {name: hint for name, hint in get_type_hints(kind).items() if name != "diagnostics"}
     for kind in (SavedPlan, Plan, Change, Drift, OutputChange, Refreshed, DataRead)
 }
 

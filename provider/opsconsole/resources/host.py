@@ -45,6 +45,7 @@ HOST = ResourceDefinition(
         "list": "unmanaged hosts are not seen",
     },
     gone="deleted, or not visible to this key (404)",
+    recognised_by="name",
     read_ways={"none": "", "empty_update": "an empty update, whose answer is the host"},
     look=Look(("[", "]"), "box", "#dbeafe"),
     attributes=(

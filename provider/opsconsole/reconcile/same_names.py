@@ -1,0 +1,75 @@
+"""Objects of one name of which a plan deletes one and creates another, at two addresses. Pure.
+
+A console may recognise the new one as the old one, so the deletion comes first (`order`), and the
+plan says that they look like one that moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.reconcile.changes import Action, Change
+from opsconsole.resources import RESOURCES
+from opsconsole.state import Address
+from opsconsole.values import Attributes
+
+Name = tuple[str, str, str]
+"""A console, a type, and a name on which an object of it is recognised."""
+
+_SHOWN: Final = 10
+
+
+def name_of(console: str, type_name: str, values: Attributes | None) -> Name | None:
+    """Return the name on which the console may recognise an object; None: there is none."""
+    attribute = RESOURCES[type_name].recognised_by
+    name = (values or {}).get(attribute) if attribute else None
+    return (console, type_name, name) if isinstance(name, str) else None
+
+
+def move_notes(changes: Iterable[Change], console_of: Callable[[str], str]) -> Iterator[Diagnostic]:
+    """Yield a warning where objects of one name are deleted and created, as if they had moved.
+
+    Args:
+        console_of: Returns the console behind the key of a provider configuration.
+    """
+    leaving: dict[Name, list[Change]] = {}
+    coming: dict[Name, list[Change]] = {}
+    for change in changes:
+        sides = {Action.DELETE: (leaving, change.before), Action.CREATE: (coming, change.after)}
+        if change.action in sides and not change.cascade:
+            side, values = sides[change.action]
+            name = name_of(console_of(change.provider), change.type_name, values)
+            if name is not None:
+                side.setdefault(name, []).append(change)
+    pairs = [
+        (old, new)
+        for name, old_ones in leaving.items()
+        for old in old_ones
+        for new in coming.get(name, ())
+    ]
+    if not pairs:
+        return
+    old, new = pairs[0]
+    plural = RESOURCES[new.type_name].plural
+    what = (
+        f"{old.address} and {new.address} look like one {RESOURCES[new.type_name].title} that moved"
+        if len(pairs) == 1
+        else f"{len(pairs):,} {plural} look as if they had moved"
+    )
+    shown = "\n\n".join(_block(old, new) for old, new in pairs[:_SHOWN])
+    more = f"\n\nand {len(pairs) - _SHOWN:,} more." if len(pairs) > _SHOWN else ""
+    yield warning(
+        what,
+        "They have the same name. The old one is deleted with all that belongs to it, then the new "
+        "one is created. If they are the same, declare the move, and nothing is "
+        f"deleted:\n\n{shown}{more}",
+    )
+
+
+def _block(old: Change, new: Change) -> str:
+    block = f"  moved {{\n    from = {old.address}\n    to   = {new.address}\n  }}"
+    if not new.construct_path or Address.parse(new.address).key is not None:
+        return block
+    return f"{block}\n  in Python, of {new.construct_path}: move_from_id({old.address!r})"

@@ -1,0 +1,76 @@
+"""A host's name at two addresses of one plan: the old host goes first, and the plan says so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+def program(name: str, **more: Any) -> dict[str, Any]:
+    """A jump host at an address with this name, its agent, and a host that goes through it."""
+    jump = f"${{opsconsole_host.{name}.id}}"
+    return {
+        "opsconsole_host": {
+            name: {"name": "jump", "is_jump_host": True, **more},
+            "web": {"name": "web", "jump_host_ids": [jump]},
+        },
+        "opsconsole_agent": {
+            f"{name}_agent": {"name": "ops", "host_id": jump, "specialty_id": "spc_linux"}
+        },
+    }
+
+
+NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
+
+
+@pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
+def test_the_old_host_goes_before_the_new_one_is_judged(native: Any, more: dict[str, Any]) -> None:
+    native.write(program("old"))
+    native.run("apply", "-auto-approve")
+    native.write(program("new", **more))
+    said = native.run("plan", "-force").text
+    assert "opsconsole_host.old and opsconsole_host.new look like one host that moved" in said
+    assert "from = opsconsole_host.old" in said
+    written = "in Python, of fleet/north/gate: move_from_id('opsconsole_host.old')"
+    assert (written in said) == (more is NOTES)
+    native.console.reset_log()
+    native.run("apply", "-auto-approve", "-force")
+    native.run("plan", "-detailed-exitcode")
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["jump", "web"]
+    sent = [entry["operation"] for entry in native.console.requests()]
+    assert sent.index("host_delete") < sent.index("host_import")
+    native.write({"opsconsole_host": {"web": {"name": "web"}}})
+    assert "look like" not in native.run("plan", "-force").text
+
+
+def test_many_are_told_once(native: Any) -> None:
+    keys = json.dumps([f"web-{number}" for number in range(12)])
+    web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
+    native.write({"opsconsole_host": {"old": web}})
+    native.run("apply", "-auto-approve")
+    native.write({"opsconsole_host": {"new": web}})
+    said = native.run("plan", "-force").text
+    assert "12 hosts look as if they had moved" in said
+    assert "and 2 more." in said
+
+
+@pytest.mark.parametrize("profile", ["extended"])
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on: Any, profile: str) -> None:
+    """The deletion would archive it, so the new host is refused: nothing is lost."""
+    native = native_on(profile)
+
+    def moved(name: str) -> dict[str, Any]:
+        agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}
+        return {
+            "opsconsole_host": {name: {"name": "jump"}},
+            "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
+        }
+
+    native.write(moved("old"))
+    native.run("apply", "-auto-approve")
+    native.write(moved("new"))
+    native.run("apply", "-auto-approve", "-force", expect=1)
+    assert [row["status"] for row in native.console.rows("agents")] == ["idle"]
+    assert len(native.console.rows("hosts")) == 1
