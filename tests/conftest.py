@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 import measuring
 import sequence
 from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
+from consoles import CONSOLES
 from engines import Cdktf, Terraform, quiet_environment
 from extent import EVERYTHING
 from opsconsole.emulator.handle import Emulator
@@ -161,7 +162,7 @@ def _running() -> Iterator[Callable[[str], Emulator]]:
 
         def running(profile: str) -> Emulator:
             if profile not in consoles:
-                consoles[profile] = stack.enter_context(serve(profile))
+                consoles[profile] = stack.enter_context(serve(CONSOLES[profile]))
             return consoles[profile]
 
         yield running

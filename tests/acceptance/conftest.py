@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from attached_provider import AttachedProviders, AttachedTerraform
+from consoles import CONSOLES
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import Profile
@@ -32,7 +33,7 @@ def console(console_of: Callable[[str], Emulator]) -> Emulator:
 def console_with() -> Iterator[Callable[..., Emulator]]:
     """Make a console of a profile of the test's own, or with another seed."""
     with contextlib.ExitStack() as stack:
-        yield lambda profile, **facts: stack.enter_context(serve(profile, **facts))
+        yield lambda profile, **facts: stack.enter_context(serve(CONSOLES[profile], **facts))
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from declarations import gates, held, program, value
 from engines import Terraform
 from extent import EVERYTHING
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
 from opsconsole.resources import AGENT, HOST
 
 pytestmark = pytest.mark.terraform
@@ -32,8 +32,8 @@ OTHERS = 4
 def chosen() -> list[str]:
     """Return the profiles that run."""
     if EVERYTHING:
-        return list(profiles())
-    others = [name for name in profiles() if name not in ALWAYS]
+        return list(CONSOLES)
+    others = [name for name in CONSOLES if name not in ALWAYS]
     seed = os.environ.get("OPSCONSOLE_FAULT_SEED", "0")
     return [*ALWAYS, *sorted(random.Random(seed).sample(others, OTHERS))]
 

@@ -211,7 +211,7 @@ def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, opsconsole_emulator) -> 
     assert "--hcl leaves no place" in adopt("--fleet", "--hcl", "--output", "x.tf", web)[2]
 
 
-@pytest.mark.opsconsole_profile("archiving")
+@pytest.mark.opsconsole_profile("extended")
 def test_without_anything_to_import_no_program_is_written(adopt, tmp_path, monkeypatch) -> None:
     lists = {"host_list": "GET /api/v1/hosts"}
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(lists))

@@ -83,7 +83,7 @@ def synthesise(program: Path) -> dict:
     return json.loads(file.read_text("utf-8"))
 
 
-pytestmark = pytest.mark.opsconsole_profile("archiving")
+pytestmark = pytest.mark.opsconsole_profile("extended")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,7 @@ def test_what_is_adopted_is_imported_and_not_changed(
     seed, words, tmp_path, monkeypatch, opsconsole_emulator
 ) -> None:
     console = opsconsole_emulator
+    console.switch(empty_update="accepted")
     populate(console, seed)
     adopt(console, tmp_path, monkeypatch, *words)
     before = {name: console.rows(name) for name in ("hosts", "agents", "blacklists")}

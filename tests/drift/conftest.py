@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from opsconsole.cli.main import main
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
@@ -186,7 +187,7 @@ def applied(
 
         def make(profile: str) -> Ground:
             if profile not in grounds:
-                console = stack.enter_context(serve(profile))
+                console = stack.enter_context(serve(CONSOLES[profile]))
                 grounds[profile] = Ground(tmp_path_factory.mktemp("applied"), console)
                 grounds[profile].apply(world())
             return grounds[profile]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
 
 World = Callable[..., dict[str, Any]]
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", CONSOLES)
 def test_right_after_an_apply(profile: str, ground_on: Callable[..., Any], world: World) -> None:
     ground = ground_on(profile)
     ground.apply(world())

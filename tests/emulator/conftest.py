@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from consoles import CONSOLES
 from opsconsole.emulator.api import operation_of, reply
 from opsconsole.emulator.assembly import assemble
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile, profiles
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.running import serve
 from opsconsole.emulator.seed import API_KEY
 
@@ -74,7 +75,7 @@ def make() -> Iterator[Callable[..., Direct]]:
         def maker(
             name: str = "default", *, seed: str = "starter", data: Path | None = None, **turned: Any
         ) -> Direct:
-            made = Direct(dataclasses.replace(profiles()[name], **turned), seed, data)
+            made = Direct(dataclasses.replace(CONSOLES[name], **turned), seed, data)
             stack.callback(made.store.close)
             return made
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from opsconsole.emulator.bodies import BadBody, switches, with_switches
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.routes import DOCUMENTED, EXTRA, TEMPLATES, match
@@ -15,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"
 
 
 def values_used(name: str) -> list[Any]:
-    return [getattr(profile, name) for profile in profiles().values()]
+    return [getattr(profile, name) for profile in CONSOLES.values()]
 
 
 OF_NO_PROFILE = {
@@ -26,7 +27,7 @@ OF_NO_PROFILE = {
 
 
 @pytest.mark.parametrize("name", switches())
-def test_the_profiles_together_use_every_value_of_every_switch(name: str) -> None:
+def test_the_consoles_together_use_every_value_of_every_switch(name: str) -> None:
     kind = switches()[name]
     used = values_used(name)
     if typing.get_origin(kind) is typing.Literal:
@@ -39,11 +40,11 @@ def test_the_profiles_together_use_every_value_of_every_switch(name: str) -> Non
 
 def test_default_is_the_first_and_every_name_is_its_own_key() -> None:
     assert next(iter(profiles())) == "default"
-    assert all(name == profile.name for name, profile in profiles().items())
+    assert all(name == profile.name for name, profile in CONSOLES.items())
 
 
 def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
-    for profile in profiles().values():
+    for profile in CONSOLES.values():
         extra = profile.provider_settings.get("extra_endpoints", {})
         assert set(extra) <= profile.extra
         if "cursor_parameter" in profile.provider_settings:
@@ -53,7 +54,7 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
 
 
 def test_what_a_test_may_expect_follows_from_the_switches() -> None:
-    named = profiles()
+    named = CONSOLES
     assert not named["blind"].hosts_readable
     assert named["extended"].empty_update == "refused"
     assert named["extended"].hosts_readable

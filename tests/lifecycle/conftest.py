@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from creations import created
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
@@ -35,7 +36,7 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def console(profile: str) -> Iterator[Emulator]:
-    with serve(profile) as emulator:
+    with serve(CONSOLES.get(profile, profile)) as emulator:
         yield emulator
 
 

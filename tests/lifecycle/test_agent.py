@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import (
     DeleteRequest,
@@ -49,7 +49,7 @@ def declared(host: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("profile", list(profiles()), indirect=True)
+@pytest.mark.parametrize("profile", list(CONSOLES), indirect=True)
 async def test_creation_then_a_plan_without_a_change(
     steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
 ) -> None:

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from outcomes import errors, warnings
 
-READABLE = [name for name, profile in profiles().items() if profile.hosts_readable]
-GUARDED = [name for name, profile in profiles().items() if profile.honours_dry_run]
+READABLE = [name for name, profile in CONSOLES.items() if profile.hosts_readable]
+GUARDED = [name for name, profile in CONSOLES.items() if profile.honours_dry_run]
 
 
-@pytest.mark.parametrize("profile", list(profiles()), indirect=True)
+@pytest.mark.parametrize("profile", list(CONSOLES), indirect=True)
 async def test_creation_then_a_plan_without_a_change(
     steps_of: Callable[..., Any], console: Emulator
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from consoles import CONSOLES
 from engines import Terraform
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.running import serve
@@ -216,7 +217,7 @@ def test_the_engines_differ_as_the_document_says(
     row: str, terraform: Callable[..., Terraform]
 ) -> None:
     profile, shown = SCENES[row]
-    with serve(profile) as left, serve(profile) as right:
+    with serve(CONSOLES[profile]) as left, serve(CONSOLES[profile]) as right:
         shown(World(left, terraform({}, left)), World(right, terraform({}, right)))
 
 

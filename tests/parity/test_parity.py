@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from consoles import CONSOLES
 from engines import Terraform
 from extent import EVERYTHING
 from opsconsole.emulator.running import serve
@@ -36,7 +37,7 @@ def test_both_engines_agree(profile: str, terraform: Callable[..., Terraform]) -
     )
     @given(st.lists(cases(), min_size=CASES, max_size=CASES))
     def run(batch: list[Case]) -> None:
-        with serve(profile) as left, serve(profile) as right:
+        with serve(CONSOLES[profile]) as left, serve(CONSOLES[profile]) as right:
             worlds = [World(console, terraform({}, console)) for console in (left, right)]
             live(worlds, {f"c{number}": case for number, case in enumerate(batch)})
 

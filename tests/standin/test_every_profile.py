@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from consoles import CONSOLES
 from engines import Terraform
 from extent import EVERYTHING
-from opsconsole.emulator.profiles import profiles
 from opsconsole.emulator.running import serve
 
 APP = Path(__file__).parents[1] / "support" / "two_stacks.py"
@@ -25,13 +25,13 @@ FORKS = [
 
 
 @pytest.mark.skipif(not EVERYTHING, reason="OPSCONSOLE_TEST_EVERYTHING is not set")
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", CONSOLES)
 @pytest.mark.parametrize("fork", FORKS)
 def test_deploy_diff_destroy(
     fork, profile, request, plain_path, terraform_binary, cli_environment
 ) -> None:
     make = request.getfixturevalue(f"{fork}_cli")
-    with serve(profile) as console:
+    with serve(CONSOLES[profile]) as console:
         wanted = {
             name: value
             for name, value in console.provider_settings.items()

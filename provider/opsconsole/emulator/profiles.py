@@ -1,6 +1,6 @@
 """The switches of the emulator, one for all that the document calls "not shown", and the profiles.
 
-The named profiles together use every value of every switch; a test sees to it.
+A profile is a console that is often asked for; any other combination is made by its switches.
 """
 
 from __future__ import annotations
@@ -174,35 +174,12 @@ _PROFILES = (
         total_count="never",
     ),
     Profile(
-        name="fickle",
-        summary="Unset fields are null in one answer and absent in the next; sets come reversed.",
-        unset="alternating",
-        unset_lists="unset",
-        order="reversed",
-        archived_plugins_status=200,
-    ),
-    Profile(
-        name="sorted",
-        summary="Sorts sets, clears a field that is sent null, lists the plugins of any agent.",
-        order="sorted",
-        nulls="clear",
-        unknown_plugins_status=200,
-        archived_plugins_status=200,
-    ),
-    Profile(
-        name="bumping",
-        summary="Every update, an empty one too, moves updated_at; an import only adds to sets.",
-        idle_update_bumps=True,
-        matched_sets="merged",
-    ),
-    Profile(
         name="blind",
         summary="Refuses an empty update, so that hosts cannot be read; matches no import row.",
         empty_update="refused",
         match_by=(),
         dry_run_ids="none",
     ),
-    # Lists.
     Profile(
         name="paged",
         summary="Lists come in pages of two, with a cursor.",
@@ -212,89 +189,14 @@ _PROFILES = (
         provider_settings={"cursor_parameter": "cursor", "cursor_field": "next_cursor"},
     ),
     Profile(
-        name="resized",
-        summary="Lists come in pages of two, or as large as asked for; the cursor has odd names.",
-        page_size=2,
-        page_size_parameter="limit",
-        cursor_parameter="starting_after",
-        cursor_field="last_id",
-        total_count_parameter="with",
-        provider_settings={"list_query": {"limit": "500"}, "list_query_narrows": False},
-    ),
-    Profile(
         name="truncated",
         summary="Lists stop after five entries, and there is no way to the rest.",
         page_size=5,
     ),
     Profile(
-        name="unsaid",
-        summary="Lists hold no has_more; the search filters by `q`; agent bounds are elsewhere.",
-        has_more="absent",
-        filter_parameter="q",
-        agent_at_least_1=("main_engine", "specialty_id"),
-        agent_1_to_100="secondary_engine",
-        hidden_status=403,
-        conflict_code="SPECIALTY_IN_USE",
-        on_error_default="stop",
-        csv_delimiter=";",
-        csv_list_separator="|",
-    ),
-    # The bulk import.
-    Profile(
-        name="worded",
-        summary="Words, bases and parameter names of the import that nobody would guess.",
-        dry_run_created_word="would_create",
-        updated_word="merged",
-        skipped_word="exists",
-        failed_word="rejected",
-        match_by=("public_ip",),
-        on_match="skip",
-        dry_run_ids="all",
-        dry_run_parameter="preview",
-        on_error_parameter="mode",
-        query_overrides=False,
-        index_base=1,
-        lists_rows_after_stop=True,
-    ),
-    Profile(
-        name="stingy",
-        summary="Takes seven rows in one import.",
-        max_rows=7,
-    ),
-    Profile(
         name="heedless",
         summary="Ignores dry_run: every import is real, and its answer says so.",
         honours_dry_run=False,
-    ),
-    # What becomes of values.
-    Profile(
-        name="tidying",
-        summary="Trims strings, lowers names and mac, and ignores a change of the connect mode.",
-        trims=True,
-        lowercases=("mac", "additional_names"),
-        connect_fields="ignored",
-    ),
-    Profile(
-        name="dropping",
-        summary="Keeps no mac and no unique_id of a host.",
-        drops=("mac", "unique_id"),
-    ),
-    Profile(
-        name="assigning",
-        summary="Gives every host an external_id and unique_id of its own; connect mode is fixed.",
-        assigns=("external_id", "unique_id"),
-        connect_fields="refused",
-    ),
-    # Cascades and extra endpoints.
-    Profile(
-        name="rerouting",
-        summary="Deleting a jump host takes it off the hosts that used it, and names them.",
-        jump_host_delete="reroutes",
-    ),
-    Profile(
-        name="holding",
-        summary="Archived agents still hold their specialty.",
-        archived_agents_block=True,
     ),
     Profile(
         name="extended",
@@ -304,25 +206,6 @@ _PROFILES = (
         provider_settings={
             "extra_endpoints": dict(EXTRA),
         },
-    ),
-    Profile(
-        name="archiving",
-        summary="Has every extra endpoint; its agent delete archives. Its session cookie is `sid`.",
-        extra=frozenset(EXTRA),
-        agent_delete="archives",
-        cookie_name="sid",
-        provider_settings={
-            "extra_endpoints": dict(EXTRA),
-        },
-    ),
-    # Limits.
-    Profile(
-        name="limited",
-        summary="Answers 500 requests a second, 100 at once, and becomes slow under load.",
-        requests_per_second=500,
-        requests_at_once=100,
-        retry_after=1,
-        crowding_microseconds=20,
     ),
 )
 
