@@ -66,26 +66,6 @@ async def test_a_number_that_is_none_is_no_defect_of_the_provider(
     assert said in read.diagnostics[0].text
 
 
-@pytest.mark.parametrize(
-    "held",
-    [{"knowledge": "x" * 1_100_000}, {"tags": [f"a:{number}" for number in range(20_000)]}],
-    ids=["text", "list"],
-)
-async def test_a_host_that_is_too_large_to_be_kept(
-    steps_of: Callable[..., Any], console: Emulator, held: dict[str, Any]
-) -> None:
-    hosts = steps_of("host")
-    created = await hosts.create(name="a")
-    text = json.dumps({"id": created.state["id"], "name": "a", **held})
-    console.fault(method="POST", path="/hosts/hst_", status=200, text=text)
-
-    read = await hosts.read(created)
-
-    assert read.state == created.state
-    assert read.seen is Seen.UNCHECKED
-    assert f"most of them in {next(iter(held))}" in read.diagnostics[0].text
-
-
 async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
     steps_of: Callable[..., Any], console: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

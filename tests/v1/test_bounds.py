@@ -101,12 +101,8 @@ BAD = {
     "no object": b"[]",
     "nothing": b"",
     "two objects": b"{} {}",
-    "too many values": b'{"a": [%s{}]}' % (b"{}," * MEBIBYTE),
-    "too many names": b"{%s}" % b",".join(b'"%x":1' % number for number in range(10**6)),
-    "wide characters, escaped": b'{"a": "%s%s"}' % (rb"\ud83d\ude00", b"x" * 30 * MEBIBYTE),
     "half a character, escaped": b'{"a": ["b", {"c": "\\udc00"}]}',
     "half a character in a name": b'{"a": [{"\\ud800": 1}]}',
-    "wide characters": b'{"a": "%s%s"}' % ("😀".encode(), b"x" * 60 * MEBIBYTE),
 }
 
 
@@ -155,10 +151,6 @@ async def flood(reader, writer):
     """Answer every request with what never ends; the first line of its path says how."""
     request = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0]
     try:
-        if b"interim" in request:
-            while True:
-                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 4096)
-                await writer.drain()
         if b"headers" in request:
             writer.write(b"HTTP/1.1 200 OK\r\n")
             while True:
@@ -187,7 +179,7 @@ GROWTH = 220 * 1024
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("kind", ["headers", "interim", "gzip", "endless"])
+@pytest.mark.parametrize("kind", ["headers", "gzip", "endless"])
 async def test_answers_that_never_end_are_refused(connect, kind):
     flooding = await asyncio.start_server(flood, "127.0.0.1", 0)
     port = flooding.sockets[0].getsockname()[1]
@@ -221,14 +213,6 @@ async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, con
     server.will(answer(body={"results": [{"index": 0, "status": long, "error": long}]}))
     result = await console.import_hosts([{"name": "a"}], on_error="stop", dry_run=False)
     assert result.results[0].error == "x" * 2000 + "…"
-
-
-async def test_a_list_of_plugins_that_is_too_large_to_be_kept(server, connect, answer):
-    _, console = connect()
-    plugins = [{"id": f"plg_{number}", "name": "x"} for number in range(10_000)]
-    server.will(answer(body={"data": plugins, "has_more": False}))
-    with pytest.raises(UnexpectedAnswer, match="list of 10000 entries, which is too large"):
-        await console.list_plugins("agt_1")
 
 
 async def test_an_answer_longer_than_the_setting_allows(server, connect, answer):

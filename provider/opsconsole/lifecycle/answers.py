@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.v1.exchange import MOST_OF_ONE, weight
 from opsconsole.values import Attributes, Value
 
 
@@ -27,18 +26,13 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
 
     Raises:
         UnexpectedAnswer: a field is of another type than the document says (Resources and their
-            fields), or what they hold together is too large to be kept.
+            fields).
     """
-    found = [attribute for attribute in attributes if attribute.name in answer]
-    values = {attribute.name: answer[attribute.name] for attribute in found}
-    if (kept := sum(map(weight, values.values()))) > MOST_OF_ONE:
-        name = max(values, key=lambda name: weight(values[name]))
-        raise UnexpectedAnswer(
-            f"The console's answer holds {kept:,} bytes in the fields of one object, most of them "
-            f"in {name}. At most {MOST_OF_ONE:,} are kept.",
-            f"Shorten {name} on the console.",
-        )
-    return {attribute.name: _typed(attribute, values[attribute.name]) for attribute in found}
+    return {
+        attribute.name: _typed(attribute, answer[attribute.name])
+        for attribute in attributes
+        if attribute.name in answer
+    }
 
 
 def _typed(attribute: Attribute, value: Any) -> Value:
@@ -99,10 +93,7 @@ def demand(name: str, answer: Mapping[str, Any]) -> None:
 
 def brief(value: Any) -> str:
     """Return a value of an answer as messages quote it."""
-    if weight(value) > 1000:
-        # The text of a large value takes several times its memory.
-        value = value[:60] if isinstance(value, str) else f"{len(value)} values"
-    text = repr(value)
+    text = repr(value[:60] if isinstance(value, str) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -13,15 +13,13 @@ from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.client import Client
 from opsconsole.v1.exchange import (
-    MOST_OF_ONE,
     Operation,
     WrongShape,
     can_be_id,
     is_integer,
     shortened,
-    weight,
 )
-from opsconsole.v1.list_envelope import Gap, Listing, ListPage, gap_after, page
+from opsconsole.v1.list_envelope import Gap, Listing, gap_after, page
 from opsconsole.v1.operations import DOCUMENTED, extra_operation
 from opsconsole.v1.settings import Settings
 
@@ -187,8 +185,7 @@ class Console:
 
     async def list_plugins(self, agent_id: str) -> Listing:
         """Return the agent's plugins (GET /api/v1/agents/{id}/plugins)."""
-        # A run keeps the list of every agent.
-        return await self.call_list(operations.LIST_PLUGINS, (agent_id,), most=MOST_OF_ONE)
+        return await self.call_list(operations.LIST_PLUGINS, (agent_id,))
 
     async def search_specialties(self) -> Listing:
         """Return the specialties (GET /api/v1/specialties/search); no filter is documented."""
@@ -233,9 +230,7 @@ class Console:
             operation, ids, shape=lambda answer: resource(answer, asked), body=body
         )
 
-    async def call_list(
-        self, operation: Operation, ids: Sequence[str] = (), *, most: int | None = None
-    ) -> Listing:
+    async def call_list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
         """Return everything that a list call shows, and whether that is everything there is.
 
         A list whose length changes while its pages are read is read again: when an entry is removed
@@ -244,20 +239,17 @@ class Console:
         Args:
             operation: What to call.
             ids: The ids that its path holds.
-            most: Bytes that the entries of one page may take; None: as many as an answer may.
 
         Raises:
-            UnexpectedAnswer: an answer is not a list envelope, or its entries take too many bytes.
+            UnexpectedAnswer: an answer is not a list envelope.
         """
         for _ in range(_MOST_READINGS):
-            listing = await self._read_list(operation, ids, most)
+            listing = await self._read_list(operation, ids)
             if listing.gap is not Gap.SHIFTED:
                 break
         return listing
 
-    async def _read_list(
-        self, operation: Operation, ids: Sequence[str], most: int | None
-    ) -> Listing:
+    async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:
         """Read a list once, page by page.
 
         The document shows no pagination inputs: `list_query` is added to the calls that it is
@@ -272,7 +264,7 @@ class Console:
             found = await self._client.call(
                 operation,
                 ids,
-                shape=lambda answer: _bounded(page(answer, self._settings.cursor_field), most),
+                shape=lambda answer: page(answer, self._settings.cursor_field),
                 query=query,
             )
             totals.add(found.total_count)
@@ -305,17 +297,6 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
     if asked is not None and found != asked:
         raise WrongShape(f'the id "{found}" for "{asked}"')
     return answer
-
-
-def _bounded(found: ListPage, most: int | None) -> ListPage:
-    """Return a page whose entries take `most` bytes at most.
-
-    Raises:
-        WrongShape: they take more.
-    """
-    if most is not None and weight(found.entries) > most:
-        raise WrongShape(f"a list of {len(found.entries)} entries, which is too large to be kept")
-    return found
 
 
 def import_result(answer: Mapping[str, Any]) -> ImportResult:

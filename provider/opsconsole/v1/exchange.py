@@ -1,8 +1,8 @@
 """One exchange with the console: the address of what is asked, and what its HTTP answer means.
 
 An answer is a JSON object, or the error that it means (the document: Errors).
-The document does not bound what a console may send, and what Python makes of a text may be thirty
-times larger than the text. So depth, numbers and memory have bounds here.
+The document does not bound the depth and the numbers of a body, so they have bounds here; the size
+is bounded where the body is read.
 Bodies of another shape become `UnexpectedAnswer`: status, content type and the first characters.
 """
 
@@ -12,10 +12,11 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Never, TypeVar
+from itertools import islice
+from typing import Any, Never
 from urllib.parse import quote
 
 from opsconsole.errors import (
@@ -111,15 +112,6 @@ def _parts(path: str) -> tuple[str, ...]:
 
 _MOST_DEPTH = 100
 _MOST_DIGITS = 40
-MOST_MEMORY = 224 * 2**20
-"""Bytes that an answer may take while it is decoded. A process of this package has 300 MiB."""
-
-MOST_OF_ONE = 2**20
-"""Bytes that are kept of one resource. A run keeps all of them, and several forms of each."""
-
-_SMALL = 2**20
-_NAME = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
-_NOT_ASCII = (bytes(range(0xC4)), bytes(range(0xF0)))
 
 
 class WrongShape(ValueError):
@@ -141,8 +133,6 @@ def json_object(content: bytes) -> dict[str, Any]:
     Raises:
         NotJson: it holds none, or one that exceeds a bound.
     """
-    if len(content) > _SMALL and _memory(content) > MOST_MEMORY:
-        raise NotJson("more values than fit into memory")
     try:
         # Python's own decoding of bytes would let halves of surrogate pairs pass, as three bytes.
         body = _DECODER.decode(content.removeprefix(codecs.BOM_UTF8).decode())
@@ -158,44 +148,6 @@ def json_object(content: bytes) -> dict[str, Any]:
         # Half a surrogate pair is not text: it could not be written anywhere.
         raise NotJson("half a character")
     return body
-
-
-def _memory(content: bytes) -> int:
-    """Return about how many bytes the decoding of a body takes at its peak.
-
-    There are the body, its text, and the characters of the values. Python's text has one to four
-    bytes a character. An object takes 230 bytes and 50 more for each name beyond five, a list 90, a
-    value 40, and 30 more where it is a text. A name takes 170, but once only, however many objects
-    have it.
-    """
-    wide = sum(bool(content.translate(None, narrower)) for narrower in _NOT_ASCII)
-    escaped = 0
-    if (escapes := content.count(b"\\u")) > content.count(b"\\u00"):
-        escaped = 2 if b"\\ud" in content or b"\\uD" in content else 1
-    characters = len(content) * (1 << max(wide, escaped))
-    if escapes:
-        # A text with escapes is put together piece by piece, with room for more, and then copied.
-        characters += characters // 2
-    objects = content.count(b"{")
-    names = content.count(b":")
-    texts = max(0, content.count(b'"') // 2 - names)
-    values = 230 * objects + 90 * content.count(b"[") + 40 * content.count(b",") + 30 * texts
-    values += 50 * max(0, names - 5 * objects)
-    least = len(content) * (1 + (1 << wide)) + characters + values
-    # Counting the names takes as long as decoding does.
-    if least > MOST_MEMORY or least + 170 * names <= MOST_MEMORY:
-        return least
-    return least + 170 * _different_names(content, (MOST_MEMORY - least) // 170 + 1)
-
-
-def _different_names(content: bytes, most: int) -> int:
-    """Return about how many different names the objects of a body have, `most` at most."""
-    found: set[int] = set()
-    for name in _NAME.finditer(content):
-        found.add(hash(name[1]))
-        if len(found) >= most:
-            break
-    return len(found)
 
 
 def _has_halves(value: Any) -> bool:
@@ -243,9 +195,9 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_const
 
 _FIRST_CHARACTERS = 160
 _MOST_TEXT = 2000
-"""Characters of one text that an error keeps."""
-_MOST_ERROR = 2**15
-"""Bytes that an error keeps of what it says of single fields, and of its details."""
+"""Characters of one text, or of one detail as JSON, that an error keeps."""
+_MOST_ENTRIES = 50
+"""Single fields, and details, that an error keeps."""
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
@@ -346,14 +298,19 @@ def _problem(status: int, content: bytes) -> Problem | None:
         for entry in (entries if isinstance(entries, list) else ())
         if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
     )
+    short = (
+        (name, value)
+        for name, value in (details.items() if isinstance(details, dict) else ())
+        if len(json.dumps([name, value])) <= _MOST_TEXT
+    )
     return Problem(
         status=status,
         code=_text(body, "code"),
         message=_text(body, "message"),
         request_id=_text(body, "request_id"),
         field=_text(body, "field") or None,
-        errors=tuple(_first(named, _MOST_ERROR)),
-        details=dict(_first(details.items(), _MOST_ERROR)) if isinstance(details, dict) else {},
+        errors=tuple(islice(named, _MOST_ENTRIES)),
+        details=dict(islice(short, _MOST_ENTRIES)),
     )
 
 
@@ -365,29 +322,6 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 def shortened(text: str) -> str:
     """Return a text of the console as errors keep it: each resource may have its own."""
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
-
-
-Item = TypeVar("Item", bound=tuple[str, Any])
-
-
-def _first(items: Iterable[Item], most: int) -> Iterator[Item]:
-    """Return the first items, as far as they weigh `most` together."""
-    for item in items:
-        most -= weight(list(item))
-        if most < 0:
-            return
-        yield item
-
-
-def weight(value: Any) -> int:
-    """Return about how many bytes a JSON value takes: 64 of its own, and its characters."""
-    if isinstance(value, str):
-        return 64 + len(value)
-    if isinstance(value, dict):
-        return 64 + sum(map(weight, value)) + sum(map(weight, value.values()))
-    if isinstance(value, list):
-        return 64 + sum(map(weight, value))
-    return 64
 
 
 def unexpected(

@@ -10,7 +10,6 @@ the environment in the first place. Imported only when the first call is made.
 
 from __future__ import annotations
 
-import functools
 import socket
 import ssl
 import zlib
@@ -26,8 +25,6 @@ from typing import Any
 
 import aiohttp
 import httpx
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.http_exceptions import HttpProcessingError
 from httpx_aiohttp import AiohttpTransport
 
 from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
@@ -47,9 +44,6 @@ _SENT_AT_ONCE = 2**18
 
 _LARGE = 2**20
 """Bytes. Larger answers are read one at a time, so that many of them do not fill the memory."""
-
-_MOST_UNREAD_HEADS = 32
-"""Heads of answers that may wait on one connection: a few 1xx (RFC 9110, 15.2), and the answer."""
 
 _ANY_WRAPPING = 32 + zlib.MAX_WBITS
 _NO_WRAPPING = -zlib.MAX_WBITS
@@ -77,7 +71,7 @@ class Transport:
 
     def _session(self, tls: ssl.SSLContext) -> aiohttp.ClientSession:
         # The caller bounds the requests in flight: a second queue here would only use up time.
-        connector = _Connector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -202,29 +196,6 @@ class Transport:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._http.aclose()
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Makes connections that are closed where answers nobody asked for pile up."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        receiver: type[ResponseHandler] = _Receiver
-        self._factory = functools.partial(receiver, loop=self._loop)
-
-
-class _Receiver(ResponseHandler):
-    """Keeps the heads of answers until they are read; aiohttp has no bound for them.
-
-    A head of 25 bytes takes a kilobyte, and they may come faster than they are read.
-    """
-
-    def feed_data(self, data: Any, size: int = 0) -> None:
-        if len(self) < _MOST_UNREAD_HEADS:
-            super().feed_data(data, size)
-        elif self.transport is not None:
-            self.abort()
-            self.set_exception(HttpProcessingError(message="more answers than requests"))
 
 
 class _Request(httpx.Request):
