@@ -38,6 +38,14 @@ def host() -> Callable[..., InstanceObject]:
     return make
 
 
+@pytest.fixture(autouse=True)
+def working_directory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> Path:
+    """A directory of the test's own, in which a run keeps what it cannot keep elsewhere."""
+    made = tmp_path_factory.mktemp("here")
+    monkeypatch.chdir(made)
+    return made
+
+
 @pytest.fixture
 def state_path(tmp_path: Path) -> Path:
     return tmp_path / "terraform.tfstate"

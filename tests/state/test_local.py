@@ -14,6 +14,7 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import journal_of
 from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, workspace_of
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
@@ -221,6 +222,53 @@ def test_a_state_file_that_was_replaced_is_not_written(
     with pytest.raises(UserError, match="written by someone else"):
         late.close()
     assert state_path.read_bytes() == content
+
+
+@pytest.mark.parametrize("removed", ["both", "state", "journal"])
+@pytest.mark.parametrize("written", [True, False])
+async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
+    session: Open,
+    state_path: Path,
+    host: Host,
+    working_directory: Path,
+    removed: str,
+    written: bool,
+) -> None:
+    fill(session, host)
+    opened = session()
+    made = opened.intend("opsconsole_host.new", "POST /api/v1/hosts/batch", {})
+    await opened.flush()
+    opened.state.put("opsconsole_host.new", host(7))
+    opened.record([made])
+    if written:
+        await opened.checkpoint()
+    opened.intend("opsconsole_agent.asked", "POST /api/v1/agents", {})
+    await opened.flush()
+    files = {"state": state_path, "journal": journal_of(state_path)}
+    for name, path in files.items():
+        if removed in (name, "both"):
+            path.unlink()
+    opened.state.put("opsconsole_host.late", host(8))
+    opened.intend("opsconsole_agent.next", "POST /api/v1/agents", {})
+    with pytest.raises(UserError, match="No further request is sent"):
+        await opened.flush()
+    if removed == "journal":
+        opened.close()
+    else:
+        with pytest.raises(UserError, match="The whole state is in") as caught:
+            opened.close()
+        rescued = working_directory / "errored.tfstate"
+        assert f"`mv {rescued} {state_path}`" in str(caught.value)
+        if removed == "both":
+            assert "opsconsole_host.late = hst_0008" in str(caught.value)
+            assert "opsconsole_agent.asked (POST /api/v1/agents)" in str(caught.value)
+        assert "opsconsole_agent.next" not in str(caught.value)
+        rescued.rename(state_path)
+    with session() as again:
+        found = {address.name for address in again.state.addresses()}
+        assert found == {"h0", "h1", "h2", "new", "late"}
+        asked = [call.address for call in again.unresolved]
+        assert asked == ["opsconsole_agent.asked"] * (removed != "both")
 
 
 def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, host: Host) -> None:

@@ -76,6 +76,17 @@ class Backend:
     def check(self) -> None:
         """Raise LockLost if others are no longer excluded."""
 
+    def check_name(self) -> None:
+        """Raise a UserError if the state's file no longer has its name. Costs no request."""
+
+    def is_gone(self) -> bool:
+        """Return whether there is no file at the place of the state any more."""
+        return False
+
+    def way_back(self, rescued: Path) -> str:
+        """Say how a state that was kept in another file gets back to its place."""
+        return f"Before the next run, put it back: `opsconsole state push {rescued}`."
+
     def fetch_journal(self) -> bytes:
         """Return the journal that is stored beside the state; none when there is none."""
         return b""
@@ -194,7 +205,7 @@ class LocalBackend(Backend):
         """
         with self._translated("read"):
             self._check_untouched()
-            before = _read_all(self._descriptor)
+            before = read_all(self._descriptor)
         if before:
             replace_durably(self._backup, before)
 
@@ -220,6 +231,27 @@ class LocalBackend(Backend):
         self._seen = _stamp(self._descriptor)
         self._written = pieces
         return meta
+
+    def check_name(self) -> None:
+        """Check that the open file still has its name.
+
+        Raises:
+            UserError: It has not: nothing that is written to it can be found again.
+        """
+        if self.is_gone():
+            raise removed_error("state", self.path)
+        if not self._is_named():
+            raise self._written_by_other()
+
+    def is_gone(self) -> bool:
+        """Return whether there is no file of its name any more."""
+        return not self._is_named() and not os.path.lexists(self.path)
+
+    def way_back(self, rescued: Path) -> str:
+        """Say how a state that was kept in another file gets back to its place."""
+        if self._is_named() or self.is_gone():
+            return f"Before the next run, put it back: `mv {rescued} {self.path}`."
+        return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
     def close(self) -> None:
         """Release the lock and the file. A file that stayed empty is left for those who wait."""
@@ -247,21 +279,28 @@ class LocalBackend(Backend):
     def _read_open(self, descriptor: int) -> bytes:
         check_no_device(descriptor)
         self._seen = _stamp(descriptor)
-        return _read_all(descriptor)
+        return read_all(descriptor)
 
     def _check_untouched(self) -> None:
         if self._descriptor < 0:
             self._descriptor = self._open_for_writing()
+        self.check_name()
         now = _stamp(self._descriptor)
-        if not is_file(self._descriptor, self.path) or now != (self._seen or (0, *now[1:])):
-            raise UserError(
-                f"The state {self.path} was written by someone else since it was read.",
-                "It is as they left it. Run again: what was done here is kept in the journal.",
-            )
+        if now != (self._seen or (0, *now[1:])):
+            raise self._written_by_other()
+
+    def _is_named(self) -> bool:
+        return self._descriptor < 0 or is_file(self._descriptor, self.path)
+
+    def _written_by_other(self) -> UserError:
+        return UserError(
+            f"The state {self.path} was written by someone else since it was read.",
+            "It is as they left it. Run again: what was done here is kept in the journal.",
+        )
 
     def _before(self) -> Sequence[bytes]:
         if self._written is None:
-            found = _read_all(self._descriptor)
+            found = read_all(self._descriptor)
             return [found] if found else []
         return list(encoded(self._written))
 
@@ -280,12 +319,21 @@ class LocalBackend(Backend):
         return _AS_IT_WAS
 
 
+def removed_error(what: str, path: Path) -> UserError:
+    """Say that a file of this run lost its name: no request may be sent any more."""
+    return UserError(
+        f"The {what} {path} was removed or moved while this run used it. No further request is"
+        " sent.",
+        "Let nothing clear that directory while a run is in progress.",
+    )
+
+
 def _stamp(descriptor: int) -> Stamp:
     found = os.fstat(descriptor)
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
-def _read_all(descriptor: int) -> bytes:
+def read_all(descriptor: int) -> bytes:
     """Read a whole file without a second descriptor: closing one would drop a POSIX lock."""
     pieces = []
     at = 0

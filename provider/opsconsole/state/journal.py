@@ -19,7 +19,15 @@ from pathlib import Path
 
 from opsconsole.errors import UserError
 from opsconsole.named_files import file_error
-from opsconsole.state.backend import Backend, replace_durably, sync_directory, write_at
+from opsconsole.state.backend import (
+    Backend,
+    read_all,
+    removed_error,
+    replace_durably,
+    sync_directory,
+    write_at,
+)
+from opsconsole.state.lock import is_file
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Intent,
@@ -169,8 +177,7 @@ class Journal:
             raise file_error("open", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         try:
-            with os.fdopen(os.dup(descriptor), "rb") as file:
-                data = file.read().rstrip(b"\0")
+            data = read_all(descriptor).rstrip(b"\0")
             records, size = decode_lines(data, str(path))
             # Blanked and not cut off: on a full disk the room behind it is all there is.
             write_at(descriptor, bytes(len(data) - size), size)
@@ -191,6 +198,24 @@ class Journal:
     def waiting_changes(self) -> list[StateChange]:
         """Return the changes that were appended and are not durable."""
         return changes_of(self._waiting)
+
+    def all_changes(self) -> list[StateChange]:
+        """Return every change that was appended, also where the file has lost its name.
+
+        Raises:
+            OSError, UserError: It cannot be read.
+        """
+        data = read_all(self._descriptor).rstrip(b"\0")
+        return [*changes_of(decode_lines(data, str(self.path))[0]), *self.waiting_changes()]
+
+    def check_name(self) -> None:
+        """Check that the next run will find it.
+
+        Raises:
+            UserError: It will not: no call may be made whose outcome would be noted there.
+        """
+        if not is_file(self._descriptor, self.path):
+            raise removed_error("journal", self.path)
 
     async def flush(self) -> None:
         """Return once every record appended so far is durable; callers share one write.
@@ -272,8 +297,9 @@ class Journal:
             UserError: It cannot be removed.
         """
         try:
-            self.path.unlink()
-            sync_directory(self.path.parent)
+            if is_file(self._descriptor, self.path):
+                self.path.unlink()
+                sync_directory(self.path.parent)
         except OSError as error:
             raise file_error("remove", self.path, error, "State is complete.") from error
         finally:

@@ -236,5 +236,5 @@ def is_file(descriptor: int, path: Path) -> bool:
     """Return whether the open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
+    except OSError:
         return False

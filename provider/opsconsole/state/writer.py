@@ -8,6 +8,7 @@ remote state is also written in the background, a few seconds after a change.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import secrets
 import threading
@@ -16,6 +17,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
@@ -38,6 +40,7 @@ from opsconsole.state.records import (
     Writing,
     Written,
 )
+from opsconsole.state.rescue import rescue
 
 _AGAIN: Final = 0.5
 """Seconds between one try of a background write and the next."""
@@ -269,6 +272,8 @@ class StateSession:
             self._pacer.check()
             if self._journal is not None:
                 await self._journal.flush()
+                self._journal.check_name()
+            self._backend.check_name()
             await self._show_creates()
         except Exception as error:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
@@ -359,6 +364,7 @@ class StateSession:
         if draft is not None:
             self._write(draft)
         if self._journal is not None:
+            self._backend.check_name()
             self._end(self._journal)
 
     def abandon(self) -> None:
@@ -473,11 +479,39 @@ class StateSession:
         )
 
     def _unsaved(self, error: UserError) -> UserError:
-        lost = [*(self._journal.waiting_changes() if self._journal else ()), *self._pending]
-        if not lost:
-            return error
-        named = ", ".join(f"{item.address} = {object_id(item.image) or 'gone'}" for item in lost)
-        return UserError(f"{error.message} Neither state nor journal holds: {named}.", error.remedy)
+        """Say what neither state nor journal holds, and keep the whole state in another file."""
+        journal = self._journal
+        is_kept = journal is None or journal.mirror is not None or _passes(journal.check_name)
+        lost = [*self._pending]
+        if journal is not None and is_kept:
+            lost = [*journal.waiting_changes(), *lost]
+        elif journal is not None and (self.state.changed or not _passes(self._backend.check_name)):
+            with contextlib.suppress(OSError, UserError):
+                lost = [*journal.all_changes(), *lost]
+        calls = [] if is_kept else list(self._intents.values())
+        is_gone = self._backend.is_gone() and not self.state.empty
+        said, remedies = [], []
+        if lost:
+            last = {(change.address, change.deposed): object_id(change.image) for change in lost}
+            named = [f"{address} = {found or 'gone'}" for (address, _), found in last.items()]
+            said.append(f"Neither state nor journal holds: {', '.join(named)}.")
+        if calls:
+            named = [f"{call.address} ({call.call})" for call in calls]
+            said.append(f"It is not known whether these took place: {', '.join(named)}.")
+        if (lost or is_gone) and (rescued := self._rescue()) is not None:
+            said.append(f"The whole state is in {rescued}.")
+            remedies.append(self._backend.way_back(rescued))
+        error.message = " ".join([error.message, *said])
+        error.remedy = " ".join(filter(None, [error.remedy, *remedies]))
+        return error
+
+    def _rescue(self) -> Path | None:
+        with contextlib.suppress(Exception):
+            twin = self._placeholders.shown_in(self.state).copy()
+            # Newer than anything that the journal notes, so that it is never taken for a torn one.
+            twin.serial = self.state.serial + 2
+            return rescue(twin.to_bytes(), self._backend.journal.parent)
+        return None
 
     def _release(self) -> None:
         self.state.on_change = None
@@ -502,6 +536,15 @@ class _Draft:
     count: int
     position: int
     shown: frozenset[str]
+
+
+def _passes(check: Callable[[], None]) -> bool:
+    """Return whether a check raises no error."""
+    try:
+        check()
+    except UserError:
+        return False
+    return True
 
 
 def now() -> str:
