@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -442,8 +441,4 @@ def load_transport() -> None:
     They are not imported above, because a provider's handshake must not wait for them. Another
     thread may do it while the first call is still to come.
     """
-    # httpx imports its own command line, with rich and click, where those are installed: 134 ms of
-    # CPU instead of 77. With None in its place it does without, as where they are not. httpx offers
-    # no other way.
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: not to be found
     import opsconsole.v1.transport  # noqa: F401  # loading it is all that is wanted

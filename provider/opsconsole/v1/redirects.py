@@ -52,7 +52,7 @@ def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[byt
 
 
 def _target(url: str, location: str) -> SplitResult | None:
-    if not location:
+    if not location or not location.isprintable():
         return None
     try:
         target = urlsplit(urljoin(url, location))

@@ -1,7 +1,7 @@
-"""HTTP itself: httpx's API over aiohttp's connections, and the one translation of their errors.
+"""HTTP itself: httpx's transport over aiohttp's connections, and the translation of their errors.
 
-`benchmarks/transport.py` measures the choice. What httpx does again for every request (parsing
-addresses, copying headers, layers of decoders) costs more than the request, and is avoided.
+`benchmarks/transport.py` measures the choice: `httpx.AsyncClient` would double the CPU time of a
+request, so that its transport is called.
 Known defects of httpx-aiohttp are avoided here by giving it a session of our own: it reports a
 refused or cut connection as a connect timeout, keeps cookies, lets aiohttp repeat GET and DELETE
 unseen, and hands on proxy credentials in a deprecated way, which its own client does not take from
@@ -93,9 +93,15 @@ class Transport:
             UnexpectedAnswer: what came back is not HTTP, or too long.
         """
         headers = self._headers
+        body: bytes | AsyncIterator[bytes] | None = content
         if content is not None:
             headers = {**headers, "Content-Type": content_type}
-        request = _Request(method, url, headers, content, self._extensions)
+            if len(content) > _SENT_AT_ONCE:
+                headers["Content-Length"] = str(len(content))
+                body = _pieces(content)
+        request = httpx.Request(
+            method, url, headers=headers, content=body, extensions=self._extensions
+        )
         # Errors are raised outside of `except`: a lower library's error holds the request, and
         # the request holds the key.
         failure: ConsoleError
@@ -120,12 +126,11 @@ class Transport:
         raise failure
 
     async def _received(self, response: httpx.Response, turn: Turn) -> Reply:
-        stream: Any = response.stream
         try:
             coding = response.headers.get("content-encoding", "")
-            content = await whole_body(stream, coding, self._most_bytes, turn)
+            content = await whole_body(response.aiter_raw(), coding, self._most_bytes, turn)
         finally:
-            await stream.aclose()
+            await response.aclose()
         return Reply(response.status_code, response.headers, content)
 
     @property
@@ -198,40 +203,9 @@ class Transport:
         await self._http.aclose()
 
 
-class _Request(httpx.Request):
-    """A request whose address is not parsed and whose headers are not copied.
-
-    httpx would do both for every request, and httpx-aiohttp only takes the address's text.
-    """
-
-    def __init__(
-        self,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        content: bytes | None,
-        extensions: dict[str, Any],
-    ) -> None:
-        self.method = method
-        self.url = url  # type: ignore[assignment]  # only its text is asked for
-        self.headers = headers  # type: ignore[assignment]  # aiohttp takes any mapping
-        self.extensions = extensions
-        if content is None or len(content) <= _SENT_AT_ONCE:
-            self._content = content or b""
-        else:
-            headers["Content-Length"] = str(len(content))
-            self.stream = _Pieces(content)
-
-
-class _Pieces(httpx.AsyncByteStream):
-    """A large body, sent piece by piece."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for start in range(0, len(self._content), _SENT_AT_ONCE):
-            yield self._content[start : start + _SENT_AT_ONCE]
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _SENT_AT_ONCE):
+        yield content[start : start + _SENT_AT_ONCE]
 
 
 async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn: Turn) -> bytes:
