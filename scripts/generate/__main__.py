@@ -11,13 +11,14 @@ from scripts.generate.limits import limits_files
 from scripts.generate.reference import reference_files
 
 from opsconsole.drift.baseline import baseline_schema
-from opsconsole.reports.drift_document import drift_report_schema
+from opsconsole.reports.drift_document import drift_report_schema, notification_schema
 
 
 def generated_files(root: Path) -> dict[str, str]:
     """Return the content of every generated file by its path in the checkout `root`."""
     schemas = {
         "drift-baseline-1": baseline_schema(),
+        "drift-notification-1": notification_schema(),
         "drift-report-1": drift_report_schema(),
     }
     return {

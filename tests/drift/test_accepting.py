@@ -88,7 +88,7 @@ def test_a_new_difference_of_an_accepted_host_is_drift(drifted: Any) -> None:
         (["--accept", "--reason", " "], "--accept needs a reason"),
         (["--reason", "x"], "--reason and --until belong to --accept"),
         (["--accept", "--reason", "x", "--until", "2020-01-01"], "--until 2020-01-01 has passed"),
-        (["merge", "--accept", "--reason", "x"], "no --shard or --accept"),
+        (["merge", "--accept", "--reason", "x"], "There is no option --accept"),
     ],
 )
 def test_what_does_not_go_together(words: list[str], text: str, ground: Any) -> None:

@@ -139,6 +139,26 @@ def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
         assert code == 2
         assert "beta" in said
 
+    # Drift of a shard that has no report is not resolved.
+    Path("all.json").rename("last.json")
+    console.change("hosts", host["id"], private_ip=None, tags=[])
+    shards(2)
+    missing = next(number for number in (1, 2) if Shard(number, 2).takes("beta"))
+    since = ("--since=last.json", "--json")
+    assert json.loads(run("drift", "merge", "1.json", "2.json", *since)[1])["since"]["resolved"]
+    _, said = run("drift", "merge", f"{3 - missing}.json", *since)
+    assert [item["seen"] for item in json.loads(said)["since"]["open"]] == [False]
+    assert "is the report of shard" in run("drift", "states", "--since=1.json")[1]
+
+
+def test_merge_is_a_verb_where_it_comes_first(console: Emulator) -> None:
+    assert "usage: opsconsole drift merge [options] REPORT" in run("drift", "merge", "--help")[1]
+    Path("states/terraform.beta.tfstate").rename("merge")
+    assert run("drift", "./merge")[0] == 0
+    code, said = run("drift", "--", "merge")
+    assert code == 0
+    assert "resources in state checked" in said
+
 
 def test_a_shard_without_a_report_is_an_error_of_the_merge(console: Emulator) -> None:
     reports = shards(3, 0, COUNTED)

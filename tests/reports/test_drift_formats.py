@@ -148,10 +148,10 @@ def test_json_follows_its_schema(report: DriftReport) -> None:
         bucket.value: count for bucket, count in report.counts.items()
     }
     assert len(found["findings"]) == len(report.findings)
-    # What only a report of a shard has is checked with the shards.
-    assert schema["properties"].keys() - {"shard"} == found.keys()
+    # What only shards and comparisons have is checked with them.
+    assert schema["properties"].keys() - {"shard", "since"} == found.keys()
     finding = schema["$defs"]["FindingDocument"]["properties"]
-    only_some = {"cause", "undecided", "console"}
+    only_some = {"cause", "undecided", "console", "new"}
     assert finding.keys() - only_some == found["findings"][0].keys() - only_some
 
 

@@ -73,7 +73,8 @@ class Parser(argparse.ArgumentParser):
     """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
 
     Attributes:
-        verbs: The verbs of the command; None: it has none.
+        verbs: The verbs of the command, of which one is needed; None: it has none.
+        leading_verbs: The verbs of a command that has arguments of its own.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -81,6 +82,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
         self._positionals.title = "arguments"
         self.verbs: argparse._SubParsersAction[Parser] | None = None
+        self.leading_verbs: dict[str, Parser] = {}
 
     def describe(
         self, description: str, *, example: str, codes: Mapping[int, str] | None = None
@@ -124,6 +126,26 @@ class Parser(argparse.ArgumentParser):
         parser.set_defaults(run=run)
         return parser
 
+    def add_leading_verb(
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        description: str,
+        *,
+        example: str,
+        codes: Mapping[int, str] | None = None,
+    ) -> Parser:
+        """Add a verb to a command that has arguments of its own, and return its parser.
+
+        The word is the verb if it comes first: behind `--`, and as `./NAME`, it is an argument.
+        """
+        first = description.partition(". ")[0]
+        self.add_argument_group("verb", f"  {name:<14} {first[0].lower()}{first[1:]}")
+        parser = self.leading_verbs[name] = Parser(prog=f"{self.prog} {name}")
+        parser.describe(description, example=example, codes=codes)
+        parser.set_defaults(run=run)
+        return parser
+
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
@@ -131,6 +153,8 @@ class Parser(argparse.ArgumentParser):
 
         The parser that left a word over says so: only it knows its options.
         """
+        if args and args[0] in self.leading_verbs:
+            return self.leading_verbs[args[0]].parse_known_args(args[1:], namespace)
         spellings = self._option_string_actions
         spellings |= {name[1:]: found for name, found in spellings.items() if name[:2] == "--"}
         found, left = super().parse_known_args(args, namespace)

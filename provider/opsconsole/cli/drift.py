@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.drift_check import accept, check_acceptance, checked
-from opsconsole.cli.drift_output import Target, check_targets, target, write_all
+from opsconsole.cli.drift_output import add_output, read_output
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.standard_streams import coloured
 from opsconsole.drift.baseline import FILE_NAME
 from opsconsole.drift.unmanaged import COUNTED, unmanaged_kinds
 from opsconsole.errors import UserError
-from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.verdict import judge
 
 _DESCRIPTION = (
     "Compare what states hold with what the console shows, resource by resource. Take no lock "
@@ -37,6 +33,7 @@ def register(parser: Parser) -> None:
         _DESCRIPTION,
         codes=_CODES,
         example="opsconsole drift --format terminal --format html=drift.html\n"
+        "opsconsole drift --since drift.json --format json=drift.json --notify https://…\n"
         "opsconsole drift merge share-1.json share-2.json --format markdown",
     )
     parser.add_argument(
@@ -50,7 +47,19 @@ def register(parser: Parser) -> None:
     _add_program(parser)
     _add_check(parser)
     _add_acceptance(parser)
-    _add_output(parser)
+    add_output(parser)
+    merge = parser.add_leading_verb(
+        "merge",
+        run_merge,
+        "Make one report of the JSON reports of all shards. What another shard manages is not "
+        "unmanaged.",
+        codes=_CODES,
+        example="opsconsole drift merge share-1.json share-2.json --format markdown",
+    )
+    merge.add_argument(
+        "reports", nargs="+", type=Path, metavar="REPORT", help="a report of each shard, as JSON"
+    )
+    add_output(merge)
 
 
 def _add_program(parser: argparse.ArgumentParser) -> None:
@@ -133,19 +142,6 @@ def _day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-12-31") from None
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format",
-        action="append",
-        default=[],
-        type=target,
-        metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
-    )
-    flag(group, "no-color", "print without colour")
-
-
 def run(args: argparse.Namespace) -> int:
     """Check, write the reports, and return the exit code.
 
@@ -153,29 +149,30 @@ def run(args: argparse.Namespace) -> int:
         UserError: A state, program or baseline cannot be found or read, or a file not be written.
     """
     check_acceptance(args)
-    targets: list[Target] = args.format or [Target("terminal")]
-    check_targets(targets)
-    if args.places[:1] == [Path("merge")]:
-        return _merge(args.places[1:], args, targets)
+    if args.shard and args.since:
+        raise UserError(
+            "--since does not go with --shard: one shard does not know what the others found.",
+            "Give --since to `opsconsole drift merge`.",
+        )
+    output = read_output(args)
     with make_runner() as runner:
         report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
     if args.accept is not None:
         report = accept(args, report)
-    write_all(report, targets, colour=coloured(args))
-    return judge(report).outcome.value
+    return output.write(report)
 
 
-def _merge(files: Sequence[Path], args: argparse.Namespace, targets: Sequence[Target]) -> int:
+def run_merge(args: argparse.Namespace) -> int:
+    """Merge the reports of shards, write the one of all, and return the exit code.
+
+    Raises:
+        UserError: A report cannot be read, or they are not the shards of one check.
+    """
     from opsconsole.drift.merging import merged
     from opsconsole.reports.drift_json import read_report
 
-    if args.shard or args.accept is not None:
-        raise UserError("`drift merge` takes reports, and no --shard or --accept.")
-    if not files:
-        raise UserError("`drift merge` names no report.", "Write opsconsole drift merge REPORT…")
-    report = merged([read_report(file) for file in files])
-    write_all(report, targets, colour=coloured(args))
-    return judge(report).outcome.value
+    output = read_output(args)
+    return output.write(merged([read_report(file) for file in args.reports]))
 
 
 def _kinds(text: str) -> tuple[str, ...]:

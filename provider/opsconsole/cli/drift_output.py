@@ -1,4 +1,4 @@
-"""Where reports of `opsconsole drift` go: any number of formats, each to a file or to stdout."""
+"""Where the report of `opsconsole drift` goes: formats to files and stdout, news to a webhook."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opsconsole.cli.standard_streams import columns
+from opsconsole.cli.arguments import flag
+from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.drift.report import DriftReport
+from opsconsole.drift.since import compare
 from opsconsole.errors import UserError
-from opsconsole.reports.formats import FORMATS
+from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.reports.verdict import judge
+
+_NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,84 @@ class Target:
     file: Path | None = None
 
 
-def target(text: str) -> Target:
+@dataclass(frozen=True)
+class Output:
+    """What becomes of a report.
+
+    Attributes:
+        since: Whether it is compared with an earlier one.
+        earlier: That report; None: there is none yet.
+        notify: The URL of a webhook, a secret; empty: there is none.
+        notify_format: What the webhook takes.
+    """
+
+    targets: Sequence[Target]
+    colour: bool
+    since: bool
+    earlier: DriftReport | None
+    notify: str
+    notify_format: str
+
+    def write(self, report: DriftReport) -> int:
+        """Compare, write and notify; return the exit code. A notification never changes it.
+
+        Raises:
+            UserError: A file cannot be written; the others are written all the same.
+        """
+        if self.since:
+            report = compare(report, self.earlier)
+        _write_all(report, self.targets, colour=self.colour)
+        if self.notify:
+            self._notify(report)
+        return judge(report).outcome.value
+
+    def _notify(self, report: DriftReport) -> None:
+        from opsconsole.reports import notification  # loads the HTTP library
+
+        if not notification.is_due(report):
+            return
+        message = notification.message_of(report, self.notify_format)
+        if why := notification.send(self.notify, message):
+            sys.stderr.write(f"Warning: The notification was not sent: {why}.\n")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `read_output` reads."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        type=_target,
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
+    )
+    flag(group, "json", "the same as --format json")
+    flag(group, "no-color", "print without colour")
+    group = parser.add_argument_group("since an earlier report")
+    group.add_argument(
+        "--since",
+        type=Path,
+        metavar="REPORT",
+        help="an earlier report as JSON: tell drift apart that is new, resolved or still open; "
+        "where there is no such file yet, all is new",
+    )
+    group.add_argument(
+        "--notify",
+        metavar="URL",
+        help="a webhook to tell of newly drifted and newly resolved resources, if there are any "
+        f"({_NOTIFY_URL}, which no list of processes shows)",
+    )
+    group.add_argument(
+        "--notify-format",
+        choices=NOTIFICATIONS,
+        metavar="FORMAT",
+        default=NOTIFICATIONS[0],
+        help=f"what the webhook takes: {', '.join(NOTIFICATIONS)} (default {NOTIFICATIONS[0]})",
+    )
+
+
+def _target(text: str) -> Target:
     """Read `FORMAT=FILE`; `FORMAT` alone and `FORMAT=-` go to stdout.
 
     Raises:
@@ -40,13 +121,36 @@ def target(text: str) -> Target:
     return Target(name, None if file in ("", "-") else Path(file))
 
 
-def check_targets(targets: Sequence[Target]) -> None:
-    """Refuse two formats in one place, and a format that lacks its extra, before a check begins.
+def read_output(args: argparse.Namespace) -> Output:
+    """Read the options of `add_output`, and refuse before a check begins what cannot be done.
 
     Raises:
-        UserError: Two go to stdout, or to one file.
+        UserError: Two formats go to one place, the earlier report is none, or the URL of the
+            webhook is none or comes without an earlier report.
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
+    targets = [*args.format, *([Target("json")] if args.json else [])] or [Target("terminal")]
+    _check_targets(targets)
+    if args.notify and args.since is None:
+        raise UserError(
+            "--notify tells what is new or resolved since an earlier report, and none is named.",
+            "Add --since REPORT, the file that --format json=REPORT writes.",
+        )
+    notify = (args.notify or os.environ.get(_NOTIFY_URL, "")) if args.since is not None else ""
+    if notify:
+        from opsconsole.reports.notification import check_url
+
+        check_url(notify)
+    earlier = None
+    if args.since is not None:
+        from opsconsole.reports.drift_json import read_earlier_report
+
+        earlier = read_earlier_report(args.since)
+    since = args.since is not None
+    return Output(targets, coloured(args), since, earlier, notify, args.notify_format)
+
+
+def _check_targets(targets: Sequence[Target]) -> None:
     for item in targets:
         FORMATS[item.format].load()
     places = [None if item.file is None else item.file.absolute() for item in targets]
@@ -58,12 +162,8 @@ def check_targets(targets: Sequence[Target]) -> None:
             )
 
 
-def write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) -> None:
-    """Write every report; files first, so that all are there when stdout ends.
-
-    Raises:
-        UserError: A file cannot be written; the others are written all the same.
-    """
+def _write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) -> None:
+    """Write every report; files first, so that all are there when stdout ends."""
     failures = []
     for item in sorted(targets, key=lambda item: item.file is None):
         on_stdout = item.format == "terminal" and item.file is None

@@ -210,7 +210,13 @@ class _Judge:
         if all(entry for _, entry in found):
             return replace(finding, accepted="; ".join(reasons))
         partly = [f"{item.attribute} ({entry.reason})" for item, entry in found if entry]
-        return replace(finding, reason=f"accepted: {', '.join(partly)}") if partly else finding
+        if not partly:
+            return finding
+        differences = (
+            replace(item, accepted=entry.reason if entry else "") for item, entry in found
+        )
+        reason = f"accepted: {', '.join(partly)}"
+        return replace(finding, reason=reason, differences=tuple(differences))
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
         found = [entry for entry in self.entries if entry.accepts(finding, difference)]

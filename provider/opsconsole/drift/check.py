@@ -19,7 +19,15 @@ from opsconsole.drift.buckets import Neighbours, finding_of
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
 from opsconsole.drift.problems import is_unread, problems
-from opsconsole.drift.report import BaselineProblem, DriftReport, Finding, Managed, Shard, Share
+from opsconsole.drift.report import (
+    BaselineProblem,
+    DriftReport,
+    Finding,
+    Managed,
+    Scope,
+    Shard,
+    Share,
+)
 from opsconsole.drift.stack import (
     Stack,
     StackState,
@@ -152,7 +160,13 @@ class _Check:
             required_types(),
             options.min_coverage,
             self._share(held, unused, read),
+            self._scope(read, listed=listed),
         )
+
+    def _scope(self, read: Sequence[StackState], *, listed: bool) -> Scope:
+        counted = sorted(unmanaged_kinds()[kind] for kind in self._options.counted)
+        there = (found.stack.name for found in read if not found.absent)
+        return Scope(tuple(there), tuple(counted) if listed else ())
 
     def _accepted(
         self, findings: Sequence[Finding], read: Sequence[StackState], today: date, *, listed: bool

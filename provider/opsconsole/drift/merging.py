@@ -13,6 +13,7 @@ from opsconsole.drift.report import (
     DriftReport,
     Finding,
     Managed,
+    Scope,
     Share,
 )
 from opsconsole.errors import UserError
@@ -51,6 +52,10 @@ def merged(reports: Sequence[DriftReport]) -> DriftReport:
         sum(item.seconds for item in reports),
         tuple(dict.fromkeys(name for item in reports for name in item.required)),
         max(item.min_coverage for item in reports),
+        scope=Scope(
+            tuple(dict.fromkeys(stack for item in reports for stack in item.scope.stacks)),
+            tuple(sorted(set.intersection(*(set(item.scope.listed) for item in reports)))),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
@@ -41,12 +41,13 @@ class Bucket(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One attribute, state and console side by side."""
+    """One attribute, state and console side by side; accepted for a reason of the baseline."""
 
     attribute: str
     state: Value
     console: Value
     sensitive: bool = False
+    accepted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class Finding:
             shown only.
         console: For UNMANAGED in a sharded check: which console it is on, as in `Managed`.
         undecided: Unmanaged as far as one shard can tell; merging the shards decides.
+        new: Of `drifting`, what is new since an earlier report; None: not compared with one.
     """
 
     stack: str
@@ -92,12 +94,64 @@ class Finding:
     console: str = ""
     undecided: bool = False
     cause: Cause | None = None
+    new: tuple[str, ...] | None = None
 
     @property
     def is_drift(self) -> bool:
         """Whether it counts as drift: it is decided, and no baseline entry accepts it."""
         counts = self.counted and not self.undecided and not self.accepted
         return self.bucket.is_drift and counts
+
+    @property
+    def drifting(self) -> tuple[str, ...]:
+        """What of it counts where it is drift: attributes of a change, else its bucket."""
+        if self.bucket is not Bucket.CHANGED:
+            return (self.bucket.value,)
+        return tuple(item.attribute for item in self.differences if not item.accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftEntry:
+    """Drift of one resource that is new, resolved or open since an earlier report.
+
+    Attributes:
+        what: The attributes that differ, or the bucket that the resource is in.
+        seen: Whether this check saw it. Open drift that it could not see stays open.
+    """
+
+    stack: str
+    address: str
+    type_name: str
+    label: str
+    what: tuple[str, ...]
+    seen: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A report beside an earlier one; `drift/since.py` says what is new, resolved and open.
+
+    Attributes:
+        checked_at: When the earlier check ended; empty: there is no earlier report.
+    """
+
+    checked_at: str
+    new: tuple[DriftEntry, ...] = ()
+    resolved: tuple[DriftEntry, ...] = ()
+    open: tuple[DriftEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a check can tell of, so that a comparison calls nothing resolved that was not looked at.
+
+    Attributes:
+        stacks: The stacks whose states were read.
+        listed: The types whose unmanaged objects count, if every list was read to its end.
+    """
+
+    stacks: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +243,7 @@ class DriftReport:
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
         share: Where it is the report of one shard: what the merge of all needs.
+        comparison: What changed since an earlier report, where it was compared with one.
     """
 
     findings: tuple[Finding, ...]
@@ -202,6 +257,14 @@ class DriftReport:
     required: Sequence[str] = ()
     min_coverage: float = 100.0
     share: Share | None = None
+    scope: Scope = Scope()
+    comparison: Comparison | None = None
+
+    @property
+    def could_tell(self) -> bool:
+        """Whether the check met no error, and checked as much as `min_coverage` demands."""
+        enough = self.required_coverage >= self.min_coverage
+        return enough and not has_error(self.diagnostics)
 
     @property
     def counts(self) -> Mapping[Bucket, int]:

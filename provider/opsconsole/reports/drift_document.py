@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -24,7 +25,8 @@ from opsconsole.document_models import schema_of
 from opsconsole.drift.report import Bucket
 
 FORMAT: Final = "opsconsole-drift"
-FORMAT_VERSION: Final = "1.2"
+FORMAT_VERSION: Final = "1.3"
+NOTIFICATION: Final = "opsconsole-drift-notification"
 
 
 def _encodable(value: Any) -> Any:
@@ -37,7 +39,7 @@ def _encodable(value: Any) -> Any:
 def _version(value: str) -> str:
     major, _, minor = value.partition(".")
     if major != "1" or not (minor.isascii() and minor.isdigit()):
-        raise ValueError("should be a version 1, such as 1.2")
+        raise ValueError("should be a version 1, such as 1.3")
     return value
 
 
@@ -130,6 +132,7 @@ class DifferenceDocument(_Part):
     sensitive: bool
     state: Any = Field(description="The value in state; null where sensitive.")
     console: Any = Field(description="The value on the console; null where sensitive.")
+    accepted: Text = Field("", description="Since 1.3: the reason that the baseline gives.")
 
     @model_validator(mode="after")
     def _hidden(self) -> Self:
@@ -177,6 +180,11 @@ class FindingDocument(_Part):
         "",
         description="Since 1.1, beside `undecided`: which console it is on, as in `shard.managed`.",
     )
+    new: list[Text] | None = Field(
+        None,
+        description="Since 1.3, of drift, with --since only: the attributes whose drift is new, or "
+        "the bucket. Empty: all of it is still open.",
+    )
 
     @model_validator(mode="after")
     def _differs_where_it_changed(self) -> Self:
@@ -221,6 +229,37 @@ class ShardDocument(_Part):
     stacks_without_state: Count
 
 
+class ScopeDocument(_Part):
+    """What the check can tell of, for the merge of shards."""
+
+    stacks: list[Text] = Field(description="The stacks whose states were read.")
+    listed: list[Text] = Field(
+        description="The types whose unmanaged objects count, if every list was read to its end."
+    )
+
+
+class DriftEntryDocument(_Part):
+    """Drift of one resource that is new, resolved or open since an earlier report."""
+
+    stack: Text
+    address: Text
+    type: Text = Field(validation_alias=AliasChoices("type", "type_name"))
+    label: Text
+    what: list[Text] = Field(
+        strict=False, description="The attributes that differ, or the bucket that it is in."
+    )
+    seen: bool = Field(True, description="False: it was open, and this check could not see it.")
+
+
+class ComparisonDocument(_Part):
+    """What changed since an earlier report."""
+
+    checked_at: Text = Field(description="When that check ended; empty: there is none.")
+    new: list[DriftEntryDocument] = Field(strict=False)
+    resolved: list[DriftEntryDocument] = Field(strict=False)
+    open: list[DriftEntryDocument] = Field(strict=False)
+
+
 class DriftDocument(_Part):
     """What `opsconsole drift --format json` writes."""
 
@@ -240,6 +279,38 @@ class DriftDocument(_Part):
     diagnostics: list[DiagnosticDocument]
     calls: dict[Text, Count] = Field(description="Requests sent, by operation.")
     shard: ShardDocument | None = Field(None, description="Since 1.1, with --shard only.")
+    scope: ScopeDocument | None = Field(None, description="Since 1.3.")
+    since: ComparisonDocument | None = Field(None, description="Since 1.3, with --since only.")
+
+
+class Counts(_Part):
+    """How many resources there are in each list."""
+
+    new: Count
+    resolved: Count
+    open: Count
+
+
+class NotificationDocument(_Part):
+    """What `opsconsole drift --notify` sends as JSON."""
+
+    format: Literal["opsconsole-drift-notification"]
+    format_version: _Version = Field(description="Major and minor, as in the report.")
+    checked_at: Text = Field(description="When, ISO 8601 UTC.")
+    verdict: VerdictDocument
+    counts: Counts
+    since: ComparisonDocument = Field(description="At most 100 resources a list.")
+
+
+def notification_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a notification."""
+    return schema_of(
+        NotificationDocument,
+        "drift-notification:1",
+        "Notification of drift of opsconsole, version 1",
+        "What `opsconsole drift --notify` sends where something is newly drifted or newly "
+        "resolved. Within version 1 members are only added.",
+    )
 
 
 def drift_report_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A drift report from and to its JSON (`drift_document`), as `drift merge` reads and writes it.
+"""A drift report from and to its JSON (`drift_document`), as `drift merge` and `--since` read it.
 
 Sensitive values are left out, on both sides.
 """
@@ -6,7 +6,7 @@ Sensitive values are left out, on both sides.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +18,13 @@ from opsconsole.document_models import what_is_wrong
 from opsconsole.drift.report import (
     BaselineProblem,
     Bucket,
+    Comparison,
     Difference,
+    DriftEntry,
     DriftReport,
     Finding,
     Managed,
+    Scope,
     Share,
     read_shard,
 )
@@ -30,8 +33,10 @@ from opsconsole.reports.drift_document import (
     FORMAT,
     FORMAT_VERSION,
     CauseDocument,
+    ComparisonDocument,
     DiagnosticDocument,
     DriftDocument,
+    DriftEntryDocument,
     FindingDocument,
     ShardDocument,
 )
@@ -43,8 +48,8 @@ _MAX_BYTES: Final = 1 << 30
 
 def render(report: DriftReport) -> str:
     """Return the report as indented JSON: that of a `DriftDocument`."""
-    verdict = judge(report)
     shard = {} if report.share is None else {"shard": _shard(report.share)}
+    since = {} if report.comparison is None else {"since": comparison_of(report.comparison)}
     document = _checked(
         DriftDocument,
         {
@@ -55,12 +60,7 @@ def render(report: DriftReport) -> str:
             "seconds": round(report.seconds, 3),
             "read_only": report.read_only,
             "method": report.method,
-            "verdict": {
-                "outcome": verdict.outcome.name.lower(),
-                "exit_code": verdict.outcome.value,
-                "headline": verdict.headline,
-                "explanation": verdict.explanation,
-            },
+            "verdict": verdict_of(report),
             "summary": _summary(report),
             "findings": [],
             "baseline": [
@@ -69,6 +69,8 @@ def render(report: DriftReport) -> str:
             "diagnostics": [_diagnostic(item) for item in report.diagnostics],
             "calls": dict(report.calls),
             **shard,
+            "scope": {"stacks": list(report.scope.stacks), "listed": list(report.scope.listed)},
+            **since,
         },
     )
     # One at a time: models of all findings would be held in memory beside what they are made of.
@@ -78,6 +80,22 @@ def render(report: DriftReport) -> str:
 
 def _checked(model: type[BaseModel], content: Mapping[str, Any]) -> dict[str, Any]:
     return model.model_validate(content).model_dump(mode="json", exclude_unset=True)
+
+
+def verdict_of(report: DriftReport) -> dict[str, Any]:
+    """Return the verdict of a report as JSON."""
+    verdict = judge(report)
+    return {
+        "outcome": verdict.outcome.name.lower(),
+        "exit_code": verdict.outcome.value,
+        "headline": verdict.headline,
+        "explanation": verdict.explanation,
+    }
+
+
+def comparison_of(found: Comparison) -> dict[str, Any]:
+    """Return a comparison as JSON."""
+    return ComparisonDocument.model_validate(found, from_attributes=True).model_dump(mode="json")
 
 
 def _shard(share: Share) -> dict[str, Any]:
@@ -127,12 +145,14 @@ def _finding(finding: Finding) -> dict[str, Any]:
                 "sensitive": item.sensitive,
                 "state": None if item.sensitive else item.state,
                 "console": None if item.sensitive else item.console,
+                **({"accepted": item.accepted} if item.accepted else {}),
             }
             for item in finding.differences
         ],
         "unobserved": list(finding.unobserved),
         **_cause(finding.cause),
         **({"undecided": True, "console": finding.console} if finding.undecided else {}),
+        **({} if finding.new is None else {"new": list(finding.new)}),
     }
 
 
@@ -175,10 +195,30 @@ def read_report(path: Path) -> DriftReport:
         raise _wrong(path, problem.message.removesuffix(".")) from problem
 
 
+def read_earlier_report(path: Path) -> DriftReport | None:
+    """Read the report that a check is compared with; None: there is no such file yet.
+
+    Raises:
+        UserError: It cannot be read, is not a drift report, or is that of one shard.
+    """
+    try:
+        report = read_report(path)
+    except UserError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError):
+            return None
+        raise
+    if report.share is not None:
+        raise UserError(
+            f"{path} is the report of shard {report.share.shard} alone.",
+            "Name the report that `opsconsole drift merge` made of all shards.",
+        )
+    return report
+
+
 def _wrong(path: Path, why: str) -> UserError:
     return UserError(
         f"{path} is not a drift report: {why}.",
-        "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
+        "Write it with `opsconsole drift --format json=FILE`.",
     )
 
 
@@ -200,6 +240,20 @@ def report_of(found: DriftDocument) -> DriftReport:
         tuple(found.summary.coverage.required_types),
         found.summary.coverage.minimum_percent,
         _share_of(found.shard) if found.shard else None,
+        Scope(tuple(found.scope.stacks), tuple(found.scope.listed)) if found.scope else Scope(),
+        _comparison_of(found.since) if found.since else None,
+    )
+
+
+def _comparison_of(found: ComparisonDocument) -> Comparison:
+    def entries(items: Sequence[DriftEntryDocument]) -> tuple[DriftEntry, ...]:
+        return tuple(
+            DriftEntry(item.stack, item.address, item.type, item.label, tuple(item.what), item.seen)
+            for item in items
+        )
+
+    return Comparison(
+        found.checked_at, entries(found.new), entries(found.resolved), entries(found.open)
     )
 
 
@@ -233,7 +287,7 @@ def _finding_of(item: FindingDocument) -> Finding:
         id=item.id,
         label=item.label,
         differences=tuple(
-            Difference(part.attribute, part.state, part.console, part.sensitive)
+            Difference(part.attribute, part.state, part.console, part.sensitive, part.accepted)
             for part in item.differences
         ),
         reason=item.reason,
@@ -246,6 +300,7 @@ def _finding_of(item: FindingDocument) -> Finding:
         console=item.console,
         undecided=item.undecided,
         cause=_cause_of(item.cause),
+        new=None if item.new is None else tuple(item.new),
     )
 
 

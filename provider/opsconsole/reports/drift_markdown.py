@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.phrases import plural
-from opsconsole.reports.drift_text import difference_lines, title
+from opsconsole.reports import comparison
+from opsconsole.reports.drift_text import difference_lines, entry_text, title
 from opsconsole.reports.markdown import (
     LIMIT,
     MarkdownSection,
@@ -56,8 +57,9 @@ def _head(report: DriftReport) -> str:
         f"{report.seconds:.1f} s",
     ]
     method = f"\n{plain(report.method)}\n" if report.method else ""
+    since = f"{plain(comparison.headline(report))}\n\n" if report.comparison else ""
     return (
-        f"## {_MARKS[verdict.outcome]} {verdict.headline}\n\n{verdict.explanation}\n\n"
+        f"## {_MARKS[verdict.outcome]} {verdict.headline}\n\n{verdict.explanation}\n\n{since}"
         f"| Bucket | Resources | Meaning |\n|---|--:|---|\n{rows}\n"
         f"{' · '.join(facts)}\n{method}"
     )
@@ -72,13 +74,16 @@ def _sections(report: DriftReport) -> Iterator[MarkdownSection]:
         if found and bucket is not Bucket.IN_SYNC:
             opening = f"\n### {style.title} ({len(found):,})\n\n"
             yield MarkdownSection(opening, [_item(finding, stacks) for finding in found])
+    for heading, _, entries in comparison.sections(report):
+        lines = [f"- {plain(entry_text(entry, stacks))}\n" for entry in entries]
+        yield MarkdownSection(f"\n### {heading} ({len(entries):,})\n\n", lines)
     accepted = accepted_drift(report)
     if accepted:
         opening = f"\n### Accepted by the baseline ({len(accepted):,})\n\n"
         yield MarkdownSection(opening, [_item(finding, stacks) for finding in accepted])
     if report.baseline:
-        entries = [f"- {code(item.entry)}: {plain(item.problem)}\n" for item in report.baseline]
-        yield MarkdownSection("\n### Baseline entries to look at\n\n", entries, "problem")
+        lines = [f"- {code(item.entry)}: {plain(item.problem)}\n" for item in report.baseline]
+        yield MarkdownSection("\n### Baseline entries to look at\n\n", lines, "problem")
 
 
 def _item(finding: Finding, stacks: bool) -> str:
@@ -86,6 +91,7 @@ def _item(finding: Finding, stacks: bool) -> str:
     facts = [
         plain(text)
         for text in (
+            comparison.mark(finding),
             finding.reason,
             f"construct {finding.construct_path}" if finding.construct_path else "",
             finding.location,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
 from opsconsole.phrases import plural
-from opsconsole.reports import diagnostics_text
+from opsconsole.reports import comparison, diagnostics_text
 from opsconsole.reports.labels import kinds_of
 from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable
@@ -44,6 +44,10 @@ def render(report: DriftReport, *, colour: bool = False, width: int = 0) -> str:
         if bucket is not Bucket.IN_SYNC:
             lines += _section(bucket, in_bucket(report, bucket), stacks, pen)
     lines += _accepted(report, stacks, pen)
+    for heading, _, entries in comparison.sections(report):
+        lines += [pen.paint(f"{heading} ({len(entries):,})", "bold"), ""]
+        lines += [f"    {entry_text(entry, stacks)}" for entry in entries]
+        lines.append("")
     lines += _baseline(report, pen)
     messages = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
     return "\n".join(part for part in ("\n".join(lines), messages, _summary(report, pen)) if part)
@@ -62,10 +66,16 @@ def difference_lines(finding: Finding) -> Iterator[Line]:
             yield from changed_value(item.state, item.console, 1, head, kind, "")
 
 
-def title(finding: Finding, stacks: bool) -> str:
+def title(finding: Finding | DriftEntry, stacks: bool) -> str:
     """Return the address of a finding, with its stack where there are several."""
     address = printable(finding.address)
     return f"{printable(finding.stack)}: {address}" if stacks else address
+
+
+def entry_text(entry: DriftEntry, stacks: bool) -> str:
+    """Return the resource of drift that no finding shows, and what differed."""
+    label = f" ({printable(entry.label)})" if entry.label else ""
+    return f"{title(entry, stacks)}{label}: {printable(', '.join(entry.what))}"
 
 
 def _section(bucket: Bucket, found: list[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
@@ -105,7 +115,9 @@ def _many(found: Sequence[Finding], stacks: bool, pen: Pen) -> Iterator[str]:
 def _one(finding: Finding, stacks: bool, pen: Pen) -> Iterator[str]:
     sign = _sign(finding.bucket, pen)
     label = f" ({printable(finding.label)})" if finding.label else ""
-    yield f"  {sign} {pen.bold(title(finding, stacks))}{label}"
+    mark = comparison.mark(finding)
+    shown = pen.paint(f", {printable(mark)}", "bold" if finding.new else "dim") if mark else ""
+    yield f"  {sign} {pen.bold(title(finding, stacks))}{label}{shown}"
     for word, text in (
         ("", finding.reason),
         ("construct ", finding.construct_path),
@@ -157,6 +169,7 @@ def _summary(report: DriftReport, pen: Pen) -> str:
     colour = _OUTCOME_COLOURS[verdict.outcome]
     lines = [
         f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
+        *filter(None, (comparison.headline(report),)),
         f"{tally or 'Nothing to check'}. Coverage {coverage_text(report)}.",
     ]
     if report.method:

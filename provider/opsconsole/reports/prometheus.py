@@ -65,6 +65,15 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
     _gauge(registry, "accepted_resources", text, accepted, "stack")
     drifted = {(stack,): drifting[stack] for stack in stacks}
     _gauge(registry, "drifted_resources", "Resources that count as drift.", drifted, "stack")
+    if (found := report.comparison) is not None:
+        entries = {"new": found.new, "resolved": found.resolved, "open": found.open}
+        since = {
+            (stack, name): sum(entry.stack == stack for entry in listed)
+            for stack in stacks
+            for name, listed in entries.items()
+        }
+        text = "Resources with drift that is new, resolved or open since the earlier report."
+        _gauge(registry, "since_resources", text, since, "stack", "since")
     text = "Baseline entries expired or unused."
     _gauge(registry, "baseline_problems", text, {(): len(report.baseline)})
 

@@ -68,6 +68,7 @@ PLAN_STYLES: Final = {
 }
 MOVE: Final = Style("info", "→", "move or import", 60)
 ACCEPTED: Final = Style("accepted", "✓", "accepted", 70)
+RESOLVED: Final = Style("add", "✓", "resolved", 80)
 ELSEWHERE: Final = Style("elsewhere", "·", "not managed here", 95)
 BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
     {

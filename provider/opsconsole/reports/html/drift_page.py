@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
+from opsconsole.reports import comparison
 from opsconsole.reports.drift_text import title as title_of
 from opsconsole.reports.html.layout import picture_of
 from opsconsole.reports.html.page import Page, ResourceRow, Section, pair_of, write
 from opsconsole.reports.html.topology import GraphItem
 from opsconsole.reports.labels import short_type
-from opsconsole.reports.styles import ACCEPTED, BUCKET_STYLES, style_of_finding
+from opsconsole.reports.styles import (
+    ACCEPTED,
+    BUCKET_STYLES,
+    Style,
+    style_of_finding,
+)
 from opsconsole.reports.text import printable
 from opsconsole.reports.verdict import (
     CheckOutcome,
@@ -40,7 +46,7 @@ def page_of(report: DriftReport, *, title: str = "") -> Page:
         kind="Drift report",
         title=title or (stacks[0] if len(stacks) == 1 else ""),
         headline=verdict.headline,
-        lede=verdict.explanation,
+        lede=" ".join(filter(None, (verdict.explanation, comparison.headline(report)))),
         mood=_MOODS[verdict.outcome],
         facts=tuple(_facts(report, stacks)),
         diagnostics=report.diagnostics,
@@ -83,11 +89,20 @@ def _sections(report: DriftReport) -> Iterator[Section]:
                 tuple(rows[style.name]),
                 quiet=bucket is Bucket.IN_SYNC,
             )
+    for heading, shown, entries in comparison.sections(report):
+        anchor = f"c-{shown.name}"
+        listed = tuple(
+            _entry_row(entry, f"{anchor}{number}", shown, stacks)
+            for number, entry in enumerate(entries)
+        )
+        meaning = "Drift of the earlier report that this check did not find again."
+        yield Section(anchor, heading, meaning, shown, listed)
 
 
 def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
     quiet = finding.bucket is Bucket.IN_SYNC
-    word = BUCKET_STYLES[finding.bucket].word
+    words = (BUCKET_STYLES[finding.bucket].word, comparison.mark(finding))
+    word = printable(", ".join(filter(None, words)))
     return ResourceRow(
         anchor=f"r{number}",
         style=style_of_finding(finding),
@@ -97,6 +112,17 @@ def _row(finding: Finding, number: int, stacks: bool) -> ResourceRow:
         verb="" if quiet else word if finding.counted else "shown only",
         remarks=() if quiet else tuple(_remarks(finding)),
         pairs=tuple(map(pair_of, finding.differences)),
+    )
+
+
+def _entry_row(entry: DriftEntry, anchor: str, style: Style, stacks: bool) -> ResourceRow:
+    return ResourceRow(
+        anchor,
+        style,
+        short_type(entry.type_name),
+        title_of(entry, stacks),
+        printable(entry.label),
+        printable(", ".join(entry.what)),
     )
 
 

@@ -1,0 +1,107 @@
+"""Compares a drift report with an earlier one: what is new, resolved, and still open. Pure.
+
+The unit is one attribute that differs of one resource, or the bucket that the resource is in. Its
+values do not matter: a further change of an attribute that has drifted before is not new.
+
+| the earlier report | this check | it is |
+|---|---|---|
+| not there, or accepted | counts as drift | new |
+| counted as drift | counts as drift | open |
+| counted as drift | is seen and in sync, has left state, or is accepted | resolved |
+| counted as drift | could not see it, or could not tell at all | open, not seen |
+| an attribute differed | the resource is missing or archived | neither |
+| counted as drift | does not read its stack | neither |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from opsconsole.drift.report import Bucket, Comparison, DriftEntry, DriftReport, Finding
+
+_Key = tuple[str, str, str]
+"""Stack, address, and what differs. An unmanaged object has no stack of its own."""
+
+
+def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
+    """Return the report with its comparison to an earlier one; without one all drift is new."""
+    now = _entries(report.findings)
+    before = _entries(earlier.findings) if earlier else {}
+    if earlier is not None and earlier.comparison is not None:
+        # What an earlier check could not see is in no finding of it.
+        for entry in earlier.comparison.open:
+            if not entry.seen:
+                parts = (replace(entry, what=(what,), seen=True) for what in entry.what)
+                before = {_key(part): part for part in parts} | before
+    by_address = {(item.stack, item.address): item for item in report.findings}
+    gone = [
+        (part, _is_resolved(part, report, by_address))
+        for key, part in before.items()
+        if key not in now
+    ]
+    comparison = Comparison(
+        earlier.checked_at if earlier else "",
+        new=_grouped(part for key, part in now.items() if key not in before),
+        resolved=_grouped(part for part, resolved in gone if resolved),
+        open=(
+            *_grouped(part for key, part in now.items() if key in before),
+            *_grouped(replace(part, seen=False) for part, resolved in gone if resolved is False),
+        ),
+    )
+    new = {(item.stack, item.address): item.what for item in comparison.new}
+    findings = (
+        replace(item, new=new.get((item.stack, item.address), ())) if item.is_drift else item
+        for item in report.findings
+    )
+    return replace(report, findings=tuple(findings), comparison=comparison)
+
+
+def _is_resolved(
+    part: DriftEntry, report: DriftReport, by_address: Mapping[tuple[str, str], Finding]
+) -> bool | None:
+    """Return whether earlier drift is resolved; False: it is open, but was not seen; None: neither.
+
+    Drift that this check could not see is never resolved, and a check that could not tell resolves
+    nothing.
+    """
+    [what] = part.what
+    if not report.could_tell:
+        return False
+    if part.stack not in report.scope.stacks:
+        return None
+    finding = by_address.get((part.stack, part.address))
+    if finding is None:
+        unmanaged = what == Bucket.UNMANAGED.value
+        return not unmanaged or part.type_name in report.scope.listed
+    if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
+        return False
+    if finding.is_drift and finding.bucket in (Bucket.MISSING, Bucket.ARCHIVED):
+        return None
+    return True
+
+
+def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
+    """Return the drift of findings, one entry for each part."""
+    parts = (part for finding in findings if finding.is_drift for part in _parts(finding))
+    return {_key(part): part for part in parts}
+
+
+def _parts(finding: Finding) -> Iterator[DriftEntry]:
+    for what in finding.drifting:
+        yield DriftEntry(finding.stack, finding.address, finding.type_name, finding.label, (what,))
+
+
+def _key(part: DriftEntry) -> _Key:
+    [what] = part.what
+    return "" if what == Bucket.UNMANAGED.value else part.stack, part.address, what
+
+
+def _grouped(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
+    """Return one entry for each resource, with all that differs."""
+    found: dict[tuple[str, str], DriftEntry] = {}
+    for part in parts:
+        known = found.get((part.stack, part.address))
+        whole = replace(known, what=(*known.what, *part.what)) if known else part
+        found[part.stack, part.address] = whole
+    return tuple(found.values())

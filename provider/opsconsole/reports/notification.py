@@ -1,0 +1,156 @@
+"""Tells a webhook what is newly drifted or newly resolved: as JSON, or as Slack or Teams take it.
+
+A message holds addresses and names of attributes, and no values. The webhook's URL is a secret: no
+text of the HTTP library is shown, because it may quote the URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from opsconsole.drift.report import Comparison, DriftReport
+from opsconsole.errors import UserError
+from opsconsole.reports import comparison
+from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
+from opsconsole.reports.drift_json import comparison_of, verdict_of
+from opsconsole.reports.drift_text import entry_text
+from opsconsole.reports.verdict import judge, several_stacks
+from opsconsole.v1.checks import is_loopback
+
+_TIMEOUT: Final = 10.0
+_ENTRIES: Final = 100
+"""Resources of a list in JSON; `counts` has the numbers of all."""
+_CHARACTERS: Final = 2500
+"""Of the text: Slack takes 3,000 in a section, and Teams 28 KB in a message."""
+
+
+def is_due(report: DriftReport) -> bool:
+    """Return whether something is newly drifted or newly resolved."""
+    found = report.comparison
+    return found is not None and bool(found.new or found.resolved)
+
+
+def check_url(url: str) -> None:
+    """Refuse an address to which a secret would go in clear.
+
+    Raises:
+        UserError: It is neither https nor on this machine.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    host = parts.hostname or ""
+    if not host or parts.scheme not in ("http", "https"):
+        raise UserError(
+            "The URL of --notify is not one.", "It begins with https://, as the service shows it."
+        )
+    if parts.scheme == "http" and not is_loopback(host):
+        raise UserError(
+            "The URL of --notify is http: it is a secret, and would cross the network unencrypted.",
+            "Use https; http is for this machine alone.",
+        )
+
+
+def send(url: str, message: Mapping[str, Any]) -> str:
+    """Post a message once; return why it did not arrive, or nothing."""
+    import httpx  # loaded for a notification only
+
+    # As for the console, no proxy is used to this machine.
+    trusted = not is_loopback(urlsplit(url).hostname or "")
+    client = httpx.Client(timeout=_TIMEOUT, trust_env=trusted)
+    try:
+        # Only the status is read, so that a webhook cannot hold up the check by what it answers.
+        with client, client.stream("POST", url, json=message) as answer:
+            return "" if answer.is_success else f"the webhook answered {answer.status_code}"
+    except httpx.TimeoutException:
+        return f"the webhook did not answer within {_TIMEOUT:.0f} seconds"
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError) as problem:
+        return f"the webhook cannot be reached ({type(problem).__name__})"
+
+
+def _as_json(report: DriftReport, found: Comparison) -> dict[str, Any]:
+    cut = replace(
+        found,
+        new=found.new[:_ENTRIES],
+        resolved=found.resolved[:_ENTRIES],
+        open=found.open[:_ENTRIES],
+    )
+    document = {
+        "format": NOTIFICATION,
+        "format_version": "1.0",
+        "checked_at": report.checked_at,
+        "verdict": verdict_of(report),
+        "counts": {
+            "new": len(found.new),
+            "resolved": len(found.resolved),
+            "open": len(found.open),
+        },
+        "since": comparison_of(cut),
+    }
+    return NotificationDocument.model_validate(document).model_dump(mode="json")
+
+
+def _for_slack(report: DriftReport, found: Comparison) -> dict[str, Any]:
+    title = _title(report)
+    text = "\n".join(_lines(report, found))
+    return {
+        "text": title,
+        "blocks": [
+            {"type": "header", "text": {"type": "plain_text", "text": title}},
+            # Plain text: an address must not become a mention or a link.
+            {"type": "section", "text": {"type": "plain_text", "text": text, "emoji": False}},
+        ],
+    }
+
+
+def _for_teams(report: DriftReport, found: Comparison) -> dict[str, Any]:
+    lines = [(_title(report), "Bolder"), *((line, "Default") for line in _lines(report, found))]
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": [
+            # Not a TextBlock, which takes the underscores of an address for Markdown.
+            {
+                "type": "RichTextBlock",
+                "inlines": [{"type": "TextRun", "text": line, "weight": weight}],
+            }
+            for line, weight in lines
+        ],
+    }
+    attachment = {
+        "contentType": "application/vnd.microsoft.card.adaptive",
+        "contentUrl": None,
+        "content": card,
+    }
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _title(report: DriftReport) -> str:
+    verdict = judge(report)
+    return f"opsconsole: {verdict.headline}. {verdict.explanation}"[:150]
+
+
+def _lines(report: DriftReport, found: Comparison) -> Iterator[str]:
+    yield comparison.headline(report)
+    stacks = several_stacks(report)
+    entries = [("New", entry) for entry in found.new]
+    entries += [("Resolved", entry) for entry in found.resolved]
+    left = _CHARACTERS
+    for number, (word, entry) in enumerate(entries):
+        line = f"{word}: {entry_text(entry, stacks)}"
+        left -= len(line)
+        if left < 0:
+            yield f"… and {len(entries) - number:,} more; the report lists all."
+            return
+        yield line
+
+
+def message_of(report: DriftReport, format: str) -> dict[str, Any]:
+    """Return the message about a report that was compared with an earlier one."""
+    found = report.comparison or Comparison("")
+    return {"json": _as_json, "slack": _for_slack, "teams": _for_teams}[format](report, found)

@@ -1,0 +1,216 @@
+"""`drift --since`: what is new, resolved and still open, in every format, and who is told."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from opsconsole.diagnostics import error
+from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Scope
+from opsconsole.drift.since import compare
+from opsconsole.reports.formats import FORMATS
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+WEB = "opsconsole_host.web[0]"
+OTHER = "opsconsole_host.web[1]"
+SECRET = "T0/B0/secret"
+SCOPE = Scope(("fleet",), ("opsconsole_host",))
+
+World = Callable[..., dict[str, Any]]
+
+
+def finding(bucket: Bucket, *attributes: str, **facts: Any) -> Finding:
+    differences = tuple(Difference(name, "a", "b") for name in attributes)
+    known = {"stack": "fleet", "address": WEB, "type_name": "opsconsole_host", "label": "web"}
+    return Finding(bucket=bucket, differences=differences, **(known | facts))
+
+
+def report(*findings: Finding, **facts: Any) -> DriftReport:
+    return DriftReport(findings, "2026-03-01T02:00:00Z", **({"scope": SCOPE} | facts))
+
+
+CHANGED = finding(Bucket.CHANGED, "tags")
+BOTH = finding(Bucket.CHANGED, "tags", "mac")
+SYNC = finding(Bucket.IN_SYNC)
+UNMANAGED = finding(Bucket.UNMANAGED, address="hst_9")
+FAILED = {"diagnostics": (error("x: its state was not read"),)}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (report(SYNC), report(CHANGED), ("new tags",)),
+        (report(replace(CHANGED, accepted="known")), report(CHANGED), ("new tags",)),
+        (report(CHANGED), report(CHANGED), ("open tags",)),
+        (report(CHANGED), report(BOTH), ("new mac", "open tags")),
+        (report(BOTH), report(CHANGED), ("resolved mac", "open tags")),
+        (report(CHANGED), report(SYNC), ("resolved tags",)),
+        (report(CHANGED), report(), ("resolved tags",)),
+        (report(CHANGED), report(replace(CHANGED, accepted="known")), ("resolved tags",)),
+        (report(CHANGED), report(finding(Bucket.UNCHECKED)), ("unseen tags",)),
+        (report(CHANGED), report(replace(SYNC, unobserved=("tags",))), ("unseen tags",)),
+        (report(CHANGED), report(SYNC, **FAILED), ("unseen tags",)),
+        (report(CHANGED), report(**FAILED), ("unseen tags",)),
+        (report(CHANGED), report(scope=Scope(("other",))), ()),
+        (report(CHANGED), report(finding(Bucket.MISSING)), ("new missing",)),
+        (report(finding(Bucket.MISSING)), report(CHANGED), ("new tags", "resolved missing")),
+        (report(UNMANAGED), report(replace(UNMANAGED, stack="other")), ("open unmanaged",)),
+        (report(UNMANAGED), report(), ("resolved unmanaged",)),
+        (report(UNMANAGED), report(scope=Scope(("fleet",))), ("unseen unmanaged",)),
+    ],
+)
+def test_what_is_new_resolved_and_open(
+    before: DriftReport, now: DriftReport, words: tuple[str, ...]
+) -> None:
+    found = compare(now, before).comparison
+    assert found is not None
+    seen = {
+        f"{word if entry.seen else 'unseen'} {', '.join(entry.what)}"
+        for word in ("new", "resolved", "open")
+        for entry in getattr(found, word)
+    }
+    assert seen == set(words)
+
+
+def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:
+    unseen = compare(report(finding(Bucket.UNCHECKED)), compare(report(CHANGED), None))
+    again = compare(report(CHANGED), unseen).comparison
+    assert again is not None and again.new == () and again.open[0].seen
+    mended = compare(report(SYNC), unseen).comparison
+    assert mended is not None and [entry.what for entry in mended.resolved] == [("tags",)]
+
+
+@dataclass
+class Webhook:
+    """A service that takes notifications."""
+
+    url: str = ""
+    status: int = 200
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+
+@pytest.fixture
+def webhook() -> Iterator[Webhook]:
+    found = Webhook()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.path == f"/{SECRET}"
+            found.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(found.status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        found.url = f"http://127.0.0.1:{server.server_port}/{SECRET}"
+        yield found
+        server.shutdown()
+        thread.join()
+
+
+def test_every_format_tells_new_resolved_and_open_apart(ground: Any, world: World) -> None:
+    ground.apply(world())
+    words = ("--since", "last.json", "--format", "json=last.json")
+    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    code, out, _ = ground.run("drift", *words, "--format", "terminal")
+    assert code == 2
+    assert f"~ {WEB} (web-0), new\n" in out
+    assert "There is no earlier report, so all drift is new." in out
+
+    ground.apply()
+    ground.console.change("hosts", ground.id_of(OTHER), tags=["owner:me"])
+    files = [f"--format={name}=drift.{name}" for name in FORMATS if name != "json"]
+    code, _, _ = ground.run("drift", *words, *files)
+    assert code == 2
+    document = json.loads((ground.folder / "last.json").read_text())
+    jsonschema.validate(document, json.loads((SCHEMAS / "drift-report-1.schema.json").read_text()))
+    since = document["since"]
+    assert [item["address"] for item in since["new"]] == [OTHER]
+    assert [(item["address"], item["what"]) for item in since["resolved"]] == [(WEB, ["tags"])]
+    assert [item["new"] for item in document["findings"] if item["address"] == OTHER] == [["tags"]]
+    for name in FORMATS.keys() - {"json", "prometheus"}:
+        text = (ground.folder / f"drift.{name}").read_text()
+        assert "1 new, 1 resolved, 0 still open." in text, name
+        assert "Resolved" in text, name
+        assert "changed, new" in text or ", new\n" in text or "new\n\n```diff" in text, name
+    metrics = (ground.folder / "drift.prometheus").read_text()
+    assert 'since_resources{since="resolved",stack=' in metrics
+
+    code, out, _ = ground.run("drift", "--json", "--since", "last.json")
+    assert code == 2
+    assert [item["address"] for item in json.loads(out)["since"]["open"]] == [OTHER]
+
+
+@pytest.mark.parametrize("kind", ["json", "slack", "teams"])
+def test_a_webhook_is_told_of_news_only(
+    kind: str, ground: Any, world: World, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground.apply(world())
+    monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", webhook.url)
+    words = ("--since", "last.json", "--format", "json=last.json", "--notify-format", kind)
+
+    def check() -> tuple[int, str]:
+        code, out, err = ground.run("drift", *words)
+        assert SECRET not in out + err
+        return code, err
+
+    assert check() == (0, "No drift. 8 resources in state checked.\n")
+    assert webhook.bodies == []
+    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    assert check()[0] == 2
+    [body] = webhook.bodies
+    text = json.dumps(body)
+    assert WEB in text and "tags" in text and "owner:me" not in text
+    if kind == "json":
+        schema = json.loads((SCHEMAS / "drift-notification-1.schema.json").read_text())
+        jsonschema.validate(body, schema)
+        assert body["counts"] == {"new": 1, "resolved": 0, "open": 0}
+    else:
+        assert body["blocks" if kind == "slack" else "attachments"]
+    assert check()[0] == 2
+    assert len(webhook.bodies) == 1
+    ground.apply()
+    webhook.status = 500
+    code, err = check()
+    assert code == 0
+    assert "Warning: The notification was not sent: the webhook answered 500.\n" in err
+    assert len(webhook.bodies) == 2
+    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"http://127.0.0.1:9/{SECRET}")
+    code, err = check()
+    assert code == 2
+    assert "the webhook cannot be reached (ConnectError)" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--notify", f"https://hooks.example.com/{SECRET}"), "Add --since REPORT"),
+        (("--since", "x.json", "--notify", f"http://hooks.example.com/{SECRET}"), "unencrypted"),
+        (("--since", "x.json", "--notify", f"hooks.example.com/{SECRET}"), "is not one"),
+        (("--since", "main.tf.json"), "main.tf.json is not a drift report"),
+        (("--since", "."), "cannot be read"),
+        (("--since", "x.json", "--shard", "1/2"), "opsconsole drift merge"),
+    ],
+)
+def test_what_is_refused_before_the_check(
+    words: tuple[str, ...], said: str, ground: Any, world: World
+) -> None:
+    ground.write(world())
+    ground.console.reset_log()
+    code, out, err = ground.run("drift", *words)
+    assert (code, out) == (1, "")
+    assert said in err and SECRET not in err
+    assert ground.console.requests() == []
