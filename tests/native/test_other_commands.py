@@ -157,7 +157,41 @@ def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on: Callable[[str]
     assert len(native.console.rows("hosts")) == 1
 
 
-def test_csv_is_sent_as_it_is(native: Any) -> None:
+def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native: Any) -> None:
+    envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
+    (native.folder / "hosts.json").write_text(json.dumps(envelope))
+    result = native.run("hosts", "import", "hosts.json", expect=1)
+    assert "Dry run, nothing was imported" in result.out
+    assert native.console.rows("hosts") == []
+    result = native.run("hosts", "import", "hosts.json", "--dry-run=false", expect=1)
+    assert result.err == "hosts.json says dry_run true; --dry-run=false outranks it.\n"
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
+    words = ("--dry-run=false", "--on-error=continue")
+    result = native.run("hosts", "import", "hosts.json", *words, expect=1)
+    assert 'on_error "stop"; --on-error=continue outranks it' in result.err
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("h.json", '[{"name": "a"}, {"name": "b", "org_id": "org_lab"}]'),
+        ("h.csv", "name\na\n"),
+        ("h.csv", 'Name,org_id\n"a",\nb,org_lab\n'),
+    ],
+)
+def test_rows_that_name_no_org_are_of_that_of_the_settings(
+    native: Any, name: str, text: str
+) -> None:
+    native.settings["org_id"] = "org_other"
+    native.write()
+    (native.folder / name).write_text(text)
+    native.run("hosts", "import", name)
+    found = {row["name"]: row["org_id"] for row in native.console.rows("hosts")}
+    assert found == {"a": "org_other", **({"b": "org_lab"} if "b" in found else {})}
+
+
+def test_csv_has_a_verdict_for_each_row(native: Any) -> None:
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
     unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
@@ -186,9 +220,17 @@ def test_csv_is_sent_as_it_is(native: Any) -> None:
         ("h.json", "{", "is not JSON"),
         ("h.json", '{"rows": 1}', "holds no list of rows"),
         ("h.json", "[]", "holds no rows"),
+        ("h.json", '{"rows": [{}], "on_eror": "stop"}', 'Did you mean "on_error"?'),
+        ("h.json", '{"rows": [{}], "on_error": 1}', "on_error is"),
+        ("h.json", '{"rows": [{}], "dry_run": "yes"}', "dry_run is"),
         ("h.csv", "\n", "holds no rows"),
         ("h.csv", ",\n", "holds no rows"),
         ("h.csv", "name,tags,tags\na,b:1,c:1\n", "h.csv:1: duplicate column 'tags'"),
+        ("h.csv", "name,Adress,x\na,b,c\n", "h.csv:1: not fields of a host: 'adress', 'x'."),
+        ("h.csv", "host;port\na;22\n", "h.csv:1: not fields of a host: 'host;port'."),
+        ("h.csv", "tags\na:b\n", "h.csv:1: there is no column name."),
+        ("h.csv", "name,tags\na\n", "h.csv:2: this row has 1 cell, and the first line names 2"),
+        ("h.csv", 'name\n"a"b\n', "h.csv:2: this is not CSV"),
         ("none.json", None, "Cannot read"),
     ],
 )
@@ -196,6 +238,8 @@ def test_files_that_are_none(native: Any, name: str, text: str | None, said: str
     if text is not None:
         (native.folder / name).write_text(text)
     assert said in native.run("hosts", "import", name, expect=1).err
+    assert said in native.run("adopt", "--inventory", name, expect=1).err
+    assert native.console.request_counts() == {}
 
 
 @pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape", "garbage"])
@@ -207,13 +251,6 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native: Any, kin
     result = native.run("hosts", "import", "hosts.json", expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
-
-
-def test_a_csv_file_with_an_unknown_header_goes_whole(native: Any) -> None:
-    (native.folder / "hosts.csv").write_text("host;ports\none;22\n")
-    result = native.run("hosts", "import", "hosts.csv", "--dry-run", expect=None)
-    assert "one" not in result.out, "no row is labelled from a header that is not known"
-    assert native.console.request_counts() == {"host_import": 1}
 
 
 def test_capabilities_of_the_program(native: Any) -> None:

@@ -93,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
     rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed(args)
     found, _ = opening.settings_of(args)
+    if rows is not None and found.org_id:
+        rows = rows.of_org(found.org_id)
     with make_runner() as runner:
         findings = run_stoppable(
             runner, lambda interrupts: _look(found, ids, rows, managed, interrupts)

@@ -12,9 +12,9 @@ import dataclasses
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
@@ -31,10 +31,14 @@ from opsconsole.lifecycle.file_import import (
 )
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import read_named
-from opsconsole.phrases import plural
+from opsconsole.phrases import did_you_mean, plural
 from opsconsole.reports.text import Pen, printable
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
+
+_ON_ERROR: Final = ("stop", "continue")
+_ENVELOPE: Final = ("rows", "on_error", "dry_run")
+"""What the document shows of the JSON body of an import."""
 
 
 def register(parser: Parser) -> None:
@@ -44,24 +48,31 @@ def register(parser: Parser) -> None:
     parser = parser.add_verb(
         "import",
         run,
-        "Import the rows of a file. A CSV file whose first line names host fields is sent in "
-        "several requests, any other CSV file as one; a JSON file is a list of rows, or an object "
-        'with "rows". Nothing is kept in state.',
+        "Import the rows of a file. The first line of a CSV file names fields of a host; a JSON "
+        'file is a list of rows, or the envelope of the API: "rows", "on_error", "dry_run". '
+        "Nothing is kept in state.",
         codes={FAILED: "failed, or a row failed"},
         example=example,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="FILE.csv or FILE.json")
     parser.add_argument(
         "--on-error",
-        choices=("stop", "continue"),
-        help="what to do after a row that fails (JSON: continue by default; CSV: the console's)",
+        choices=_ON_ERROR,
+        help="what to do after a row that fails (JSON: as the envelope says, else continue; CSV: "
+        "the console's choice)",
     )
     parser.add_argument(
         "--on-error-parameter",
         metavar="NAME",
         help="for CSV: the query parameter that takes --on-error; no document names it",
     )
-    arguments.flag(parser, "dry-run", "let the console judge the rows, and import none")
+    arguments.flag(
+        parser,
+        "dry-run",
+        "let the console judge the rows, and import none; --dry-run=false outranks an envelope "
+        "that says so",
+    )
+    parser.set_defaults(dry_run=None)
     arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
     arguments.flag(parser, "no-color", "print without colour")
     arguments.add_settings(parser)
@@ -76,7 +87,12 @@ def run(args: argparse.Namespace) -> int:
             "row that fails, and CSV has no other place for it.",
             "Name it with --on-error-parameter, leave --on-error out, or import JSON rows.",
         )
+    _outrank(args.file, "dry_run", rows.dry_run, args.dry_run)
+    if args.dry_run is None:
+        args.dry_run = bool(rows.dry_run)
     found, _ = opening.settings_of(args)
+    if found.org_id:
+        rows = rows.of_org(found.org_id)
     printer = _JsonLines() if args.json else _Lines(args)
     with make_runner() as runner:
         done = run_stoppable(
@@ -102,7 +118,7 @@ async def _imported(
     lifecycle = Lifecycle(found)
     interrupts.on_stop(lifecycle.stop)
     try:
-        work = FileImport(lifecycle.session, args.dry_run, args.on_error == "stop", report)
+        work = FileImport(lifecycle.session, args.dry_run, rows.on_error == "stop", report)
         await work.run(rows)
         return work
     finally:
@@ -146,55 +162,64 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
         found = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise UserError(f"{path} is not JSON: {problem}.") from problem
-    rows = found.get("rows") if isinstance(found, dict) else found
+    envelope = found if isinstance(found, dict) else {"rows": found}
+    for name in envelope:
+        if name not in _ENVELOPE:
+            raise UserError(f"{path}: {name!r} is no part of it.", did_you_mean(name, _ENVELOPE))
+    rows, said, dry_run = (envelope.get(name) for name in _ENVELOPE)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
     if not rows:
         raise UserError(f"{path} holds no rows.")
-    return JsonRows(rows, on_error or "continue")
+    if said not in (None, *_ON_ERROR):
+        raise UserError(f'{path}: on_error is "stop" or "continue", not {said!r}.')
+    if not isinstance(dry_run, bool | None):
+        raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
+    _outrank(path, "on_error", said, on_error)
+    return JsonRows(rows, on_error or said or "continue", dry_run)
+
+
+def _outrank(path: Path, name: str, said: Any, given: Any) -> None:
+    """Say that an option outranks another value in the file."""
+    if None not in (said, given) and said != given:
+        option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
+        sys.stderr.write(f"{path} says {name} {json.dumps(said)}; {option} outranks it.\n")
 
 
 def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> CsvRows:
-    """Return the rows of a CSV file; they have names where its first line is a known header.
-
-    A quoted field may hold line breaks: a row is what the reader takes for one.
-    """
-    if not text.strip():
-        raise UserError(f"{path} holds no rows.")
-    lines: list[str] = []
-    fields: list[list[str]] = []
-    source = iter(io.StringIO(text, newline=""))
-    taken: list[str] = []
-
-    def tracked() -> Iterator[str]:
-        for line in source:
-            taken.append(line)
-            yield line
-
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    cells: list[list[str]] = []
     try:
-        for row in csv.reader(tracked()):
+        for row in reader:
+            # A console may count an empty line or not: none is sent.
             if any(cell.strip() for cell in row):
-                # A console may count an empty line or not: none is sent.
-                fields.append(row)
-                lines.append("".join(taken))
-            taken.clear()
+                cells.append(row)
+                if len(row) != len(cells[0]):
+                    raise UserError(
+                        f"{path}:{reader.line_num}: this row has {plural(len(row), 'cell')}, and "
+                        f"the first line names {plural(len(cells[0]), 'column')}."
+                    )
     except csv.Error as problem:
-        raise UserError(f"{path} is not CSV: {problem}.") from problem
-    if not fields:
+        raise UserError(f"{path}:{reader.line_num}: this is not CSV: {problem}.") from problem
+    if not cells:
         raise UserError(f"{path} holds no rows.")
-    columns = [item.strip().lower() for item in fields[0]]
-    known = "name" in columns and set(columns) <= set(HOST.names)
-    if not known:
-        return CsvRows("", lines, [""] * len(lines), on_error, parameter)
+    columns = [item.strip().lower() for item in cells.pop(0)]
+    fields = [attribute.name for attribute in HOST.answered]
+    unknown = [name for name in columns if name not in fields]
+    if unknown or "name" not in columns:
+        wrong = f"not fields of a host: {', '.join(map(repr, unknown))}"
+        raise UserError(
+            f"{path}:1: {wrong if unknown else 'there is no column name'}.",
+            f"The first line names the columns, separated by commas: name, and of "
+            f"{', '.join(sorted({*fields} - {'name'}))} those that the file holds. For a console "
+            "that takes another layout, write JSON rows.",
+        )
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
-    place = columns.index("name")
-    names = [row[place] if place < len(row) else "" for row in fields[1:]]
-    header = lines[0] if lines[0].endswith("\n") else lines[0] + "\n"
-    if not names:
+    if not cells:
         raise UserError(f"{path} holds no rows.")
-    return CsvRows(header, lines[1:], names, on_error, parameter)
+    return CsvRows(columns, cells, on_error, parameter)
 
 
 class _Lines:

@@ -5,6 +5,8 @@ Each row's verdict is reported as soon as an answer holds it. Nothing is kept in
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,11 +30,15 @@ from opsconsole.v1.console import Console, ImportResult
 
 @dataclass(frozen=True)
 class JsonRows:
-    """Rows of a JSON file: each says by itself which field has which value."""
+    """Rows of a JSON file: each says by itself which field has which value.
+
+    Attributes:
+        dry_run: What the envelope in the file says; None: nothing.
+    """
 
     rows: Sequence[Mapping[str, Any]]
     on_error: str
-    divisible: ClassVar[bool] = True
+    dry_run: bool | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -43,6 +49,11 @@ class JsonRows:
         """Return the rows from `start` up to `end`."""
         return replace(self, rows=self.rows[start:end])
 
+    def of_org(self, org_id: str) -> JsonRows:
+        """Return the rows with this org in each that names none."""
+        rows = [row if row.get("org_id") else {**row, "org_id": org_id} for row in self.rows]
+        return replace(self, rows=rows)
+
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
         return await console.import_hosts(self.rows, on_error=self.on_error, dry_run=dry_run)
@@ -50,34 +61,45 @@ class JsonRows:
 
 @dataclass(frozen=True)
 class CsvRows:
-    """Rows of a CSV file, whose column layout the document does not show.
+    """Rows of a CSV file, as text.
+
+    The document does not show the column layout: a first line of field names is sent.
 
     Attributes:
-        header: Its first line, where that is one whose columns are fields of a host.
-        lines: The other lines; all of them where there is no such header.
-        names: What the column `name` holds, or nothing for each.
+        columns: Fields of a host, `name` among them.
+        cells: The rows, each with a cell for every column.
         on_error, on_error_parameter: As of `Console.import_hosts_csv`.
     """
 
-    header: str
-    lines: Sequence[str]
-    names: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[str]]
     on_error: str | None
     on_error_parameter: str | None
+    dry_run: ClassVar[bool | None] = None
 
     @property
-    def divisible(self) -> bool:
-        """Whether some rows can be sent without the others: where the header is known."""
-        return bool(self.header)
+    def names(self) -> Sequence[str]:
+        """What each row is called."""
+        place = self.columns.index("name")
+        return [row[place] for row in self.cells]
 
     def part(self, start: int, end: int) -> CsvRows:
         """Return the rows from `start` up to `end`."""
-        return replace(self, lines=self.lines[start:end], names=self.names[start:end])
+        return replace(self, cells=self.cells[start:end])
+
+    def of_org(self, org_id: str) -> CsvRows:
+        """Return the rows with this org in each that names none."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.cells]
+        filled = [{**row, "org_id": row.get("org_id") or org_id} for row in rows]
+        columns = list(dict.fromkeys([*self.columns, "org_id"]))
+        return replace(self, columns=columns, cells=[[*row.values()] for row in filled])
 
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.cells])
         return await console.import_hosts_csv(
-            self.header + "".join(self.lines),
+            text.getvalue(),
             dry_run=dry_run,
             on_error=self.on_error,
             on_error_parameter=self.on_error_parameter,
@@ -93,7 +115,7 @@ class ReportedRow:
     """The outcome of one row.
 
     Attributes:
-        number: Its position in the file, from 1.
+        number: Its position in the file, from 1; empty lines are not counted.
         name: What it is called, or empty.
         status: The console's word, `refused`, `not told` or `unknown`.
         failed: Whether it was not taken.
@@ -165,8 +187,6 @@ class FileImport:
 
     def _size(self, rows: Rows, done: int) -> int:
         left = len(rows.names) - done
-        if not rows.divisible:
-            return left
         # It is not known yet whether the console honours a dry run: if not, it imports only one
         # row.
         first = self.dry_run and not self.session.dry_run_honoured
@@ -198,7 +218,7 @@ class FileImport:
     async def _refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for what it holds; one row alone has its verdict."""
         count = len(rows.names)
-        half = halved(self.session, count, problem) if rows.divisible else 0
+        half = halved(self.session, count, problem)
         if not half:
             refused = RowVerdict(True, False, "refused", error=str(problem))
             self._report(rows, start, [refused] * count)
@@ -244,11 +264,10 @@ class FileImport:
 
         A row without a verdict may have been created too; after a stop the console left it out.
         """
-        may_be = rows.divisible and not result.stopped
         without = {
             index
             for index, item in enumerate(verdicts(result, len(rows.names)))
-            if item.id is None and (item.created or (may_be and not item.matched))
+            if item.id is None and (item.created or not (result.stopped or item.matched))
         }
         found = await self._created(rows, before) if without else {}
         return {index: item for index, item in found.items() if index in without}
@@ -281,8 +300,7 @@ class FileImport:
         for number, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
-            # Where no line is known as the header, one of the lines has no verdict.
-            untold = rows.divisible and not item.matched and not passed
+            untold = not item.matched and not passed
             failed = bool(item.error) or untold or unknown
             reported.append(
                 ReportedRow(
