@@ -1,28 +1,103 @@
-"""Which program is the real Terraform: never the stand-in of this package. Starts nothing."""
+"""Which real engine a folder belongs to, Terraform or OpenTofu, and where its program is: never the
+stand-in of this package. Starts nothing.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from opsconsole.address import OPENTOFU_HOST, TERRAFORM_HOST
 
 STANDIN = "opsconsole-terraform"
 """The console script that stands in for `terraform`."""
 FALLBACK = "OPSCONSOLE_TERRAFORM_FALLBACK"
 """The variable that names the real one."""
 
-_USUAL = ("terraform", "tofu")
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One of the two engines that run a program with the provider.
+
+    Attributes:
+        name: How messages call it.
+        command: Its program.
+        host: The registry that it reads into the source of a provider that names none.
+    """
+
+    name: str
+    command: str
+    host: str
 
 
-def real_terraform(environ: Mapping[str, str], *further: str) -> str | None:
+TERRAFORM: Final = Engine("Terraform", "terraform", TERRAFORM_HOST)
+OPENTOFU: Final = Engine("OpenTofu", "tofu", OPENTOFU_HOST)
+
+OF_OPENTOFU: Final = (".tofu", ".tofu.json")
+"""How the names of files end that OpenTofu alone reads."""
+
+
+def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> Engine:
+    """Return the engine of a folder, by default of the working directory.
+
+    The one that OPSCONSOLE_TERRAFORM_FALLBACK names; else the one that initialised the folder, by
+    the registry in its lock file; else OpenTofu, where a file is for OpenTofu or the local state
+    names its registry; else Terraform.
+    """
+    folder = Path.cwd() if folder is None else folder
+    named = Path(environ.get(FALLBACK, "")).stem
+    for engine in (OPENTOFU, TERRAFORM):
+        if named == engine.command:
+            return engine
+    locked = _read(folder / ".terraform.lock.hcl")
+    for engine in (OPENTOFU, TERRAFORM):
+        if b'provider "%s/' % engine.host.encode() in locked:
+            return engine
+    written = any(path.name.endswith(OF_OPENTOFU) for path in folder.glob("*.tofu*"))
+    return OPENTOFU if written or names_opentofu(_read(_local_state(folder))) else TERRAFORM
+
+
+def names_opentofu(state: bytes) -> bool:
+    """Return whether a state holds objects of a provider from OpenTofu's registry."""
+    return rb"provider[\"%s/" % OPENTOFU_HOST.encode() in state
+
+
+def _local_state(folder: Path) -> Path:
+    """Return where the state of a folder is if it is local, by the note of `init`."""
+    notes = folder / (os.environ.get("TF_DATA_DIR") or ".terraform")
+    try:
+        noted = json.loads(_read(notes / "terraform.tfstate"))["backend"]
+        return folder / (noted["config"]["path"] if noted["type"] == "local" else "")
+    except (ValueError, LookupError, TypeError):
+        return folder / "terraform.tfstate"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def real_terraform(
+    environ: Mapping[str, str], *further: str, engine: Engine | None = None
+) -> str | None:
     """Return the path of the real Terraform or OpenTofu, or None where there is none.
 
+    Where the variable OPSCONSOLE_TERRAFORM_FALLBACK is set, nothing but its program counts.
+
     Args:
-        further: Names that come before `terraform` and `tofu`. Where the variable
-            OPSCONSOLE_TERRAFORM_FALLBACK is set, nothing but its program counts.
+        further: Names that come before the usual ones.
+        engine: The engine of the folder: OpenTofu's folders are for `tofu` alone.
     """
+    usual = ("tofu",) if engine is OPENTOFU else ("terraform", "tofu")
     named = environ.get(FALLBACK)
-    names: Iterable[str] = (named,) if named else (*further, *_USUAL)
+    names: tuple[str, ...] = (named,) if named else (*further, *usual)
     for name in names:
         found = shutil.which(name, path=environ.get("PATH")) if name else None
         if found is not None and not _is_standin(found):

@@ -164,3 +164,86 @@ def test_real_terraform_takes_over(standin, terraform_binary) -> None:
     engine.apply()
     assert 'terraform_data belongs to the provider "terraform"' in engine.run("output").err
     assert engine.run("state", "list").out == "terraform_data.d\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "-exclude=opsconsole_host.web", "-out", "x"),
+        ("plan", "-target-file=t"),
+        ("plan", "-deprecation=module:none"),
+        ("apply", "-show-sensitive"),
+        ("plan", "-json-into=out.json"),
+        ("validate", "-query"),
+        ("apply", "-invoke", "action.a_b.c"),
+        ("apply", "-state-out=elsewhere"),
+        ("version", "-new"),
+        ("-pedantic", "plan"),
+    ],
+)
+def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) -> None:
+    engine = elsewhere(HOST)
+    run = engine.run(*words, expect={7})
+    assert run.out == f"called: {' '.join(words)}\n"
+    flag = next(word for word in words if word.startswith("-")).partition("=")[0]
+    assert flag in run.err
+    run = engine.run(*words, OPSCONSOLE_ENGINE="native", expect={1})
+    assert (
+        f"the native engine lacks the {'global option' if words[0][0] == '-' else 'flag'} {flag}"
+        in run.err.replace("\n│ ", " ")
+    )
+
+
+LOCKED = 'provider "registry.{}.org/opsconsole/opsconsole" {{\n  version = "0.1.0"\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({}, "terraform"),
+        ({".terraform.lock.hcl": LOCKED.format("opentofu")}, "tofu"),
+        ({"main.tofu": ""}, "tofu"),
+        (
+            {".terraform.lock.hcl": LOCKED.replace("org", "io").format("terraform"), "a.tofu": ""},
+            "terraform",
+        ),
+        ({"terraform.tfstate": r'"provider[\"registry.opentofu.org/opsconsole/x\"]"'}, "tofu"),
+    ],
+)
+def test_the_engine_that_initialised_a_folder_takes_over(
+    standin, fake_terraform, plain_path, files, wanted
+) -> None:
+    fakes = fake_terraform.parent
+    (fakes / "tofu").write_bytes(fake_terraform.read_bytes())
+    (fakes / "tofu").chmod(0o755)
+    engine = standin(AWS, init=False)
+    engine.environment["PATH"] = f"{fakes}{os.pathsep}{plain_path}"
+    for name, text in files.items():
+        (engine.folder / name).write_text(text)
+    run = engine.run("plan", expect={7})
+    assert f"handed over to {fakes / wanted}" in run.err
+    (fakes / "tofu").unlink()
+    if wanted == "tofu":
+        run = engine.run("plan", expect={1})
+        assert f"tofu, the engine of {engine.folder}, is not on PATH" in run.err
+
+
+def test_a_folder_of_opentofu_speaks_of_it(standin, console_of) -> None:
+    """Messages, and the addresses of the provider, in state too."""
+    engine = standin(HOST, console_of("default"), init=False)
+    (engine.folder / ".terraform.lock.hcl").write_text(LOCKED.format("opentofu"))
+    address = "registry.opentofu.org/opsconsole/opsconsole"
+    assert "OpenTofu has been successfully initialized!" in engine.init().out
+    assert address in engine.run("providers").out
+    engine.run("plan", "-out=p")
+    shown = json.loads(engine.run("show", "-json", "p").out)
+    assert shown["resource_changes"][0]["provider_name"] == address
+    engine.apply()
+    state = json.loads((engine.folder / "terraform.tfstate").read_text())
+    assert state["resources"][0]["provider"] == f'provider["{address}"]'
+    assert state["terraform_version"] == ""
+    engine.write({"import": [{"to": "opsconsole_host.x", "id": "hst_1"}]})
+    assert "and tofu, the engine of" in engine.run("plan", expect={1}).err.replace("\n│ ", " ")
+    engine.write(HOST | {"moved": {"from": "module.a.x_y.z", "to": "x_y.z"}})
+    run = engine.run("plan", OPSCONSOLE_ENGINE="native", expect={1})
+    assert "OpenTofu can run it: use `tofu`" in run.err

@@ -26,6 +26,7 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.state import read_state
+from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import Settings
 
 
@@ -152,7 +153,7 @@ def _next(args: argparse.Namespace, path: Path) -> str:
     """Return what to do with the program, once the app of a Python program is described."""
     app = path.with_name("cdktf.json")
     if args.hcl:
-        return f"{path} declares them: `terraform plan` shows the imports.\n"
+        return f"{path} declares them: `{engine_of(path.parent).command} plan` shows the imports.\n"
     if app.exists():
         return f"{path} declares them: synthesise it to plan the imports.\n"
     _write(app, json.dumps({"language": "python", "app": f"python {path.name}"}) + "\n")

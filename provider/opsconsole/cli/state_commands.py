@@ -33,6 +33,7 @@ from opsconsole.state import (
     open_state,
     read_state,
 )
+from opsconsole.terraform_binary import engine_of
 
 
 def register(parser: Parser) -> None:
@@ -361,8 +362,8 @@ def run_force_unlock(args: argparse.Namespace) -> int:
         raise _lock_of_file(backend)
     if not isinstance(backend, StorageBackend):
         raise UserError(
-            f"{backend.name} is reached through Terraform.",
-            f"Run `terraform force-unlock {args.id}` there.",
+            f"{backend.name} is reached through {engine_of().name}.",
+            f"Run `{engine_of().command} force-unlock {args.id}` there.",
         )
     if not args.force and not _confirmed(backend.name):
         sys.stdout.write("Nothing was released.\n")

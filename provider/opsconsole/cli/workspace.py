@@ -22,6 +22,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
+from opsconsole.terraform_binary import engine_of
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"
@@ -130,7 +131,8 @@ def _names(args: argparse.Namespace) -> list[str]:
             backend.storage.close()
     if not isinstance(backend, LocalBackend):
         raise UserError(
-            f"{backend.name} is reached through Terraform.", "Use `terraform workspace` there."
+            f"{backend.name} is reached through {engine_of().name}.",
+            f"Use `{engine_of().command} workspace` there.",
         )
     found = backend.path.parent.parent.glob("*/")
     return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]

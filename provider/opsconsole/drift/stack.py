@@ -30,6 +30,7 @@ from opsconsole.state import (
     read_state,
     read_stored,
 )
+from opsconsole.terraform_binary import engine_of
 
 _EMPTY_TRIES: Final = 10
 _NEWER = "a newer release of opsconsole wrote it: use that release"
@@ -99,7 +100,7 @@ def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnos
         diagnostics.append(
             warning(
                 f"{stack}: {foreign} resources of other providers are not checked",
-                "`terraform plan -refresh-only` checks them.",
+                f"`{engine_of().command} plan -refresh-only` checks them.",
             )
         )
     return found, diagnostics

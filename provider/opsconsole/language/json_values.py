@@ -42,6 +42,7 @@ from opsconsole.language.value_types import (
 )
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
+from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN
 
 COMMENT = "//"
@@ -293,17 +294,16 @@ def _named_in(value: Any) -> Iterator[str]:
             yield str(item.steps[1])
 
 
-_REMEDY = "Terraform can run it: use `terraform` or `cdktf` with this program, or leave it out."
-
-
 class OnlyTerraform(UserError):
     """The program is one for Terraform or OpenTofu, or only they know whether it is right.
 
     `construct` names the part that this engine cannot run.
     """
 
-    def __init__(self, message: str, construct: str, remedy: str = _REMEDY) -> None:
-        super().__init__(message, remedy)
+    def __init__(self, message: str, construct: str, remedy: str = "") -> None:
+        engine = engine_of()
+        can = f"{engine.name} can run it: use `{engine.command}` or `cdktf` with this program"
+        super().__init__(message, remedy or f"{can}, or leave it out.")
         self.construct = construct
 
 

@@ -16,6 +16,7 @@ from opsconsole.definition import DataSourceDefinition, ProviderDefinition, Reso
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language.constraints import Constraint
 from opsconsole.state import Address
+from opsconsole.terraform_binary import TERRAFORM, Engine
 
 BlockDefinition = ResourceDefinition | DataSourceDefinition
 
@@ -226,6 +227,7 @@ class Program:
         required_providers: Local name to what is required of it.
         settings: The provider's settings.
         warnings: Construct path and text of what constructs remarked when they were synthesised.
+        engine: The real engine of the directory.
     """
 
     root: Path
@@ -243,6 +245,7 @@ class Program:
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)
     warnings: tuple[tuple[str, str], ...] = ()
     remote_states: Mapping[str, Block] = field(default_factory=dict)
+    engine: Engine = TERRAFORM
     readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads_state(self, address: Address) -> bool:

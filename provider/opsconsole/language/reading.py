@@ -52,6 +52,7 @@ from opsconsole.language.model import (
 )
 from opsconsole.language.value_types import PRIMITIVES
 from opsconsole.state import Address
+from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
 _TERRAFORM: Final = (
@@ -72,10 +73,6 @@ _VARIABLE: Final = (
 )
 _OUTPUT: Final = ("value", "description", "sensitive", "ephemeral", "depends_on")
 _IMPORT: Final = ("to", "id", "for_each", "provider")
-
-
-OF_OPENTOFU: Final = (".tofu", ".tofu.json")
-"""How the names of files end that OpenTofu alone reads."""
 
 
 def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
@@ -161,6 +158,7 @@ class _Reader:
             stack=stack,
             settings=self.schemas.PROVIDER,
             remote_states=self.remote_states,
+            engine=engine_of(root),
         )
 
     def _check_providers(self) -> None:

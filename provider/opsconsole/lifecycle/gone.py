@@ -35,8 +35,8 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _WAY_OUT = (
-    "\nTo destroy everything although this is gone already, run `terraform destroy "
-    "-refresh=false`: it does not make this plan first."
+    "\nTo destroy everything although this is gone already, run "
+    "`{command} destroy -refresh=false`: it does not make this plan first."
 )
 
 
@@ -109,11 +109,12 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
         key: What state held is known by.
         why: Why it cannot be adopted.
     """
-    if session.command != "terraform":
+    if session.command == "opsconsole":
         return PlanOutcome(planned, diagnostics=(why,))
     gone = session.gone_adopted.get(str(key))
     if gone is None:
-        return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + _WAY_OUT),))
+        way_out = _WAY_OUT.format(command=session.command)
+        return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
     diagnostic = replace(
         why,

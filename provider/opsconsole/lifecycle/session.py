@@ -17,6 +17,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.resources import AGENT, HOST
+from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
@@ -154,7 +155,7 @@ class Session:
     dry_run_ignored: bool = False
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
     before_write: BeforeWrite = _note_nothing
-    command: str = "terraform"
+    command: str = field(default_factory=lambda: engine_of().command)
     reads_first: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     import_chunk_size: int = field(init=False)

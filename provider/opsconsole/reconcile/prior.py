@@ -21,6 +21,7 @@ from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, State, config_address, deposed_name
+from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 Identity = tuple[str, str, str]
@@ -112,7 +113,8 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         if definition is None or address.module:
             raise UserError(
                 f"State holds {address}, which is not a resource of this provider's root module.",
-                "The native engine works on states of this provider alone; Terraform can run it.",
+                "The native engine works on states of this provider alone; "
+                f"{engine_of().name} can run it.",
             )
         if held.schema_version > 0:
             raise UserError(
@@ -332,7 +334,8 @@ def _ordered(moves: Sequence[_Move]) -> list[_Move]:
         steps = ", ".join(f"{moves[n].source} to {moves[n].target}" for n in problem.args[1][1:])
         raise UserError(
             f"moved blocks form a cycle: {steps}.",
-            "To exchange two resources, move one of them with `terraform state mv` first.",
+            "To exchange two resources, move one of them with "
+            f"`{engine_of().command} state mv` first.",
         ) from None
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from opsconsole.address import LOCAL_NAME, SOURCE, TERRAFORM_HOST
+from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
@@ -32,14 +32,17 @@ OnStop = Callable[[Callable[[], None]], None]
 """Takes what is to be called when the run is told to stop."""
 
 
+def full_source(program: Program) -> str:
+    """Return the source of the provider with the host that the program or its engine gives it."""
+    required = program.required_providers.get(LOCAL_NAME, {})
+    parts = str(required.get("source") or SOURCE).lower().split("/")
+    return "/".join(parts if len(parts) == 3 else [program.engine.host, *parts])
+
+
 def provider_in_state(program: Program, key: str) -> str:
     """Return how state writes the address of the provider configuration `key`."""
-    required = program.required_providers.get(LOCAL_NAME, {})
-    source = required.get("source") or SOURCE
-    parts = str(source).lower().split("/")
-    full = "/".join(parts if len(parts) == 3 else [TERRAFORM_HOST, *parts])
     _, dot, alias = key.partition(".")
-    return f'provider["{full}"]{dot}{alias}'
+    return f'provider["{full_source(program)}"]{dot}{alias}'
 
 
 def provider_key_of(address: str) -> str:
@@ -189,7 +192,8 @@ async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
             diagnostics.append(
                 error(
                     f"An import block names {address}, which the program does not declare",
-                    "Declare the resource, or let `terraform plan -generate-config-out` write it.",
+                    "Declare the resource, or let "
+                    f"`{providers.program.engine.command} plan -generate-config-out` write it.",
                 )
             )
             continue

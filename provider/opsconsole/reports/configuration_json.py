@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from opsconsole.address import FULL_ADDRESS
 from opsconsole.language import (
     Block,
     Json,
@@ -24,6 +23,7 @@ from opsconsole.language import (
     lasting_values,
     readable_references,
 )
+from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.json_values import filled
 from opsconsole.resources import PROVIDER
 
@@ -57,7 +57,7 @@ def _provider(key: str, program: Program) -> dict[str, Any]:
     return filled(
         {
             "name": name,
-            "full_name": FULL_ADDRESS,
+            "full_name": full_source(program),
             "alias": alias,
             "version_constraint": program.required_providers.get(name, {}).get("version"),
             "expressions": _expressions(shown),

@@ -23,6 +23,7 @@ from opsconsole.reconcile.changes import (
     OutputChange,
     Plan,
 )
+from opsconsole.reconcile.providers import full_source
 from opsconsole.reports.configuration_json import (
     SCHEMA_VERSION,
     checks,
@@ -78,7 +79,7 @@ def document(
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
     errored = has_error(plan.diagnostics)
-    return filled(
+    found = filled(
         {
             "format_version": FORMAT_VERSION,
             "terraform_version": TERRAFORM_VERSION,
@@ -95,6 +96,17 @@ def document(
             "errored": errored,
         }
     )
+    return found if program is None else _naming(found, full_source(program))
+
+
+def _naming(document: Any, provider: str) -> Any:
+    """Return a part of a document with the provider under its name in the program's engine."""
+    if isinstance(document, list):
+        return [_naming(item, provider) for item in document]
+    if not isinstance(document, dict):
+        return document
+    named = {"provider_name": provider} if document.get("provider_name") == FULL_ADDRESS else {}
+    return {key: _naming(item, provider) for key, item in document.items()} | named
 
 
 def _of_program(

@@ -86,7 +86,7 @@ def render_json(state: State) -> str:
             if (held := state.get(address, deposed)) is not None
         )
         values = filled({"outputs": outputs_json(state.outputs)}) | {"root_module": resources}
-        found |= {"terraform_version": state.terraform_version, "values": values}
+        found |= filled({"terraform_version": state.terraform_version}) | {"values": values}
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

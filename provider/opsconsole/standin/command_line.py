@@ -32,6 +32,7 @@ class Invocation:
         directory: Of `-chdir`, or empty.
         help: Whether help is asked for.
         given: The words as they were given.
+        unknown: A global option that is not known here, or empty.
     """
 
     verb: str
@@ -39,6 +40,7 @@ class Invocation:
     directory: str
     help: bool
     given: tuple[str, ...]
+    unknown: str = ""
 
 
 def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
@@ -48,7 +50,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
         UserError: A variable of words cannot be split as a shell does.
     """
     words = list(given)
-    directory, wants_help, version = "", False, False
+    directory, unknown, wants_help, version = "", "", False, False
     while words and words[0].startswith("-"):
         word = words.pop(0)
         if word in _HELP:
@@ -58,10 +60,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
         elif match := re.fullmatch("--?chdir=(.*)", word):
             directory = match[1]
         else:
-            raise UserError(
-                f"There is no global option {word}.",
-                "`-help` lists them; a verb's follow the verb.",
-            )
+            unknown = unknown or word
     if version:
         return Invocation("version", tuple(words), directory, False, tuple(given))
     verb = words.pop(0) if words else ""
@@ -74,7 +73,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
     ]
     words = [*(added if verb else ()), *words]
     wants_help = wants_help or any(word in _HELP for word in words)
-    return Invocation(verb, tuple(words), directory, wants_help, tuple(given))
+    return Invocation(verb, tuple(words), directory, wants_help, tuple(given), unknown)
 
 
 def _split(name: str, environ: Mapping[str, str]) -> list[str]:
@@ -100,10 +99,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The flags and operands of a call, in their order. What is on or off is `true` or `false`."""
+    """The flags and operands of a call, in their order. What is on or off is `true` or `false`.
+
+    Attributes:
+        foreign: Why only Terraform or OpenTofu can carry the call out, by the first of its flags
+            that is not known here; else empty.
+    """
 
     flags: tuple[tuple[str, str], ...] = ()
     operands: tuple[str, ...] = ()
+    foreign: str = ""
 
     def text(self, name: str, default: str = "") -> str:
         """Return the last value of a flag."""
@@ -118,14 +123,15 @@ class Arguments:
         return tuple(value for key, value in self.flags if key == name)
 
 
-def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
+def read_flags(words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
     """Return the flags and operands among the words after a verb.
 
     Raises:
-        UserError: A flag is not one of `flags`, lacks its value, or only Terraform can do it.
+        UserError: A flag lacks its value, or is neither on nor off.
     """
     found: list[tuple[str, str]] = []
     operands: list[str] = []
+    foreign = ""
     waiting = list(words)
     while waiting:
         word = waiting.pop(0)
@@ -136,19 +142,16 @@ def read_flags(verb: str, words: Sequence[str], flags: Mapping[str, Flag]) -> Ar
         name, value = match[1], match[2]
         flag = flags.get(name)
         if flag is None:
-            raise UserError(
-                f"`{verb}` has no flag -{name}.", f"`opsconsole-terraform {verb} -help` lists them."
-            )
+            foreign = foreign or f"the flag -{name}"
+            continue
         if flag.valued and value is None:
             if not waiting:
                 raise UserError(f"-{name} needs a value.", f"Write -{name}=VALUE.")
             value = waiting.pop(0)
         found.append((name, value if flag.valued else _switch(name, value)))
         if flag.use not in ("pass", "own", "ignore"):
-            raise UserError(
-                f"-{name}: {flag.use}.", "Set OPSCONSOLE_ENGINE=terraform to let Terraform run it."
-            )
-    return Arguments(tuple(found), tuple(operands))
+            foreign = foreign or f"the flag -{name} ({flag.use})"
+    return Arguments(tuple(found), tuple(operands), foreign)
 
 
 def _switch(name: str, value: str | None) -> str:

@@ -1,7 +1,8 @@
-"""Decides whether the native engine or the real Terraform carries out a call.
+"""Decides whether the native engine or the real Terraform or OpenTofu carries out a call.
 
-Decided before any effect. The rule: OPSCONSOLE_ENGINE, where it is set; a verb that the engine
-lacks; the engine that made the plan file; else the program alone, the same way for every verb.
+Decided before any effect. The rule: OPSCONSOLE_ENGINE, where it is set; the engine that made the
+plan file; a verb or a flag that the engine lacks; else the program alone, the same way for every
+verb.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
 from opsconsole.standin.command_line import Arguments, Invocation
 from opsconsole.standin.verbs import Verb
-from opsconsole.terraform_binary import FALLBACK, STANDIN, real_terraform
+from opsconsole.terraform_binary import (
+    FALLBACK,
+    OF_OPENTOFU,
+    OPENTOFU,
+    STANDIN,
+    engine_of,
+    real_terraform,
+)
 
 ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""
@@ -30,7 +38,7 @@ _HANDED_OVER = "OPSCONSOLE_HANDED_OVER_BY"
 """Holds the id of the process that handed over: where the call leads back here, it is this process
 or its parent."""
 
-_PROGRAM = (".tf", ".tf.json", ".tofu", ".tofu.json")
+_PROGRAM = (".tf", ".tf.json", *OF_OPENTOFU)
 """How the names of files of programs end."""
 
 _NEED_PROVIDERS = frozenset(
@@ -53,41 +61,54 @@ def reason_for_terraform(
     forced = environ.get(ENGINE, "")
     if forced not in ("", "native", "terraform"):
         raise UserError(f"{ENGINE} is {forced!r}.", "Write `native`, `terraform`, or nothing.")
-    if verb is not None and not verb.reads_program:
+    foreign = _foreign_words(call, verb, given)
+    if verb is not None and not verb.reads_program and not foreign:
         return ""
     maker = _maker_of_plan(verb, given, directory)
+    if maker == "native" and (foreign or forced == "terraform"):
+        raise UserError(
+            f"{foreign or f'{ENGINE}=terraform'}, and the plan was made by the native engine.",
+            "Plan again with it." if foreign else f"Unset {ENGINE}, or plan again.",
+        )
     if forced == "terraform":
-        if maker == "native":
-            raise UserError(
-                f"{ENGINE}=terraform, and the plan was made by the native engine.",
-                f"Unset {ENGINE}, or plan again.",
-            )
         return f"{ENGINE}=terraform"
     if forced == "native":
-        if verb is None:
+        if foreign:
             raise UserError(
-                f"{ENGINE}=native, and the native engine has no verb `{call.verb}`.",
-                f"Unset {ENGINE}.",
+                f"{ENGINE}=native, and the native engine lacks {foreign}.", f"Unset {ENGINE}."
             )
         return ""
-    if verb is None:
-        return f"the verb `{call.verb}`"
-    if maker:
-        return "" if maker == "native" else f"the plan {given.operands[0]} was made by Terraform"
-    return only_terraform(directory)
+    if maker == "terraform":
+        return f"the plan {given.operands[0]} was made by {engine_of(directory, environ).name}"
+    if maker == "native":
+        return ""
+    if verb is None or not verb.reads_program:
+        return foreign
+    return only_terraform(directory) or foreign
+
+
+def _foreign_words(call: Invocation, verb: Verb | None, given: Arguments) -> str:
+    """Name the first word of a call that is not known here, as a verb or a flag; or empty."""
+    if call.unknown:
+        return f"the global option {call.unknown}"
+    return f"the verb `{call.verb}`" if verb is None else given.foreign
 
 
 def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
-    if verb is None or not verb.plan_file or not given.operands:
+    if verb is None or not verb.plan_file:
         return ""
-    try:
-        with (directory / given.operands[0]).open("rb") as file:
-            start = file.read(len(_OWN_PLAN))
-    except OSError:
-        return ""
-    if start.startswith(_ARCHIVE):
-        return "terraform"
-    return "native" if start.startswith(_OWN_PLAN) else ""
+    # The first operand may belong to a flag that is not known here.
+    for operand in given.operands:
+        try:
+            with (directory / operand).open("rb") as file:
+                start = file.read(len(_OWN_PLAN))
+        except OSError:
+            continue
+        if start.startswith(_ARCHIVE):
+            return "terraform"
+        if start.startswith(_OWN_PLAN):
+            return "native"
+    return ""
 
 
 def only_terraform(directory: Path) -> str:
@@ -127,24 +148,28 @@ def supports_backend(kind: str) -> bool:
     return kind == "local" or is_native(kind)
 
 
-def hand_over(call: Invocation, reason: str) -> NoReturn:
-    """Become the real Terraform, with the same words in the same directory.
+def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
+    """Become the real engine of a directory, with the same words.
 
     Raises:
         UserError: There is none, or it leads back to this program.
     """
-    found = real_terraform(os.environ)
+    engine = engine_of(directory)
+    found = real_terraform(os.environ, engine=engine)
     if found is None:
         named = os.environ.get(FALLBACK)
-        lacking = f"{FALLBACK} names {named}, which" if named else "neither terraform nor tofu"
+        lacking = "neither terraform nor tofu is"
+        if named:
+            lacking = f"{FALLBACK} names {named}, which is not"
+        elif engine is OPENTOFU:
+            lacking = f"tofu, the engine of {directory}, is not"
         raise UserError(
-            f"The native engine cannot run this, because of {reason}, and {lacking} "
-            f"is {'not ' if named else ''}on PATH.",
-            f"Install Terraform, name it in {FALLBACK}, or take that out of the program.",
+            f"The native engine cannot run this, because of {reason}, and {lacking} on PATH.",
+            f"Install {engine.name}, name it in {FALLBACK}, or take that out.",
         )
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
-            f"{found} is not Terraform: it runs {STANDIN} again.",
+            f"{found} is not {engine.name}: it runs {STANDIN} again.",
             f"Name the real one in {FALLBACK}.",
         )
     sys.stderr.write(

@@ -33,10 +33,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
-
-_DONE = "Terraform has been successfully initialized!"
-"""Clients look for these words."""
-
+from opsconsole.terraform_binary import engine_of
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?
@@ -76,8 +73,9 @@ def _print(text: str, code: str) -> None:
 
 
 def _prepare(directory: Path, given: Arguments, say: Say) -> None:
+    engine = engine_of(directory).name
     if not any(directory.glob("*.tf.json")):
-        say("Terraform initialized in an empty directory!", "output_init_empty_message")
+        say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
         return
     program = load_directory(directory, resources)
     if given.on("backend", True):
@@ -86,7 +84,8 @@ def _prepare(directory: Path, given: Arguments, say: Say) -> None:
         _set_backend(directory, wanted, given, say)
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
-    say(f"\n{_DONE}", "output_init_success_message")
+    # Clients look for these words.
+    say(f"\n{engine} has been successfully initialized!", "output_init_success_message")
 
 
 def _with_options(
@@ -190,17 +189,18 @@ def _migrate(
 
 
 def _check_source(directory: Path, source: RecordedBackend | None) -> None:
+    engine = engine_of(directory).name
     if source is not None and not supports_backend(source.kind):
         raise UserError(
-            f"The state is in the backend {source.kind}, which only Terraform supports.",
-            "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy it.",
+            f"The state is in the backend {source.kind}, which only {engine} supports.",
+            f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy it.",
         )
     settings = source.settings if source is not None and source.kind == "local" else {}
     folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(
             "There are several workspaces, which the native engine does not copy.",
-            "Set OPSCONSOLE_ENGINE=terraform to let Terraform copy them.",
+            f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy them.",
         )
 
 

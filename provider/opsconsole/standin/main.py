@@ -23,8 +23,8 @@ _GLOBAL = (
     ("-version", "the same as the verb version"),
 )
 _VARIABLES = (
-    ("OPSCONSOLE_ENGINE", "native or terraform: force one engine"),
-    ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real Terraform; else terraform or tofu on PATH"),
+    ("OPSCONSOLE_ENGINE", "native or terraform: force the native or the real engine"),
+    ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real engine; else terraform or tofu on PATH"),
     ("OPSCONSOLE_FORCE", "1: allow a plan that the guard refuses"),
 )
 
@@ -63,12 +63,12 @@ def _run(words: list[str]) -> int:
     verb = VERBS.get(call.verb)
     directory = _directory(call)
     given, wrong = _given(call, verb)
-    if verb is None or verb.reads_program:
+    if verb is None or verb.reads_program or given.foreign or call.unknown:
         from opsconsole.standin.engine_choice import hand_over, reason_for_terraform
 
         reason = reason_for_terraform(call, verb, given, os.environ, directory)
         if verb is None or reason:
-            hand_over(call, reason)
+            hand_over(call, reason, directory)
     if wrong is not None:
         raise wrong
     os.chdir(directory)
@@ -119,7 +119,7 @@ def _given(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | 
     if verb is None:
         return Arguments(), None
     try:
-        return read_flags(call.verb, call.words, verb.flags), None
+        return read_flags(call.words, verb.flags), None
     except UserError as wrong:
         return Arguments(), wrong
 

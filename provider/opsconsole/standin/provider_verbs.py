@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from opsconsole.address import FULL_ADDRESS
+from opsconsole.address import SOURCE
 from opsconsole.definition import (
     Attribute,
     DataSourceDefinition,
@@ -21,6 +21,7 @@ from opsconsole.errors import UserError
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
+from opsconsole.terraform_binary import engine_of
 
 
 def get(verb: Verb, given: Arguments) -> int:
@@ -36,7 +37,7 @@ def lock(verb: Verb, given: Arguments) -> int:
 
 def providers(verb: Verb, given: Arguments) -> int:
     """Print the providers of the program: it is this one."""
-    sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{FULL_ADDRESS}]\n\n")
+    sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
     return 0
 
 
@@ -49,9 +50,13 @@ def schema(verb: Verb, given: Arguments) -> int:
         "resource_schemas": {name: _schema(item) for name, item in sorted(RESOURCES.items())},
         "data_source_schemas": {name: _schema(item) for name, item in sorted(DATA_SOURCES.items())},
     }
-    document = {"format_version": "1.0", "provider_schemas": {FULL_ADDRESS: schemas}}
+    document = {"format_version": "1.0", "provider_schemas": {_address(): schemas}}
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
+
+
+def _address() -> str:
+    return f"{engine_of().host}/{SOURCE}"
 
 
 def _schema(

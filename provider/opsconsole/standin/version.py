@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opsconsole import __version__
-from opsconsole.address import FULL_ADDRESS, SOURCE
+from opsconsole.address import SOURCE
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
+from opsconsole.terraform_binary import engine_of
 
 TERRAFORM_VERSION = "1.11.4"
 """The release of Terraform whose verbs, flags and formats these are."""
@@ -49,7 +50,7 @@ def _selected(directory: Path) -> Iterator[str]:
             for body in settings if isinstance(settings, list) else [settings]:
                 for wanted in body["required_providers"].values():
                     if wanted["source"].endswith(SOURCE):
-                        yield FULL_ADDRESS
+                        yield f"{engine_of(directory).host}/{SOURCE}"
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             # The verbs that need the file report what is wrong with it.
             continue

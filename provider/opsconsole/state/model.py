@@ -29,9 +29,6 @@ from opsconsole.state.objects import (
 )
 from opsconsole.state.parse import Parts, parse
 
-WRITTEN_AS = "1.11.4"
-"""The Terraform release whose form a state that is made here has."""
-
 _ORDER = (
     "version",
     "terraform_version",
@@ -61,8 +58,12 @@ class State:
 
     @classmethod
     def new(cls, lineage: str = "") -> State:
-        """Make an empty state of serial 0, with a lineage of its own unless one is given."""
-        fields = {"version": "4", "terraform_version": quote(WRITTEN_AS), "check_results": "null"}
+        """Make an empty state of serial 0, with a lineage of its own unless one is given.
+
+        `terraform_version` is empty, as no release of Terraform has written it: Terraform and
+        OpenTofu read that as not known, and compare it with nothing.
+        """
+        fields = {"version": "4", "terraform_version": '""', "check_results": "null"}
         return cls(Parts(fields, {}, {}, lineage or str(uuid.uuid4()), 0))
 
     @classmethod
@@ -78,7 +79,7 @@ class State:
 
     @property
     def terraform_version(self) -> str:
-        """The release that wrote the state."""
+        """The release of Terraform or OpenTofu that wrote the state; empty: none has."""
         found = decode(self._fields.get("terraform_version", '""'))
         return found if isinstance(found, str) else ""
 

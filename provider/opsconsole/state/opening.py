@@ -51,6 +51,7 @@ from opsconsole.state.records import (
 )
 from opsconsole.state.remote import RemoteBackend, read_borrowed
 from opsconsole.state.writer import Cadence, StateSession
+from opsconsole.terraform_binary import engine_of
 
 _PLACE: Final = {
     "azurerm": ("storage_account_name", "container_name", "key"),
@@ -133,10 +134,11 @@ def _literal(text: str) -> Any:
 
 def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
     what = f"from {before} to {now}" if before != now else f"within {now}"
+    engine = engine_of(directory).command
     return UserError(
         f"The backend of {directory} changed {what} since it was initialised{how}.",
-        "Move the state: `terraform init -migrate-state`. If it is at the new place already:"
-        " `terraform init -reconfigure`.",
+        f"Move the state: `{engine} init -migrate-state`. If it is at the new place already:"
+        f" `{engine} init -reconfigure`.",
     )
 
 

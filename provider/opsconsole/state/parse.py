@@ -24,6 +24,7 @@ from opsconsole.state.notation import (
     split_fields,
     split_items,
 )
+from opsconsole.terraform_binary import engine_of
 
 FORMAT_VERSION = 4
 _RESOURCES = '\n  "resources": '
@@ -144,13 +145,13 @@ def _check_version(fields: dict[str, Any], source: str) -> None:
     if version < FORMAT_VERSION:
         raise UserError(
             f"The state {source} has format version {version}; version 4 is needed.",
-            "Run `terraform apply -refresh-only` once: it upgrades the state.",
+            f"Run `{engine_of().command} apply -refresh-only` once: it upgrades the state.",
         )
     writer = fields.get("terraform_version")
     by = f" (written by Terraform {writer})" if writer else ""
     raise UserError(
         f"The state {source} has format version {version}{by}, newer than this program knows.",
-        "Nothing was changed. Use a newer opsconsole, or Terraform itself.",
+        f"Nothing was changed. Use a newer opsconsole, or {engine_of().name} itself.",
     )
 
 

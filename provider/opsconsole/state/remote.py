@@ -26,7 +26,7 @@ from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.state.notation import Address
-from opsconsole.terraform_binary import real_terraform
+from opsconsole.terraform_binary import engine_of, real_terraform
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
 
@@ -34,13 +34,16 @@ _KEPT = "The changes are kept in the journal: run again once the cause is fixed.
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
-def find_binary() -> str:
-    """Return the program that speaks to backends: TERRAFORM_BINARY_NAME, terraform, or tofu.
+def find_binary(directory: Path) -> str:
+    """Return the program that speaks to the backend of a directory.
+
+    It is TERRAFORM_BINARY_NAME, or the engine of the directory.
 
     Raises:
         UserError: None of them is installed.
     """
-    found = real_terraform(os.environ, os.environ.get("TERRAFORM_BINARY_NAME", ""))
+    named = os.environ.get("TERRAFORM_BINARY_NAME", "")
+    found = real_terraform(os.environ, named, engine=engine_of(directory))
     if found is not None:
         return found
     raise UserError(
@@ -72,7 +75,7 @@ class RemoteBackend(Backend):
         self._operation = operation
         self._locking = locking
         self._descriptor = -1
-        self._binary = find_binary()
+        self._binary = find_binary(self._directory)
         self._stored: SnapshotMeta | None = None
 
     def open(self) -> None:
@@ -182,7 +185,7 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
     Raises:
         UserError: There is no Terraform, or it cannot read it.
     """
-    binary = find_binary()
+    binary = find_binary(Path.cwd())
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         block = {key: value for key, value in config.items() if value is not None}
         program = {"terraform": {"backend": {kind: block}}}

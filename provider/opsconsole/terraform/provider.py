@@ -36,6 +36,7 @@ from opsconsole.terraform.batcher import Batcher
 from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.transport import Method
+from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import ENVIRONMENT
 from opsconsole.values import Attributes, unknown_names
 
@@ -326,8 +327,8 @@ class ResourceCalls:
         raise NotServedError(
             error(
                 f"A {request.source_type_name} cannot become a {request.target_type_name}",
-                "Remove the `moved` block, and `terraform import` the object under its new "
-                "address.",
+                f"Remove the `moved` block, and `{engine_of().command} import` the object under "
+                "its new address.",
             )
         )
 
@@ -379,12 +380,12 @@ def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
 
 
 def _held_twice(type_name: str, object_id: str) -> Diagnostic:
-    title = RESOURCES[type_name].title
+    title, command = RESOURCES[type_name].title, engine_of().command
     return error(
         f"Two addresses in state hold the {title} {object_id}",
         "One object has one address: removing either would delete what the other manages. Find "
-        "both with `terraform state list` and `terraform state show`, and forget one of them with "
-        "`terraform state rm ADDRESS`; the console is not touched by that.",
+        f"both with `{command} state list` and `{command} state show`, and forget one of them with "
+        f"`{command} state rm ADDRESS`; the console is not touched by that.",
         ("id",),
     )
 
