@@ -126,7 +126,7 @@ def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
     assert state.to_bytes().decode() == (
         """{
   "version": 4,
-  "terraform_version": "1.11.4",
+  "terraform_version": "",
   "serial": 1,
   "lineage": "11111111-2222-3333-4444-555555555555",
   "outputs": {
