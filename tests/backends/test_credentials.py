@@ -38,7 +38,7 @@ def clouds(_clouds: Clouds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     for name in [name for name in os.environ if name.startswith(foreign)]:
         monkeypatch.delenv(name)
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "ACTIONS_ID_TOKEN_REQUEST_URL"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")
     for name, value in {**_clouds.environment, "HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("GCE_METADATA_IP", "127.0.0.1:9")

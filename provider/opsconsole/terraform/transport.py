@@ -2,6 +2,11 @@
 
 Limits on streams and messages, unknown frames and unknown calls, who may connect and who is
 connected, and which calls are in flight. Nothing here knows a message of any protocol.
+
+grpclib's own `Server` has no place for any of these, and its public API none below it. So these
+private parts are used here, and pyproject.toml allows the one release whose code they were read in:
+`grpclib.events._DispatchServerEvents`, `grpclib.protocol` (`H2Protocol`, `EventsProcessor`,
+`Connection._connection`), `grpclib.server.Handler`, and `Configuration.__for_server__`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -204,9 +205,8 @@ def _client(settings: BackendSettings) -> Any:
         options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
     client = storage.Client(project=project or "none", credentials=made, client_options=options)
     if authorities := trusted_file():
-        client._http.verify = authorities
-        # Tokens are asked for in a session of their own.
-        client._http._auth_request.session.verify = authorities
+        # The client asks for tokens in a session of its own, which takes the file from here only.
+        os.environ["REQUESTS_CA_BUNDLE"] = authorities
     return client
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from botocore.config import Config
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
     AssumeRoleWithWebIdentityCredentialFetcher,
+    Credentials,
     DeferredRefreshableCredentials,
 )
 
 from opsconsole.state.backends.settings import BackendSettings, trusted_file
 
+_CHAIN = "credential_provider"
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d+)([hms])")
 _ROLE = {
@@ -94,7 +97,7 @@ def _session(settings: BackendSettings) -> boto3.Session:
         core.set_config_variable("metadata_service_num_attempts", 0)
     key, secret = settings.text("access_key"), settings.text("secret_key")
     if key and secret:
-        core.set_credentials(key, secret, settings.text("token") or None)
+        _set_chain(core, Credentials(key, secret, settings.text("token") or None))
     region = settings.text("region", "AWS_REGION", "AWS_DEFAULT_REGION")
     if region:
         core.set_config_variable("region", region)
@@ -117,9 +120,7 @@ def _assume(core: Any, settings: BackendSettings) -> None:
             extra_args=_role_arguments(role),
             **source,
         )
-        core._credentials = DeferredRefreshableCredentials(
-            method=method, refresh_using=fetcher.fetch_credentials
-        )
+        _set_chain(core, DeferredRefreshableCredentials(fetcher.fetch_credentials, method))
 
     web = settings.block("assume_role_with_web_identity")
     if web.get("role_arn"):
@@ -135,8 +136,23 @@ def _assume(core: Any, settings: BackendSettings) -> None:
     if not role.get("role_arn"):
         role = {name: settings.text(name) for name in ("role_arn", *_ROLE)}
     if role.get("role_arn"):
-        chain = core.get_credentials()
-        use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=chain)
+        source = core.get_component(_CHAIN).load_credentials()
+        use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """A chain of one: credentials that are known already."""
+
+    credentials: Credentials
+
+    def load_credentials(self) -> Credentials:
+        """Return the credentials, as botocore's own chain does."""
+        return self.credentials
+
+
+def _set_chain(core: Any, credentials: Credentials) -> None:
+    core.register_component(_CHAIN, _Chain(credentials))
 
 
 def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:
