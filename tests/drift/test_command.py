@@ -14,6 +14,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from opsconsole.v1 import console
+from opsconsole.v1.exchange import Operation
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/drift-report-1.schema.json").read_text())
 WEB = "opsconsole_host.web[0]"
@@ -190,3 +193,22 @@ def test_the_report_says_how_hosts_were_read(drifted: Any) -> None:
         "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field"
     )
     assert drifted.drift("--read-only").document["method"].startswith("Hosts were not read")
+
+
+def test_the_report_asks_the_console_how_hosts_are_read(
+    ground_on: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read that comes to be documented is used, and reported, without a setting."""
+    ground = ground_on("extended")
+    ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
+    document = json.loads((ground.folder / "main.tf.json").read_text())
+    document["provider"]["opsconsole"][0].pop("extra_endpoints")
+    (ground.folder / "main.tf.json").write_text(json.dumps(document))
+    operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", True, "Hosts")
+    monkeypatch.setattr(console, "DOCUMENTED", (*console.DOCUMENTED, operation))
+    for words in ((), ("--read-only",)):
+        found = ground.drift(*words)
+        assert found.document["method"] == "Hosts were read by GET /api/v1/hosts/{id} (host_get)."
+        assert found.bucket("opsconsole_host.web") == "in_sync"
+    ground.apply({})
+    assert ground.drift().document["method"] == ""

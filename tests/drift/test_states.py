@@ -190,6 +190,10 @@ def test_an_empty_state_file_is_an_error(ground: Any) -> None:
     assert found.findings == []
     assert found.document["calls"] == {}
     assert "empty: its state is empty, so it was not checked" in found.told
+    assert "there is no backup of it" in found.told
+    assert "Coverage" not in ground.run("drift", "empty.tfstate")[1]
+    (ground.folder / "empty.tfstate.backup").write_text("{}")
+    assert "Restore it from empty.tfstate.backup." in ground.drift("empty.tfstate").told
 
 
 def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground: Any) -> None:

@@ -40,6 +40,13 @@ def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
     assert "hush" not in text
 
 
+def test_a_message_is_one_sentence_after_the_other() -> None:
+    said = warning("It is gone", "The console answers 404.")
+    assert "It is gone. The console answers 404.\n" in plan_markdown.render(
+        Plan((), diagnostics=(said, warning("Alone")))
+    )
+
+
 def test_an_empty_and_a_failed_plan(failure: Any) -> None:
     assert plan_markdown.render(Plan(())).startswith("## ✅ No changes")
     failed = plan_markdown.render(Plan((), diagnostics=(failure, warning("w"))))

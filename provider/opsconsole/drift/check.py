@@ -47,6 +47,7 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
@@ -152,7 +153,7 @@ class _Check:
             tuple(sorted(findings, key=lambda item: item.stack)),
             now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             options.read_only,
-            method_of(self.consoles.settings, read_only=options.read_only),
+            method_of(self._sessions_with_hosts(held), read_only=options.read_only),
             (*self._diagnostics, *diagnostics),
             baseline,
             self.consoles.calls,
@@ -162,6 +163,15 @@ class _Check:
             self._share(held, unused, read),
             self._scope(read, listed=listed),
         )
+
+    def _sessions_with_hosts(self, held: Sequence[StateObject]) -> list[Session]:
+        keys = (
+            self._console_of[item.known.address]
+            for item in held
+            if item.known.type_name == HOST.type_name
+        )
+        lifecycles = self.consoles.lifecycles
+        return [lifecycles[key].session for key in dict.fromkeys(keys) if key in lifecycles]
 
     def _scope(self, read: Sequence[StackState], *, listed: bool) -> Scope:
         counted = sorted(unmanaged_kinds()[kind] for kind in self._options.counted)
@@ -265,9 +275,9 @@ class _Check:
             return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
         if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
             return read
-        settings = self.consoles.lifecycles[item.held.provider].session.settings
-        why = why_unread(settings, read_only=self._options.read_only)
-        return read._replace(reason=why, cause=None) if why else read
+        session = self.consoles.lifecycles[item.held.provider].session
+        why = why_unread(session, read_only=self._options.read_only)
+        return read._replace(reason=why) if why and read.cause is None else read
 
     def _findings(
         self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]

@@ -7,7 +7,7 @@ restricted here to what a check may do, and nowhere else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from opsconsole.address import LOCAL_NAME
@@ -15,7 +15,9 @@ from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.providers import Providers, provider_key_of
+from opsconsole.v1.operations import UPDATE_HOST
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -130,27 +132,28 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
     return replace(settings, host_read="none", extra_endpoints=readable)
 
 
-def method_of(settings: Sequence[Settings], *, read_only: bool) -> str:
-    """Say in a sentence for each console how hosts were read."""
-    return " ".join(dict.fromkeys(_hosts_read(item, read_only) for item in settings))
+def method_of(sessions: Iterable[Session], *, read_only: bool) -> str:
+    """Say how hosts were read in the sessions that have some: a sentence for each way."""
+    return " ".join(dict.fromkeys(_hosts_read(session, read_only) for session in sessions))
 
 
-def why_unread(settings: Settings, *, read_only: bool) -> str:
-    """Return why these settings let no host be read; empty: they do."""
-    if "host_get" in settings.extra_endpoints or settings.host_read != "none":
+def why_unread(session: Session, *, read_only: bool) -> str:
+    """Return why no host can be read in a session; empty: hosts can be."""
+    if session.can_read_hosts:
         return ""
+    if session.host_reading_refused:
+        return "the console refuses an empty update, by which hosts are read"
     why = "nothing but GET is allowed" if read_only else 'the setting host_read is "none"'
     return f"{why}, and extra_endpoints names no GET as host_get"
 
 
-def _hosts_read(settings: Settings, read_only: bool) -> str:
-    named = settings.extra_endpoints.get("host_get")
-    if named:
-        return f"Hosts were read by {named} (host_get)."
-    unread = why_unread(settings, read_only=read_only)
-    if unread:
-        return f"Hosts were not read: {unread}."
-    return (
-        "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field; "
-        "some consoles move updated_at."
-    )
+def _hosts_read(session: Session, read_only: bool) -> str:
+    operation = session.host_read_operation
+    if operation is None:
+        return f"Hosts were not read: {why_unread(session, read_only=read_only)}."
+    if operation is UPDATE_HOST:
+        return (
+            f"Hosts were read by an empty update ({operation}), which changes no field; some "
+            "consoles move updated_at."
+        )
+    return f"Hosts were read by {operation} ({operation.name})."

@@ -184,10 +184,14 @@ def absent(read: Sequence[StackState], *, whole: bool = True) -> Iterator[Diagno
     """
     for found in read:
         if found.absent and (file := _empty_file(found.stack)):
+            backup = file.with_name(f"{file.name}.backup")
             yield error(
                 f"{found.stack.name}: its state is empty, so it was not checked",
-                f"{file} holds nothing: either nothing was ever applied, or a write was cut short. "
-                "Restore it from its backup, or remove it.",
+                f"{file} holds nothing, so a write was cut short. Restore it from {backup.name}."
+                if backup.exists()
+                else f"{file} holds nothing, and there is no backup of it. If nothing was created "
+                "yet, apply the program; else a write was cut short, and what the console has "
+                "must be imported.",
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
     nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))

@@ -19,6 +19,8 @@ from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
+from opsconsole.v1.exchange import Operation
+from opsconsole.v1.operations import UPDATE_HOST
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -266,9 +268,15 @@ class Session:
     @property
     def can_read_hosts(self) -> bool:
         """Whether the settings, and what the console has answered so far, let hosts be read."""
+        return self.host_read_operation is not None
+
+    @property
+    def host_read_operation(self) -> Operation | None:
+        """By what hosts are read; None: neither settings nor the console's answers allow it."""
         if self.console.has("host_get"):
-            return True
-        return self.settings.host_read != "none" and not self.host_reading_refused
+            return self.console.operation("host_get")
+        allowed = self.settings.host_read != "none" and not self.host_reading_refused
+        return UPDATE_HOST if allowed else None
 
     def note_refused_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
         """Note that the console refused an empty update of a host.

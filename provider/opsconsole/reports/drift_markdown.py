@@ -50,7 +50,7 @@ def _head(report: DriftReport) -> str:
         for bucket, style in BUCKET_STYLES.items()
     )
     facts = [
-        f"Coverage {coverage_text(report)}",
+        *filter(None, (coverage_text(report),)),
         f"checked at {plain(report.checked_at)}",
         f"{plural(sum(report.calls.values()), 'request')}"
         + (" (nothing but GET)" if report.read_only else ""),

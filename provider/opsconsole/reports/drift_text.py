@@ -167,15 +167,15 @@ def _summary(report: DriftReport, pen: Pen) -> str:
         if counts[bucket]
     )
     colour = _OUTCOME_COLOURS[verdict.outcome]
-    lines = [
-        f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
-        *filter(None, (comparison.headline(report),)),
-        f"{tally or 'Nothing to check'}. Coverage {coverage_text(report)}.",
-    ]
-    if report.method:
-        lines.append(printable(report.method))
+    coverage = coverage_text(report)
     sent = sum(report.calls.values())
     mode = "nothing but GET was sent, " if report.read_only else ""
     when = f"Checked at {printable(report.checked_at)}"
-    lines.append(f"{when}: {mode}{plural(sent, 'request')} in {report.seconds:.1f} s.")
-    return "\n".join([*lines, ""])
+    lines = [
+        f"{pen.paint(f'{verdict.headline}.', 'bold', colour)} {verdict.explanation}",
+        comparison.headline(report),
+        f"{tally or 'There is nothing to check'}.{coverage and f' {coverage}.'}",
+        printable(report.method),
+        f"{when}: {mode}{plural(sent, 'request')} in {report.seconds:.1f} s.",
+    ]
+    return "\n".join([*filter(None, lines), ""])

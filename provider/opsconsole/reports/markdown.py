@@ -123,7 +123,7 @@ def messages(heading: str, diagnostics: Iterable[Diagnostic]) -> MarkdownSection
     """Return a section of diagnostics, one line each."""
     items = [
         f"- **{item.severity.value.capitalize()}:** "
-        f"{plain(' '.join([item.summary, *body_of(item).split()]))}\n"
+        f"{plain('. '.join(filter(None, (item.summary, ' '.join(body_of(item).split())))))}\n"
         for item in diagnostics
     ]
     return MarkdownSection(f"\n### {heading}\n\n", items, "message")

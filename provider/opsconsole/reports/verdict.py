@@ -67,8 +67,14 @@ def percent(value: float) -> str:
 
 
 def coverage_text(report: DriftReport) -> str:
-    """Return the coverage, in attributes too where some of what is in sync was not seen."""
-    text = percent(report.coverage)
+    """Return the coverage, in attributes too where some of what is in sync was not seen.
+
+    Empty where no resource is in state: 100 % of nothing would sound like a whole check.
+    """
+    beside = (Bucket.UNMANAGED, Bucket.PENDING)
+    if all(finding.bucket in beside for finding in report.findings):
+        return ""
+    text = f"Coverage {percent(report.coverage)}"
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
         text += f" ({percent(report.attribute_coverage)} of the attributes)"
     return text

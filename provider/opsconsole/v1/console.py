@@ -92,17 +92,22 @@ class Console:
 
     async def one(self, name: str, resource_id: str, body: Mapping[str, Any] | None = None) -> Body:
         """Read, change or delete one resource by the operation `name`; return its answer."""
-        return await self._one(self._operation(name), resource_id, body)
+        return await self._one(self.operation(name), resource_id, body)
 
     async def created(self, name: str, body: Mapping[str, Any]) -> Body:
         """Create one resource by the operation `name`; return it."""
-        return await self.call_one(self._operation(name), body=body)
+        return await self.call_one(self.operation(name), body=body)
 
     async def listed(self, name: str) -> Listing:
         """Return what the operation `name` lists."""
-        return await self.call_list(self._operation(name))
+        return await self.call_list(self.operation(name))
 
-    def _operation(self, name: str) -> Operation:
+    def operation(self, name: str) -> Operation:
+        """Return the operation `name`.
+
+        Raises:
+            ConfigurationError: the document shows none, and none is named.
+        """
         operation = self._named.get(name)
         if operation is None:
             raise ConfigurationError(

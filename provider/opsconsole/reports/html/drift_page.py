@@ -62,7 +62,8 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[tuple[str, str]]:
         yield ("Checked", printable(report.checked_at))
     if len(stacks) > 1:
         yield ("Stacks", f"{len(stacks):,}")
-    yield ("Coverage", coverage_text(report))
+    if coverage := coverage_text(report).removeprefix("Coverage "):
+        yield ("Coverage", coverage)
     sent = f"{sum(report.calls.values()):,}"
     yield ("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
     yield ("Took", f"{report.seconds:.1f} s")
