@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
+from console import in_process
 from creations import created
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -36,7 +36,7 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def console(profile: str) -> Iterator[Emulator]:
-    with serve(CONSOLES.get(profile, profile)) as emulator:
+    with in_process(CONSOLES.get(profile, profile)) as emulator:
         yield emulator
 
 

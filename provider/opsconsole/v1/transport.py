@@ -67,18 +67,7 @@ class Transport:
         self._most_bytes = settings.max_response_bytes
         connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
         self._extensions = {"timeout": {"connect": connect, "pool": connect}}
-        self._http = AiohttpTransport(verify=tls, client=lambda: self._session(tls))
-
-    def _session(self, tls: ssl.SSLContext) -> aiohttp.ClientSession:
-        # The caller bounds the requests in flight: a second queue here would only use up time.
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
-        return aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=self._settings.proxy,
-            skip_auto_headers=("User-Agent", "Content-Type"),
-            middlewares=(self._translate,),
-        )
+        self._http = open_connections(settings, tls, self._translate)
 
     async def send(
         self, method: str, url: str, content_type: str, content: bytes | None, turn: Turn
@@ -201,6 +190,25 @@ class Transport:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._http.aclose()
+
+
+def open_connections(
+    settings: Settings, tls: ssl.SSLContext, middleware: aiohttp.ClientMiddlewareType
+) -> httpx.AsyncBaseTransport:
+    """Return the connections to a console; each is made when a request needs it."""
+
+    def open_session() -> aiohttp.ClientSession:
+        # The caller bounds the requests in flight: a second queue here would only use up time.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_IDLE, ssl=tls)
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=settings.proxy,
+            skip_auto_headers=("User-Agent", "Content-Type"),
+            middlewares=(middleware,),
+        )
+
+    return AiohttpTransport(verify=tls, client=open_session)
 
 
 async def _pieces(content: bytes) -> AsyncIterator[bytes]:
