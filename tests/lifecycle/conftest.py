@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from consoles import CONSOLES
 from console import in_process
+from consoles import CONSOLES
 from creations import created
 from opsconsole.emulator.handle import Emulator
 from opsconsole.lifecycle.interface import (
