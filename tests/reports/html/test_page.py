@@ -19,7 +19,7 @@ from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports.html import drift_page, plan_page
 from opsconsole.reports.html.layout import HEIGHT, ROOM, collapse, lay_out
 from opsconsole.reports.html.topology import Column, GraphItem, Topology, graph_of
-from opsconsole.reports.styles import PLAN_STYLES, SAME
+from opsconsole.reports.styles import ELSEWHERE, PLAN_STYLES, SAME
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'
@@ -200,6 +200,33 @@ def test_ties_by_id() -> None:
     assert columns["jump"] is Column.JUMP_HOST
     assert columns["elsewhere"] is Column.JUMP_HOST
     assert columns["web"] is Column.HOST
+
+
+def test_ties_across_stacks() -> None:
+    """A jump host, an agent's host and specialty of one stack, which others refer to."""
+    values = {"host_id": "web", "specialty_id": "linux"}
+    graph = graph_of(
+        [
+            item("host", "web", stack="b", values={"jump_host_ids": ["jump"]}),
+            item("host", "other", stack="c", values={"jump_host_ids": ["jump", "away"]}),
+            item("agent", "a", stack="c", values=values),
+            item("host", "jump", stack="a"),
+            item("specialty", "linux", stack="a"),
+            item("host", "third", stack="d", values={"jump_host_ids": ["away"]}),
+        ]
+    )
+    assert ties(graph) == {
+        ("jump", "web"),
+        ("jump", "other"),
+        ("away", "other"),
+        ("away", "third"),
+        ("web", "a"),
+        ("a", "linux"),
+    }
+    unmanaged = [node.title for node in graph.nodes.values() if node.style is ELSEWHERE]
+    assert unmanaged == ["away"]
+    jumps = {node.title for node in graph.nodes.values() if node.column is Column.JUMP_HOST}
+    assert jumps == {"jump", "away"}
 
 
 def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:

@@ -81,8 +81,12 @@ class Picture:
 
 
 def picture_of(items: Iterable[GraphItem]) -> Picture | None:
-    """Return the graph of `items` as it is drawn; None where there is nothing to show."""
-    return lay_out(collapse(graph_of(items)))
+    """Return the graph of `items` as it is drawn; None where nothing is tied to anything.
+
+    A report that was read from JSON holds no references.
+    """
+    graph = graph_of(items)
+    return lay_out(collapse(graph)) if graph.edges else None
 
 
 def collapse(graph: Topology) -> Topology:

@@ -130,6 +130,8 @@ class _Tying:
         self._nodes: dict[str, TopologyNode] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
         self._by_id = {(item.stack, item.type_name, item.id): item for item in items}
+        # A stack may refer to what another one manages.
+        self._anywhere = {(item.type_name, item.id): item for item in items if item.id}
         self._blocks: defaultdict[tuple[str, str], _Block] = defaultdict(_Block)
         for item in items:
             self._blocks[item.stack, parsed(item.address, item.type_name).config].take(item)
@@ -165,7 +167,7 @@ class _Tying:
             if item.type_name == target == HOST.type_name:
                 column = Column.JUMP_HOST
             for other in self._references(item, attribute.name, target):
-                found = self._node(item.stack, target, other, column)
+                found = self._node(target, other, column)
                 if self._nodes[item.key].column < column:
                     self._edge(item.key, found, item.style)
                 else:
@@ -181,11 +183,11 @@ class _Tying:
             return
         found = list(self._references(item, "agent_id", AGENT.type_name))
         if not found and agent_id:
-            found = [self._by_id.get((item.stack, AGENT.type_name, agent_id), agent_id)]
+            found = [self._find(item.stack, AGENT.type_name, agent_id)]
         name = item.values.get("name")
         target = self._plugin(plugin_id, name if isinstance(name, str) else "")
         for agent in found:
-            source = self._node(item.stack, AGENT.type_name, agent, Column.AGENT)
+            source = self._node(AGENT.type_name, agent, Column.AGENT)
             self._edge(source, target, item.style)
 
     def _references(self, item: GraphItem, name: str, type_name: str) -> Iterator[GraphItem | str]:
@@ -194,7 +196,7 @@ class _Tying:
         seen = []
         for text in _texts(value):
             seen.append(text)
-            yield self._by_id.get((item.stack, type_name, text), text)
+            yield self._find(item.stack, type_name, text)
         if holds_unknown(value):
             yield from (other for other in self._depended(item, type_name) if other.id not in seen)
 
@@ -229,10 +231,15 @@ class _Tying:
             item.key, column, title, address, item.style, item.anchor
         )
 
-    def _node(self, stack: str, type_name: str, found: GraphItem | str, column: Column) -> str:
+    def _find(self, stack: str, type_name: str, id: str) -> GraphItem | str:
+        """Return the item of an id, of its own stack if that has one; or the id."""
+        elsewhere = self._anywhere.get((type_name, id), id)
+        return self._by_id.get((stack, type_name, id), elsewhere)
+
+    def _node(self, type_name: str, found: GraphItem | str, column: Column) -> str:
         """Return the key of the node of what is referred to, by its item or by its id."""
         if isinstance(found, str):
-            key, title = f"{stack}\0{type_name}\0{found}", printable(found)
+            key, title = f"{type_name}\0{found}", printable(found)
         else:
             key, title = found.key, found.label
         if key not in self._nodes:
