@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock wheel release clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -65,6 +65,9 @@ lock: setup ## Choose the newest dependencies that the bounds allow
 
 wheel: ## Build the wheel into dist/, without setup; pip fetches hatchling for it
 	@PYTHON="$(PYTHON)" scripts/python -m pip --disable-pip-version-check wheel --no-deps --wheel-dir dist .
+
+newest: setup ## Run the tests on the newest release of each dependency, above its bound too
+	@scripts/newest $(TESTS)
 
 release: setup ## Build wheel, provider archives, mirror and bills into dist/, and check them
 	@$(BIN)/python -m scripts.release

@@ -29,7 +29,10 @@ _SCHEMA = ("check-jsonschema", "--builtin-schema")
 GITHUB = (*_SCHEMA, "vendor.github-workflows")
 GITLAB = (*_SCHEMA, "vendor.gitlab-ci", "--data-transform", "gitlab-ci")
 CHECKED = {
-    GITHUB: tuple(f"github/{name}.yml" for name in ("plan", "deploy", "drift", "shards")),
+    GITHUB: (
+        *(f"github/{name}.yml" for name in ("plan", "deploy", "drift", "shards")),
+        "../../.github/workflows/test.yml",
+    ),
     GITLAB: ("gitlab/.gitlab-ci.yml",),
     ("pre-commit", "validate-config"): ("pre-commit/.pre-commit-config.yaml",),
     ("pre-commit", "validate-manifest"): ("../../.pre-commit-hooks.yaml",),
