@@ -17,6 +17,18 @@ _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(['\"]?\s*[:=,]\s*)[^\r\n]+")
 
 
+KEY_FORM = (
+    "api_key is not of the form svc_ak_….",
+    "Give the key alone, as the console's API Keys settings show it: no Bearer before it, no "
+    "quotes, spaces or line breaks.",
+)
+COOKIE_FORM = (
+    "session_cookie is not of the form name=value.",
+    "Give one cookie as the browser's developer tools show it. Its name is not documented.",
+)
+_NO_SECRETS = "\n".join(KEY_FORM + COOKIE_FORM)
+
+
 class Redaction:
     """Secrets, in each spelling that an answer or a message may hold."""
 
@@ -24,13 +36,16 @@ class Redaction:
         self._spellings: list[str] = []
 
     def learn(self, secret: str | None) -> None:
-        """Hide `secret` from now on, and each value of a `name=value` cookie too."""
+        """Hide `secret` from now on, and each value of a `name=value` cookie too.
+
+        A placeholder such as `svc_ak_…` is none: to hide it would hide what is wrong with it.
+        """
         if secret is None:
             return
         values = (pair.partition("=")[2].strip() for pair in secret.split(";"))
         known = set(self._spellings)
         for text in (secret, *values):
-            if len(text) >= _SHORTEST:
+            if len(text) >= _SHORTEST and text not in _NO_SECRETS:
                 known |= _spellings_of(text)
         # Longest first: a cookie holds its value.
         self._spellings = sorted(known, key=len, reverse=True)

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from opsconsole.lifecycle.host_row import all_created, verdicts
-from opsconsole.v1.console import import_result
+from opsconsole.v1.bodies import ImportResult
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
     """Return what each row is told: the status that stands for it, None where there is none."""
     results = [{"index": index, "status": status} for index, status in entries]
-    found = verdicts(import_result({"results": results}), rows)
+    found = verdicts(ImportResult.read({"results": results}), rows)
     return [item.status if item.matched else None for item in found]
 
 
@@ -65,4 +65,4 @@ def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index: object) 
     ],
 )
 def test_counts_pass_all_rows_or_none(counts: Any, passed: bool) -> None:
-    assert all_created(import_result({"results": [], "counts": counts}), 2) is passed
+    assert all_created(ImportResult.read({"results": [], "counts": counts}), 2) is passed

@@ -144,7 +144,7 @@ def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
         # What answers here need not be the console, nor has it looked at the key.
         (200, {}, "", "key", "not judged", 1),
         (200, {"Content-Type": "text/html"}, "<html>Log in</html>", "key", "Log in", 1),
-        (200, {}, '{"ok": true}', "key", "without a data list", 1),
+        (200, {}, '{"ok": true}', "key", "no list envelope (data: Field required)", 1),
         (403, {}, REFUSED, "key", "pay first (status 403, code LICENSE_EXPIRED", 0),
         (403, {}, "<html>Blocked</html>", "key", "Blocked", 1),
         (404, {}, "", "key", "no v1 API at this address", 1),

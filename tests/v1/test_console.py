@@ -9,8 +9,8 @@ import pytest
 
 from opsconsole.errors import ConfigurationError, NotFound, UnexpectedAnswer, UserError
 from opsconsole.v1 import operations
-from opsconsole.v1.console import ImportResult, RowResult
-from opsconsole.v1.list_envelope import Gap, Listing
+from opsconsole.v1.bodies import ImportResult, RowResult
+from opsconsole.v1.listing import Gap, Listing
 from opsconsole.v1.operations import DOCUMENTED, extra_endpoints
 
 EXTRAS = {
@@ -404,10 +404,10 @@ async def test_imports_rows(server, connect, answer, dry_run, on_error):
         dry_run=dry_run,
         stopped=True,
         counts={"created": 1, "updated": 0, "skipped": 0, "failed": 1},
-        results=(
-            RowResult(0, "created", "hst_1", None),
-            RowResult(1, "failed", None, "no name"),
-        ),
+        results=[
+            RowResult(index=0, status="created", id="hst_1"),
+            RowResult(index=1, status="failed", error="no name"),
+        ],
     )
     (request,) = server.received
     assert request.target == f"/api/v1/hosts/batch?dry_run={str(dry_run).lower()}"
@@ -431,10 +431,7 @@ async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbour
     result = await console.import_hosts([], on_error="stop", dry_run=True)
     assert result.dry_run is False
     assert result.counts == {"updated": 2}
-    assert result.results == (
-        RowResult(None, None, None, None),
-        RowResult(1, None, None, None),
-    )
+    assert result.results == [RowResult(), RowResult(index=1)]
 
 
 @pytest.mark.parametrize(

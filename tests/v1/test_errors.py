@@ -19,6 +19,7 @@ from opsconsole.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
+from opsconsole.redaction import Redaction
 
 
 def test_a_remedy_is_a_sentence_of_its_own() -> None:
@@ -98,7 +99,7 @@ async def test_every_field_of_the_error_body_is_kept(server, connect, answer, st
     [
         {},
         {"request_id": None, "field": None, "errors": None, "details": None},
-        {"request_id": 7, "field": ["x"], "errors": {"a": 1}, "details": "x"},
+        {"request_id": 7, "message": "", "field": ["x"], "errors": {"a": 1}, "details": "x"},
         {"field": "", "errors": ["x", {}, {"field": 1, "message": "m"}, {"field": "f"}]},
     ],
     ids=json.dumps,
@@ -107,7 +108,7 @@ async def test_odd_fields_of_an_error_body_are_left_out(server, connect, answer,
     _, console = connect()
     server.will(answer(400, {"code": "C", "message": "m", **odd}))
     problem = await failure(console)
-    assert problem.problem == Problem(status=400, code="C", message="m")
+    assert problem.problem == Problem(status=400, code="C", message=odd.get("message", "m"))
 
 
 UNDOCUMENTED = {
@@ -183,9 +184,23 @@ async def test_numbers_and_text_survive(server, connect, answer):
     assert await console.get_blacklisted_command("blk_1") == body
 
 
-async def test_a_401_says_what_to_do(server, connect, answer):
+@pytest.mark.parametrize("status", [404, 409])
+async def test_an_empty_message_takes_nothing_from_an_error(server, connect, answer, status):
     _, console = connect()
+    server.will(answer(status, {"code": "NOT_FOUND", "message": ""}))
+    problem = await failure(console)
+    assert type(problem) is BY_STATUS[status]
+    assert f"no message (status {status}, code NOT_FOUND)" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("credentials", "said"),
+    [({}, "API Keys settings"), ({"session_cookie": "sid=x"}, "The session cookie may be")],
+)
+async def test_a_401_says_what_to_do(server, connect, answer, credentials, said):
+    _, console = connect(**credentials)
     server.will(answer(401, {"code": "UNAUTHORIZED", "message": "key revoked", "request_id": "r"}))
     problem = await failure(console)
     assert "key revoked" in str(problem)
-    assert "API Keys settings" in problem.remedy
+    assert said in Redaction().hide(problem.remedy)
+    assert ("API key" in problem.remedy) is (not credentials)

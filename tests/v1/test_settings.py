@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from opsconsole.errors import ConfigurationError
+from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.v1.checks import proxy_for
 from opsconsole.v1.client import Client
@@ -393,3 +394,20 @@ def test_importing_stays_light():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api_key", "svc_ak_…"),
+        ("api_key", "svc_ak_"),
+        ("api_key", "Bearer"),
+        ("session_cookie", "value"),
+    ],
+)
+def test_words_about_a_placeholder_are_not_hidden_as_a_secret(name, value):
+    with pytest.raises(ConfigurationError) as caught:
+        settings(**{"api_key": None, name: value})
+    secrets = Redaction()
+    secrets.learn(value)
+    assert secrets.hide(str(caught.value)) == str(caught.value)

@@ -29,7 +29,6 @@ from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.exchange import Reply
-from opsconsole.v1.list_envelope import page
 from opsconsole.v1.operations import SEARCH_SPECIALTIES
 from opsconsole.v1.settings import Settings
 
@@ -210,8 +209,10 @@ async def _console(
             reply = await client.ask(SEARCH_SPECIALTIES)
         except ConsoleError as failed:
             return [CheckResult("console", WRONG, failed.message, failed.remedy)]
+        from opsconsole.v1.bodies import ListEnvelope  # with the first answer
+
         try:
-            client.shaped(SEARCH_SPECIALTIES, reply, lambda answer: page(answer, None))
+            client.shaped(SEARCH_SPECIALTIES, reply, ListEnvelope.read)
             key = CheckResult("key", OK, "accepted")
         except ConsoleError as problem:
             key = _key(reply.status, problem)

@@ -7,18 +7,23 @@ shown before.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
+from opsconsole.v1.exchange import WrongShape
 from opsconsole.values import Attributes, Value
+
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import DeleteResult
 
 
 def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
@@ -97,7 +102,9 @@ def brief(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[str, Any]) -> None:
+def confirm_deleted(
+    definition: ResourceDefinition, name: str, answer: Mapping[str, Any]
+) -> DeleteResult:
     """Check that the answer to a deletion says `deleted: true` (the document: Delete results).
 
     An extra endpoint may answer with the resource instead, which says nothing of it.
@@ -105,9 +112,14 @@ def confirm_deleted(definition: ResourceDefinition, name: str, answer: Mapping[s
     Raises:
         UnexpectedAnswer: it says anything else, so that the resource stays in state.
     """
-    silent = "delete" not in definition.operations and "deleted" not in answer
-    if not silent and answer.get("deleted") is not True:
-        raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
+    from opsconsole.v1.bodies import DeleteResult  # loaded with the first answer
+
+    with contextlib.suppress(WrongShape):
+        result = DeleteResult.read(answer)
+        silent = "delete" not in definition.operations and "deleted" not in result.model_fields_set
+        if silent or result.deleted:
+            return result
+    raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
 
 
 _LISTED: Final = """

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.host_row import (
@@ -25,7 +25,10 @@ from opsconsole.lifecycle.host_row import (
     was_created,
 )
 from opsconsole.lifecycle.session import Session
-from opsconsole.v1.console import Console, ImportResult
+from opsconsole.v1.console import Console
+
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import ImportResult
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     Seen,
 )
 from opsconsole.lifecycle.session import Session
-from opsconsole.resources import HOST, RESOURCES, owners_above
+from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -222,26 +222,18 @@ async def delete_once(
         return EndedDeletion(steps.failed("delete", request, problem), there=True)
     name = steps.name(request.prior)
     try:
-        confirm_deleted(steps.definition, name, answer)
+        result = confirm_deleted(steps.definition, name, answer)
     except ConsoleError as problem:
         return EndedDeletion(steps.failed("delete", request, problem), there=None)
-    outcome = _rerouting(name, answer) if steps.definition is HOST else Outcome(None)
-    return EndedDeletion(outcome, there=False)
-
-
-def _rerouting(name: str, answer: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of the deletion of a host, which may reroute others (Delete results)."""
-    named = answer.get("rerouted_hosts")
-    ids = named if isinstance(named, list) else ()
-    rerouted = tuple(item for item in ids if isinstance(item, str))
+    rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
-        return Outcome(None)
+        return EndedDeletion(Outcome(None), there=False)
     diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
         f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
         "changed.",
     )
-    return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
+    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted), there=False)
 
 
 async def settle_deletion(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
@@ -46,8 +47,10 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import each
 from opsconsole.resources import HOST
-from opsconsole.v1.console import ImportResult
 from opsconsole.values import Attributes
+
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import ImportResult
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
@@ -35,7 +35,9 @@ from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
-from opsconsole.v1.console import ImportResult, RowResult
+
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import ImportResult, RowResult
 
 IGNORED = "The console's answer to a dry run did not say dry_run: true"
 ROWS_COUNT = f"{IGNORED}, so its rows count as imported"

@@ -15,6 +15,7 @@ from typing import Any, Never
 from urllib.parse import SplitResult, urlsplit
 
 from opsconsole.errors import ConfigurationError
+from opsconsole.redaction import COOKIE_FORM, KEY_FORM
 from opsconsole.resources.provider import PROVIDER
 from opsconsole.values import UNKNOWN
 
@@ -313,24 +314,14 @@ def wrong(name: str, what: str, remedy: str = "") -> Never:
 def checked_key(key: str) -> str:
     """Return an API key of the documented form (Authentication 2)."""
     if _KEY.fullmatch(key) is None:
-        raise ConfigurationError(
-            "api_key is not of the form svc_ak_….",
-            "Give the key alone, as the console's API Keys settings show it: no Bearer before it, "
-            "no quotes, spaces or line breaks.",
-            "api_key",
-        )
+        raise ConfigurationError(*KEY_FORM, "api_key")
     return key
 
 
 def checked_cookie(cookie: str) -> str:
     """Return a session cookie of the form `name=value` (Authentication 3)."""
     if _COOKIE.fullmatch(cookie) is None:
-        raise ConfigurationError(
-            "session_cookie is not of the form name=value.",
-            "Give one cookie, as the browser's developer tools show it. "
-            "Its name is not documented.",
-            "session_cookie",
-        )
+        raise ConfigurationError(*COOKIE_FORM, "session_cookie")
     return cookie
 
 

@@ -275,6 +275,7 @@ class Client:
         try:
             answer = decoded(reply, operation, self._redact)
         except Unauthorized as problem:
+            problem.remedy = self._settings.credentials_remedy
             self._breaker.refused(problem)
             self._wake()
             raise
@@ -441,4 +442,5 @@ def load_transport() -> None:
     They are not imported above, because a provider's handshake must not wait for them. Another
     thread may do it while the first call is still to come.
     """
-    import opsconsole.v1.transport  # noqa: F401  # loading it is all that is wanted
+    import opsconsole.v1.bodies
+    import opsconsole.v1.transport  # noqa: F401  # loading them is all that is wanted

@@ -6,24 +6,20 @@ Nothing here decides when a call is made; authentication, retries and errors are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.client import Client
-from opsconsole.v1.exchange import (
-    Operation,
-    WrongShape,
-    can_be_id,
-    is_integer,
-    shortened,
-)
-from opsconsole.v1.list_envelope import Gap, Listing, gap_after, page
+from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
+from opsconsole.v1.listing import Gap, Listing, cursor_of, gap_after
 from opsconsole.v1.operations import DOCUMENTED, extra_operation
 from opsconsole.v1.settings import Settings
 
-__all__ = ["Console", "Gap", "ImportResult", "Listing", "RowResult"]
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import ImportResult, ListEnvelope
+
+__all__ = ["Console", "Gap", "Listing"]
 
 Body = dict[str, Any]
 
@@ -38,34 +34,6 @@ _KINDS: Final[Mapping[str, str]] = {
     "blacklist_list": "blacklisted_commands",
 }
 """List call to the word that a parameter for it alone begins with in `list_query`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowResult:
-    """The verdict on one row of an import; None: missing, not as documented, or no usable id."""
-
-    index: int | None
-    status: str | None
-    id: str | None
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """The answer to a bulk host import (ImportResult).
-
-    Attributes:
-        dry_run: What the answer says; only `True` means that nothing was imported.
-        stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
-        results: The verdicts in the order of the answer. The base of their `index`, and whether
-            rows after a stop are listed, are not shown.
-    """
-
-    dry_run: bool
-    stopped: bool
-    counts: Mapping[str, int]
-    results: tuple[RowResult, ...]
 
 
 class Console:
@@ -210,7 +178,7 @@ class Console:
     ) -> ImportResult:
         return await self._client.call(
             operations.IMPORT_HOSTS,
-            shape=import_result,
+            shape=_import_result,
             query={**query, "dry_run": "true" if dry_run else "false"},
             body=body,
             csv=csv,
@@ -266,17 +234,11 @@ class Console:
         asked: set[str] = set()
         totals: set[int | None] = set()
         for _ in range(_MOST_PAGES):
-            found = await self._client.call(
-                operation,
-                ids,
-                shape=lambda answer: page(answer, self._settings.cursor_field),
-                query=query,
-            )
+            found, cursor = await self._client.call(operation, ids, shape=self._page, query=query)
             totals.add(found.total_count)
-            for entry in found.entries:
+            for entry in found.data:
                 # Rows that move between pages while they are read show up twice.
                 entries.setdefault(entry["id"], entry)
-            cursor = None if self._settings.cursor_parameter is None else found.cursor
             if found.has_more is False or cursor is None or cursor in asked:
                 break
             asked.add(cursor)
@@ -288,6 +250,18 @@ class Console:
         if gap is None and extra and self._settings.list_query_narrows:
             gap = Gap.NARROWED
         return Listing(list(entries.values()), gap, found.total_count)
+
+    def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
+        """Return one page of a list, and what asks for the next one, where that is known."""
+        from opsconsole.v1.bodies import ListEnvelope  # with the first answer
+
+        return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
+
+
+def _import_result(answer: Mapping[str, Any]) -> ImportResult:
+    from opsconsole.v1.bodies import ImportResult  # with the first answer
+
+    return ImportResult.read(answer)
 
 
 def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
@@ -302,48 +276,6 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
     if asked is not None and found != asked:
         raise WrongShape(f'the id "{found}" for "{asked}"')
     return answer
-
-
-def import_result(answer: Mapping[str, Any]) -> ImportResult:
-    """Return what a bulk import answered.
-
-    Single fields of another type count as missing: a verdict that cannot be read must not hide
-    its neighbours.
-
-    Raises:
-        WrongShape: it is not an import result, or its results are not a list of objects.
-    """
-    if answer.get("object", "import_result") != "import_result":
-        raise WrongShape("no import result")
-    results = answer.get("results")
-    if not isinstance(results, list) or not all(isinstance(entry, dict) for entry in results):
-        raise WrongShape("an import result without a list of verdicts")
-    counts = answer.get("counts")
-    return ImportResult(
-        dry_run=answer.get("dry_run") is True,
-        stopped=answer.get("stopped") is True,
-        counts={
-            name: count
-            for name, count in (counts if isinstance(counts, dict) else {}).items()
-            if is_integer(count)
-        },
-        results=tuple(_row_result(entry) for entry in results),
-    )
-
-
-def _row_result(entry: Mapping[str, Any]) -> RowResult:
-    index, found = entry.get("index"), entry.get("id")
-    return RowResult(
-        index=index if is_integer(index) else None,
-        status=_text(entry, "status"),
-        id=found if can_be_id(found) else None,
-        error=_text(entry, "error"),
-    )
-
-
-def _text(entry: Mapping[str, Any], name: str) -> str | None:
-    value = entry.get(name)
-    return shortened(value) if isinstance(value, str) else None
 
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:

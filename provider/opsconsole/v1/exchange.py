@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Never
 from urllib.parse import quote
 
@@ -118,11 +117,6 @@ class WrongShape(ValueError):
     """What an answer holds instead of the documented shape."""
 
 
-def is_integer(value: object) -> bool:
-    """Return whether a JSON value is an integer; a boolean is not one."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 class NotJson(ValueError):
     """What a body is instead of a JSON object that can be used."""
 
@@ -194,11 +188,6 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_const
 
 
 _FIRST_CHARACTERS = 160
-_MOST_TEXT = 2000
-"""Characters of one text, or of one detail as JSON, that an error keeps."""
-_MOST_ENTRIES = 50
-"""Single fields, and details, that an error keeps."""
-
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -215,8 +204,6 @@ _TELLING_STATUSES = frozenset({401, 408, 413, 429})
 A 404 without the documented body is different: it says nothing about a row."""
 
 _REMEDIES: Mapping[int, str] = {
-    401: "Check the API key: it may be absent, mistyped, revoked or expired. Keys are minted in "
-    "the console's API Keys settings.",
     408: "A gateway may have ended the call while the console went on with it.",
     429: "The console asks for fewer requests.",
 }
@@ -284,44 +271,13 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
 
 
 def _problem(status: int, content: bytes) -> Problem | None:
-    """Return the error that a body describes, None where it lacks a code and a message."""
+    """Return the error that a body describes, None where it is not the documented one."""
+    from opsconsole.v1.bodies import ErrorBody  # with the first answer
+
     try:
-        body = json_object(content)
-    except NotJson:
+        return ErrorBody.read(json_object(content)).problem(status)
+    except (NotJson, WrongShape):
         return None
-    if not (_text(body, "code") and _text(body, "message")):
-        return None
-    entries = body.get("errors")
-    details = body.get("details")
-    named = (
-        (_text(entry, "field"), _text(entry, "message"))
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict) and _text(entry, "field") and _text(entry, "message")
-    )
-    short = (
-        (name, value)
-        for name, value in (details.items() if isinstance(details, dict) else ())
-        if len(json.dumps([name, value])) <= _MOST_TEXT
-    )
-    return Problem(
-        status=status,
-        code=_text(body, "code"),
-        message=_text(body, "message"),
-        request_id=_text(body, "request_id"),
-        field=_text(body, "field") or None,
-        errors=tuple(islice(named, _MOST_ENTRIES)),
-        details=dict(islice(short, _MOST_ENTRIES)),
-    )
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    return shortened(value) if isinstance(value, str) else ""
-
-
-def shortened(text: str) -> str:
-    """Return a text of the console as errors keep it: each resource may have its own."""
-    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
 
 
 def unexpected(

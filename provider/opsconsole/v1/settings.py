@@ -94,6 +94,19 @@ class Settings:
             return {"Cookie": self.session_cookie}
         return {"Authorization": f"Bearer {self.api_key}"}
 
+    @property
+    def credentials_remedy(self) -> str:
+        """What helps where the console refuses the credentials (401)."""
+        if self.session_cookie is not None:
+            return (
+                "The session cookie may be mistyped or expired. Sign in to the console again, and "
+                "set session_cookie to the new one."
+            )
+        return (
+            "Check the API key: it may be mistyped, revoked or expired. Keys are minted in the "
+            "console's API Keys settings."
+        )
+
     def on_missing_of(self, resource: str) -> tuple[str, str]:
         """Return what to do with a missing object of a resource, and the setting that says so.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
-from opsconsole.v1.console import import_result, resource
+from opsconsole.v1.bodies import DeleteResult, ImportResult, ListEnvelope
+from opsconsole.v1.console import resource
 from opsconsole.v1.exchange import Reply, WrongShape, decoded
-from opsconsole.v1.list_envelope import page
 
 SEEDS = compact(
     [
@@ -36,12 +36,8 @@ def check(data: bytes) -> None:
     except OpsconsoleError as error:
         str(error)
         return
-    for read in (
-        lambda: page(answer, "next"),
-        lambda: resource(answer),
-        lambda: import_result(answer),
-    ):
+    for read in (ListEnvelope.read, ImportResult.read, DeleteResult.read, resource):
         try:
-            read()
+            read(answer)
         except WrongShape as error:
             str(error)

@@ -1,13 +1,14 @@
-"""The list envelope: what a list call shows, and whether that is everything there is. Pure."""
+"""What a list call shows, and whether that is everything there is. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opsconsole.v1.exchange import WrongShape, can_be_id, is_integer
+if TYPE_CHECKING:
+    from opsconsole.v1.bodies import ListEnvelope
 
 
 class Gap(Enum):
@@ -63,45 +64,15 @@ class Listing:
         return self.gap is None
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage:
-    """One list envelope; None where it does not hold the member."""
-
-    entries: list[dict[str, Any]]
-    has_more: bool | None
-    total_count: int | None
-    cursor: str | None
-
-
-def page(answer: Mapping[str, Any], cursor_field: str | None) -> ListPage:
-    """Return a list envelope (List envelope). A member that is null counts as missing.
-
-    Raises:
-        WrongShape: it is not a list envelope, or an entry has no usable `id`.
-    """
-    if answer.get("object", "list") != "list":
-        raise WrongShape("no list envelope")
-    data = answer.get("data")
-    if not isinstance(data, list):
-        raise WrongShape("a list envelope without a data list")
-    for entry in data:
-        if not (isinstance(entry, dict) and can_be_id(entry.get("id"))):
-            raise WrongShape("a list with an entry that has no usable id")
-    has_more = answer.get("has_more")
-    if has_more is not None and not isinstance(has_more, bool):
-        raise WrongShape("a list envelope whose has_more is not a boolean")
-    total_count = answer.get("total_count")
-    if total_count is not None and not is_integer(total_count):
-        raise WrongShape("a list envelope whose total_count is not an integer")
+def cursor_of(answer: Mapping[str, Any], cursor_field: str | None) -> str | None:
+    """Return what asks for the page after this one, None where the answer does not say."""
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
         cursor = str(cursor)
-    return ListPage(
-        data, has_more, total_count, cursor if isinstance(cursor, str) and cursor else None
-    )
+    return cursor if isinstance(cursor, str) and cursor else None
 
 
-def gap_after(last: ListPage, seen: int) -> Gap | None:
+def gap_after(last: ListEnvelope, seen: int) -> Gap | None:
     """Return why the entries up to the last page may not be all: the document's List envelope.
 
     `total_count` is compared with all entries that were seen, on every page.

@@ -1,0 +1,189 @@
+"""The bodies whose shape the document fixes: error, list envelope, import result, delete result.
+
+Imported with the first answer, as pydantic takes a while to load. Types are JSON's own: no text is
+read as a number. A documented constant may be absent. A member that the run can do without counts
+as absent where it is of another type, so that one odd member hides no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+from opsconsole.errors import Problem
+from opsconsole.v1.exchange import WrongShape, can_be_id
+
+_MOST_TEXT = 2000
+"""Characters of one text, or of one detail as JSON, that is kept: each resource may have its own
+error."""
+_MOST_ENTRIES = 50
+"""Single fields, and details, that an error keeps."""
+
+
+def _lenient(default: Any) -> WrapValidator:
+    """Take `default` in the place of a value of another type."""
+
+    def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            return default
+
+    return WrapValidator(read)
+
+
+def _each(kind: Any) -> BeforeValidator:
+    """Leave out the members of a list or an object that are not of `kind`."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+    def fits(value: Any) -> bool:
+        try:
+            adapter.validate_python(value, strict=True)
+        except ValidationError:
+            return False
+        return True
+
+    def keep(values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: value for name, value in values.items() if fits(value)}
+        return [value for value in values if fits(value)] if isinstance(values, list) else values
+
+    return BeforeValidator(keep)
+
+
+def _short(details: dict[str, Any]) -> dict[str, Any]:
+    items = (item for item in details.items() if len(json.dumps(item)) <= _MOST_TEXT)
+    return dict(islice(items, _MOST_ENTRIES))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+
+
+def _usable(value: str) -> str:
+    if not can_be_id(value):
+        raise ValueError("no usable id")
+    return value
+
+
+def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
+    if not can_be_id(entry.get("id")):
+        raise ValueError("an entry that has no usable id")
+    return entry
+
+
+_OrNone = _lenient(None)
+_Text = Annotated[str, AfterValidator(_shortened)]
+_Word = Annotated[str, StringConstraints(min_length=1), AfterValidator(_shortened)]
+_Id = Annotated[str, AfterValidator(_usable)]
+
+
+class Body(BaseModel):
+    """One of the bodies; `title` is the document's word for it."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    title: ClassVar[str]
+
+    @classmethod
+    def read(cls, answer: Mapping[str, Any]) -> Self:
+        """Return an answer as this body.
+
+        Raises:
+            WrongShape: It is another one.
+        """
+        try:
+            return cls.model_validate(answer)
+        except ValidationError as error:
+            [problem, *_] = error.errors(include_url=False, include_input=False)
+        # Raised outside of `except`: the error holds the answer.
+        place = ".".join(map(str, problem["loc"]))
+        raise WrongShape(f"no {cls.title} ({place}: {problem['msg']})")
+
+
+class FieldError(Body):
+    """What is wrong with one input."""
+
+    title = "field error"
+    field: _Word
+    message: _Word
+
+
+class ErrorBody(Body):
+    """Error. The message may be empty, and everything but the code and the message absent."""
+
+    title = "error"
+    code: _Word
+    message: _Text
+    request_id: Annotated[_Text, _lenient("")] = ""
+    field: Annotated[_Word | None, _OrNone] = None
+    errors: Annotated[list[FieldError], _each(FieldError), _lenient([])] = []
+    details: Annotated[dict[str, Any], AfterValidator(_short), _lenient({})] = {}
+
+    def problem(self, status: int) -> Problem:
+        """Return what the error says, beside the status that it came with."""
+        errors = tuple((one.field, one.message) for one in self.errors[:_MOST_ENTRIES])
+        return Problem(
+            status, self.code, self.message, self.request_id, self.field, errors, self.details
+        )
+
+
+class ListEnvelope(Body):
+    """List envelope. A member that is null counts as absent."""
+
+    title = "list envelope"
+    object: Literal["list"] = "list"
+    data: list[Annotated[dict[str, Any], AfterValidator(_with_id)]]
+    has_more: bool | None = None
+    total_count: int | None = None
+
+
+class RowResult(Body):
+    """The verdict on one row of an import; None: absent, not as documented, or no usable id."""
+
+    title = "verdict"
+    index: Annotated[int | None, _OrNone] = None
+    status: Annotated[_Text | None, _OrNone] = None
+    id: Annotated[_Id | None, _OrNone] = None
+    error: Annotated[_Text | None, _OrNone] = None
+
+
+class ImportResult(Body):
+    """ImportResult.
+
+    Attributes:
+        dry_run: Only `True` means that nothing was imported.
+        stopped: Whether the console stopped at a row that failed.
+        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
+        results: The verdicts in the order of the answer. The base of their `index`, and whether
+            rows after a stop are listed, are not shown.
+    """
+
+    title = "import result"
+    object: Literal["import_result"] = "import_result"
+    dry_run: Annotated[bool, _lenient(False)] = False
+    stopped: Annotated[bool, _lenient(False)] = False
+    counts: Annotated[dict[str, int], _each(int), _lenient({})] = {}
+    results: list[RowResult]
+
+
+class DeleteResult(Body):
+    """Delete results. An extra endpoint may answer with the resource, which says no `deleted`."""
+
+    title = "delete result"
+    id: _Id
+    deleted: bool | None = None
+    rerouted_hosts: Annotated[list[str], _each(str), _lenient([])] = []
