@@ -51,10 +51,12 @@ class Resource extends TerraformResource {
     assign(this, name, value);
   }
 
-  // The framework's own method runs `terraform version` for each import. Twenty imports take
-  // seconds with it, and none works without Terraform.
+  // The framework adds a validation that runs `terraform version` for each import. Twenty imports
+  // take seconds with it, and none works without Terraform.
   importFrom(id, provider) {
-    this._imported = { id, provider };
+    this.node.addValidation = () => {};
+    super.importFrom(id, provider);
+    delete this.node.addValidation;
   }
 
   // Declares an import of which Terraform generates the resource.

@@ -54,6 +54,7 @@ def is_token(value: Any) -> bool:
         return "${" in value or value.startswith("#{TfToken[")
     if isinstance(value, float):
         return -math.inf < value < _SMALLEST_LITERAL
+    # jsii marks its objects by this attribute. Asking the framework costs a call to Node for each.
     return hasattr(value, "__jsii_ref__") and not isinstance(value, Construct)
 
 
