@@ -1,7 +1,7 @@
 """What models of documents share that people and other programs write, and their errors in words.
 
 One model for each document: it reads, refuses and makes the JSON Schema. This module imports
-pydantic, which the provider and anything that holds unknown or secret values must not.
+pydantic, which the start of the provider, and what holds unknown or secret values, must not.
 """
 
 from __future__ import annotations
