@@ -36,6 +36,8 @@ Provisioners: TypeAlias = Sequence[
 ]
 """What runs when a resource is made."""
 
+load()
+
 _META = ("connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioners")
 """The arguments that every construct of the framework takes; a data source takes five of them."""
 
@@ -106,7 +108,6 @@ class Declared:
         }
 
     def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
-        load()
         self._scope = scope
         self._tokens = {}
         self._values = {
@@ -122,20 +123,40 @@ class Declared:
             self._values.pop(name, None)
         else:
             self._values[name] = self._checked(name, value)
-        jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
+        try:
+            jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
+        except RuntimeError as failure:
+            raise self._explained(failure) from None
         self._tree.revision += 1
+
+    def _create(self, kind: type, id_: str, made_of: list[Any]) -> None:
+        try:
+            jsii.create(kind, self, [self._scope, id_, *made_of])
+        except RuntimeError as failure:
+            raise self._explained(failure, id_) from None
+
+    def _explained(self, failure: RuntimeError, id_: str | None = None) -> Exception:
+        """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
+        _, refused, text = str(failure).partition("no token: ")
+        if not refused:
+            return failure
+        return ValueError(
+            f"{self._where(id_)}: {text.strip()} has the form of a token of cdktf, and is none of "
+            'this program. For the text itself write one sign as an interpolation, such as ${"$"}.'
+        )
+
+    def _where(self, id_: str | None) -> str:
+        if id_ is not None:
+            return "/".join(filter(None, (self._scope.node.path, id_)))
+        return self.node.path if isinstance(self, Construct) else type(self).__name__
 
     def _checked(self, name: str, value: Any, id_: str | None = None) -> Any:
         try:
             return self._arguments[name].checked(value)
         except (TypeError, ValueError) as failure:
             refused = failure
-        if id_ is None:
-            where = self.node.path if isinstance(self, Construct) else type(self).__name__
-        else:
-            where = "/".join(filter(None, (self._scope.node.path, id_)))
         # Raised here, and not while the other is handled: a program's author sees one traceback.
-        raise type(refused)(f"{where}: {name}: {refused}")
+        raise type(refused)(f"{self._where(id_)}: {name}: {refused}")
 
     if not TYPE_CHECKING:  # a type checker would then allow assignments to any name
 
@@ -175,8 +196,8 @@ class Resource(
         self._declare(scope, id_, arguments)
         self._place = _place()
         self._meta = _meta_of(arguments)
-        made_of = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values), self._place]
-        jsii.create(Resource, self, [*made_of, _made_with(self._meta)])
+        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), self._place]
+        self._create(Resource, id_, [*made_of, _made_with(self._meta)])
         self._tree.add(self, scope)
 
     @classmethod
@@ -195,7 +216,6 @@ class Resource(
             import_from_id: The import id of the existing object.
             provider: The provider to import with, where it is not the only one.
         """
-        load()
         arguments = [scope, import_to_id, cls.TF_RESOURCE_TYPE, import_from_id, provider]
         made: cdktf.ImportableResource = jsii.sinvoke(Resource, "importable", arguments)
         return made
@@ -213,8 +233,8 @@ class DataSource(
 
     def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         self._declare(scope, id_, arguments)
-        made_of = [scope, id_, self.TF_RESOURCE_TYPE, _text(self._values)]
-        jsii.create(DataSource, self, [*made_of, _made_with(_meta_of(arguments))])
+        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), _made_with(_meta_of(arguments))]
+        self._create(DataSource, id_, made_of)
 
 
 class Provider(
@@ -226,7 +246,7 @@ class Provider(
 
     def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         self._declare(scope, id_, arguments)
-        jsii.create(Provider, self, [scope, id_, _text(self._values), arguments["alias"]])
+        self._create(Provider, id_, [_text(self._values), arguments["alias"]])
 
     @property
     def alias_input(self) -> str | None:

@@ -2,11 +2,69 @@
 // framework asks for them twice, and jsii would carry each question to Python and back.
 "use strict";
 
-const { ImportableResource, Lazy, Token } = require("cdktf");
+const { ImportableResource, Lazy, Token, Tokenization } = require("cdktf");
 const { TerraformDataSource, TerraformProvider, TerraformResource } = require("cdktf");
 const { provider } = require("./package.json");
 
 const GENERATOR = { providerName: provider.name, providerVersionConstraint: provider.version };
+
+// A token whose text may come from anywhere: the framework numbers tokens from 0, and texts of the
+// outside may look like its first ones.
+class Decoy {
+  creationStack = [];
+  resolve() {}
+}
+
+for (let number = 0; number < 1000; number++) {
+  Token.asString(new Decoy());
+}
+
+const LIST_TOKEN = /#\{TfToken\[[\w:.-]+\]\}/;
+const NUMBER_TOKEN = /[-|\d.+]+e[-|\d.eE+]+/g;
+
+const MAP_TOKENS = [Token.STRING_MAP_TOKEN_VALUE, Token.ANY_MAP_TOKEN_VALUE];
+
+// Returns the tokens that the framework sees in `text`; throws where it sees one that is none.
+function tokensIn(text, list) {
+  const numbers = text.match(NUMBER_TOKEN) ?? [];
+  const found = [
+    ...Tokenization.reverseString(text).tokens,
+    ...numbers.map((number) => Tokenization.reverseNumber(parseFloat(number))),
+  ];
+  if (LIST_TOKEN.test(text)) {
+    // Such a token is a list of one text, and stands nowhere else.
+    found.push((list?.length === 1 && Tokenization.reverseList(list)) || new Decoy());
+  }
+  return found;
+}
+
+function isForeign(text, list) {
+  try {
+    return tokensIn(text, list).some((token) => token instanceof Decoy);
+  } catch {
+    return true;
+  }
+}
+
+// Throws where a text in `value` looks like a token and is none of this program: the framework
+// would put another value in its place, or fail.
+function checkTexts(name, value, list) {
+  if (typeof value === "string") {
+    if (MAP_TOKENS.includes(value) || isForeign(value, list)) {
+      throw new Error(`no token: ${name}: ${JSON.stringify(value)}`);
+    }
+  } else if (value !== null && typeof value === "object") {
+    const items = Array.isArray(value) ? value : undefined;
+    Object.values(value).forEach((item) => checkTexts(name, item, items));
+  }
+  return value;
+}
+
+function parsed(attributes) {
+  const found = JSON.parse(attributes);
+  Object.entries(found).forEach(([name, value]) => checkTexts(name, value));
+  return found;
+}
 
 // Returns `attributes` with `change` applied to those that are maps.
 function withMaps(attributes, change) {
@@ -31,19 +89,20 @@ function bareReference(trigger) {
 }
 
 function assign(element, name, value) {
-  const parsed = JSON.parse(value);
-  if (parsed === null) {
+  const assigned = checkTexts(name, JSON.parse(value));
+  if (assigned === null) {
     delete element.attributes[name];
   } else {
-    element.attributes[name] = parsed;
+    element.attributes[name] = assigned;
   }
 }
 
 class Resource extends TerraformResource {
   constructor(scope, id, type, attributes, place, meta) {
     const config = { terraformResourceType: type, terraformGeneratorMetadata: GENERATOR };
+    const declared = parsed(attributes);
     super(scope, id, { ...meta, ...config });
-    this.attributes = JSON.parse(attributes);
+    this.attributes = declared;
     this.place = place;
   }
 
@@ -88,8 +147,9 @@ class Resource extends TerraformResource {
 class DataSource extends TerraformDataSource {
   constructor(scope, id, type, attributes, meta) {
     const config = { terraformResourceType: type, terraformGeneratorMetadata: GENERATOR };
+    const declared = parsed(attributes);
     super(scope, id, { ...meta, ...config });
-    this.attributes = JSON.parse(attributes);
+    this.attributes = declared;
   }
 
   assign(name, value) {
@@ -107,12 +167,13 @@ class DataSource extends TerraformDataSource {
 
 class Provider extends TerraformProvider {
   constructor(scope, id, attributes, alias) {
+    const declared = parsed(attributes);
     super(scope, id, {
       terraformResourceType: provider.name,
       terraformGeneratorMetadata: GENERATOR,
       terraformProviderSource: provider.source,
     });
-    this.attributes = JSON.parse(attributes);
+    this.attributes = declared;
     this.chosenAlias = alias;
   }
 

@@ -12,7 +12,6 @@ import io
 import json
 import tarfile
 import tempfile
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -110,9 +109,8 @@ def packed() -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-@cache
 def load() -> None:
-    """Have jsii load the package; once, when the first element is made."""
+    """Have jsii load the package; once, before the program makes its first token."""
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         package = Path(folder, "elements.tgz")
         package.write_bytes(packed())

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from opsconsole.phrases import did_you_mean
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._references import Graph, reaches
-from opsconsole_cdktf._rules import is_token
+from opsconsole_cdktf._rules import TOKEN, is_token
 from opsconsole_cdktf.row_values import AgentValues, HostValues
 from opsconsole_cdktf.rows import AgentRow, HostRow
 
@@ -25,12 +25,18 @@ def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
     """Return rows whose columns are named as the fields, with the key beside them.
 
     Raises:
-        BadRows: Two columns of a row give one field.
+        BadRows: Two columns of a row give one field; or a value has the form of a token.
     """
     known = set(HostRow.model_fields)
     found = []
+    problems = []
     for row in rows:
         assert isinstance(row.values, Mapping)
+        problems += [
+            f"{row.place}: {name}: a file holds no token, and {str(value)!r:.60} has its form"
+            for name, value in row.values.items()
+            if TOKEN.search(str(value))
+        ]
         sources: dict[str, str] = {}
         for name in row.values:
             field = columns.get(name, name)
@@ -42,6 +48,8 @@ def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
         if key not in columns and key not in known:
             values.pop(key, None)
         found.append(Placed(row.place, {str(name): item for name, item in values.items()}))
+    if problems:
+        raise BadRows("\n".join(problems))
     return found
 
 

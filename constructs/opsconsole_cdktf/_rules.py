@@ -7,6 +7,7 @@ those that the provider checks at plan time.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -46,6 +47,10 @@ _TOKENS_OF_VARIABLES = {
 
 _MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
 """What is meant where a resource is given instead of a value."""
+
+
+TOKEN = re.compile(r"[$#]\{TfToken\[[\w:.-]+\]\}")
+"""What the framework takes for one of its tokens, wherever in a text it stands."""
 
 
 def is_token(value: Any) -> bool:

@@ -22,7 +22,10 @@ LISTS = {
     "agent_get": "GET /api/v1/agents/{id}",
     "blacklist_list": "GET /api/v1/blacklists",
 }
-ODD = ("web", "Web 1", "cafe\u0301", 'say "hi"', "class", "${var.x}", "%{ if }", "a\\b", "stack")
+ODD = (
+    *("web", "Web 1", "cafe\u0301", 'say "hi"', "class", "${var.x}", "%{ if }", "a\\b", "stack"),
+    *("${TfToken[TOKEN.0]}", "#{TfToken[TOKEN.1]}"),
+)
 
 
 def populate(console, seed: int, hosts: int = 8) -> None:
@@ -34,7 +37,10 @@ def populate(console, seed: int, hosts: int = 8) -> None:
             "private_ip": f"10.0.0.{number}",
             "target_type": rng.choice(["ssh", "winrm"]),
             "target_port": rng.choice([22, 5986]),
-            "tags": rng.sample(["site:north", "role:web", "env:live", "a:${b}"], rng.randrange(3)),
+            "tags": rng.sample(
+                ["site:north", "role:web", "env:live", "a:${b}", "a:#{TfToken[TOKEN.1]}"],
+                rng.randrange(3),
+            ),
             "is_jump_host": rng.random() < 0.4,
             "knowledge": rng.choice(["", "two\nlines", 'a "quoted" text', "100%"]),
             "jump_host_ids": rng.sample(made, min(len(made), rng.choice([0, 0, 1, 2]))),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from opsconsole.adopt.hcl_program import escape_template
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 
 Row = dict[str, Any]
+
+_OF_TOKENS: Final = re.compile(
+    r"[$#]+(?=\{TfToken\[)|(?<=[\d.])e(?=\+?2[89]\d)|\A[SA](?=(?:tring|ny) Map Token Value\Z)"
+)
+"""What the forms of tokens in cdktf cannot do without: the signs before a key, the `e` of a number
+near 1e298, the first letter of two texts that stand for maps."""
 
 _OF_AGENT: Final = frozenset(
     {
@@ -127,11 +135,18 @@ def _agent_row(item: AdoptedObject) -> Row:
 
 
 def literal(value: Any) -> Any:
-    """Return a value as a program's data says it: what Terraform would take for a template stays
-    text.
+    """Return a value as a program's data says it: what Terraform would take for a template, or the
+    framework for a token, stays text.
+
+    `${TfToken[TOKEN.0]}` becomes `${"$"}{TfToken[TOKEN.0]}`: escaped as `$${…`, the framework would
+    still see its token.
     """
     if isinstance(value, str):
-        return value.replace("${", "$${").replace("%{", "%%{")
+        text, begin = "", 0
+        for sign in _OF_TOKENS.finditer(value):
+            text += f'{escape_template(value[begin : sign.start()])}${{"{sign[0]}"}}'
+            begin = sign.end()
+        return text + escape_template(value[begin:])
     if isinstance(value, list):
         return [literal(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,7 +1,7 @@
 """Items as Terraform's own language: resources, and an import block for each.
 
-The Python program takes `quoted` and `line` from here: both programs quote texts of the console in
-the same way. What is not printable is escaped: it would change how the program reads.
+The Python program takes `in_quotes` and `line` from here: both programs quote texts of the console
+in the same way. What is not printable is escaped: it would change how the program reads.
 """
 
 from __future__ import annotations
@@ -87,8 +87,17 @@ def _value(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Return text as a literal in double quotes; what Terraform would take for a template stays."""
-    escaped = "".join(_ESCAPES.get(letter, letter) for letter in text)
-    return f'"{_printable(escaped)}"'.replace("${", "$${").replace("%{", "%%{")
+    return in_quotes(escape_template(text))
+
+
+def in_quotes(text: str) -> str:
+    """Return the text of a template as a literal in double quotes."""
+    return f'"{_printable("".join(_ESCAPES.get(letter, letter) for letter in text))}"'
+
+
+def escape_template(text: str) -> str:
+    """Return the template whose value is `text`."""
+    return text.replace("${", "$${").replace("%{", "%%{")
 
 
 def line(text: str) -> str:

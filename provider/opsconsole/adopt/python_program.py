@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from opsconsole.adopt.fleet_rows import literal
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.hcl_program import line, quoted, remarks_of
+from opsconsole.adopt.hcl_program import in_quotes, line, remarks_of
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
@@ -184,10 +185,10 @@ def _value(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     """Return text as a literal, in the quotes that a formatter chooses."""
-    literal = quoted(text)
-    if '\\"' in literal and "'" not in literal:
-        return "'" + literal[1:-1].replace('\\"', '"') + "'"
-    return literal
+    double = in_quotes(literal(text))
+    if '\\"' in double and "'" not in double:
+        return "'" + double[1:-1].replace('\\"', '"') + "'"
+    return double
 
 
 def _statement(head: str, arguments: Sequence[str], tail: str = "") -> str:
