@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.routes import TEMPLATES
+from opsconsole.emulator.document import EXTRA
 from opsconsole.errors import UserError
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import DOCUMENTED
@@ -19,7 +19,7 @@ World = Callable[..., dict[str, Any]]
 def test_an_extra_endpoint_that_is_no_get_is_not_there(
     ground_on: Callable[..., Any], world: World
 ) -> None:
-    endpoints = {"host_get": "POST /api/v1/hosts/{id}", "specialty_get": TEMPLATES["specialty_get"]}
+    endpoints = {"host_get": "POST /api/v1/hosts/{id}", "specialty_get": EXTRA["specialty_get"]}
     ground = ground_on("extended", extra_endpoints=endpoints)
     ground.console.switch(empty_update="accepted")
     try:

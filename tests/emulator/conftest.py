@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import dataclasses
 import http.client
 import json
 from collections.abc import Callable, Iterator
@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator.api import operation_of, reply
 from opsconsole.emulator.assembly import assemble
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import Profile
@@ -22,11 +21,36 @@ from opsconsole.emulator.running import serve
 from opsconsole.emulator.seed import API_KEY
 
 
+async def asked(
+    application: Any, method: str, path: str, query: str, headers: Any, content: bytes
+) -> tuple[int, bytes]:
+    """Ask an ASGI application, without a network."""
+    sent = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode("latin-1"),
+        "query_string": query.encode("latin-1", "replace"),
+        "headers": headers,
+    }
+    await application(scope, receive, send)
+    return sent[0]["status"], b"".join(item["body"] for item in sent[1:])
+
+
 class Direct:
     """A console without a network: the status and the body of an answer to each call."""
 
     def __init__(self, profile: Profile, seed: str, data: Path | None = None) -> None:
-        self.console = assemble(profile, seed=seed, data=data).console
+        self.application = assemble(profile, seed=seed, data=data)
+        self.console = self.application.console
         self.store = self.console.store
 
     def __call__(
@@ -46,9 +70,8 @@ class Direct:
         sent = list(headers)
         if key is not None:
             sent.append((b"authorization", f"Bearer {key}".encode()))
-        operation, ids = operation_of(self.console, method, path)
-        answer = reply(self.console, operation, ids, method, path, query, sent, content)
-        return answer.status, json.loads(answer.body)
+        status, body = asyncio.run(asked(self.application, method, path, query, sent, content))
+        return status, json.loads(body or b"null")
 
     def host(self, **fields: Any) -> dict[str, Any]:
         """Add a host behind the API's back."""
@@ -75,7 +98,7 @@ def make() -> Iterator[Callable[..., Direct]]:
         def maker(
             name: str = "default", *, seed: str = "starter", data: Path | None = None, **turned: Any
         ) -> Direct:
-            made = Direct(dataclasses.replace(CONSOLES[name], **turned), seed, data)
+            made = Direct(CONSOLES[name].model_copy(update=turned), seed, data)
             stack.callback(made.store.close)
             return made
 

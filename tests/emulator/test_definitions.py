@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.answers import FIELDS
+from opsconsole.emulator.document import FIELDS
 from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
 
 Make = Callable[..., Any]

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import KINDS
 from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.emulator.running import serve, spawn
 from patience import until
 
@@ -109,7 +109,7 @@ def test_a_request_is_held_until_faults_are_forgotten(
     assert is_done()
 
 
-@pytest.mark.parametrize("operation", TEMPLATES)
+@pytest.mark.parametrize("operation", DOCUMENTED | EXTRA)
 def test_another_object_is_answered_by_every_operation(
     everything: Emulator, call: Call, operation: str
 ) -> None:
@@ -117,7 +117,7 @@ def test_another_object_is_answered_by_every_operation(
     agent = everything.create("agents", name="a", host_id=made["id"], specialty_id="spc_linux")
     ids = {"hosts": made["id"], "agents": agent["id"]}
     ids |= {"specialties": "spc_container", "blacklists": "blk_format"}
-    method, template = TEMPLATES[operation].split(" ")
+    method, template = (DOCUMENTED | EXTRA)[operation].split(" ")
     kind = template.split("/")[3]
     path = template.replace("{id}", ids[kind]).replace("{pluginId}", "plg_disk")
     bodies: dict[str, Any] = {

@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from opsconsole.emulator.answers import FIELDS
-from opsconsole.emulator.checks import json_value
+from opsconsole.emulator.document import FIELDS
 from opsconsole.emulator.profiles import profiles
 
 Make = Callable[..., Any]
@@ -183,7 +182,6 @@ def test_blacklist_entries_through_the_extra_endpoints(make: Make) -> None:
 
 
 def test_the_documents_constants_are_not_json(make: Make) -> None:
-    assert json_value(b"[1]") == [1]
     for content in (b'{"name": NaN}', b"[" * 100_000, b'{"target_port": 1' + b"0" * 5000 + b"}"):
         status, _ = make()("POST", "/api/v1/blacklists/blk_wipe", content)
         assert status == 400

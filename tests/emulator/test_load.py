@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import urllib.error
 import urllib.request
@@ -16,7 +15,7 @@ from opsconsole.emulator.running import serve
 
 
 def profile(**switches):
-    return dataclasses.replace(profiles()["default"], **switches)
+    return profiles()["default"].model_copy(update=switches)
 
 
 def accepted(load, limited, moments):

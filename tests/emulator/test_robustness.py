@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consoles import CONSOLES
-from opsconsole.emulator.api import RULES
-from opsconsole.emulator.checks import Checks
+from opsconsole.emulator.application import RULES
+from opsconsole.emulator.document import DOCUMENTED, EXTRA, FIELDS
 from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.hosts import row_checks
 from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.routes import TEMPLATES
 
-HOST_FIELDS: Checks = row_checks(profiles()["default"])
+HOST_FIELDS = FIELDS["host"]
 NAMES = sorted(
     {*HOST_FIELDS, "rows", "on_error", "dry_run", "plugin_id", "plugin_ids", "host_id", "key"}
     | {"specialty_id", "credential_config", "pattern", "description", "prompt", "id"}
@@ -51,7 +49,7 @@ queries = st.text("=&%;+cursorlimit01dry_run", max_size=12)
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, str, bytes, tuple[tuple[bytes, bytes], ...]]:
-    method, path = draw(st.sampled_from([*TEMPLATES.values()])).split(" ")
+    method, path = draw(st.sampled_from([*(DOCUMENTED | EXTRA).values()])).split(" ")
     parts = [
         draw(st.sampled_from(IDS)) if part.startswith("{") else part for part in path.split("/")
     ]

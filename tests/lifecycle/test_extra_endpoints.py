@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from opsconsole.emulator.document import EXTRA
 from opsconsole.emulator.handle import Emulator
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.routes import TEMPLATES
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY
@@ -23,7 +23,7 @@ READS_ONE = Profile(
     summary="A list stops after one entry, and one specialty can be read.",
     page_size=1,
     extra=frozenset({"specialty_get"}),
-    provider_settings={"extra_endpoints": {"specialty_get": TEMPLATES["specialty_get"]}},
+    provider_settings={"extra_endpoints": {"specialty_get": EXTRA["specialty_get"]}},
 )
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsconsole.emulator.document import EXTRA
 from opsconsole.emulator.profiles import Profile, profiles
-from opsconsole.emulator.routes import EXTRA
 
 _SWITCHES: dict[str, dict[str, Any]] = {
     "fickle": {

@@ -14,11 +14,11 @@ import pytest
 
 from opsconsole.definition import Attribute, Look, ResourceDefinition, read_only
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.emulator.api import RULES, add_operation
-from opsconsole.emulator.checks import json_object
+from opsconsole.emulator.application import RULES, add_operation
+from opsconsole.emulator.bodies import json_body
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.emulator.refusal import not_found
-from opsconsole.emulator.routes import DOCUMENTED, TEMPLATES
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
@@ -154,7 +154,7 @@ class Schedules:
 
     def _write(self, schedule_id: str, call: ConsoleRequest) -> Answer:
         self._writes += 1
-        self.rows[schedule_id] |= json_object(call.body, required=True)
+        self.rows[schedule_id] |= json_body(call.body)
         self.rows[schedule_id]["updated_at"] = f"2026-01-01T00:00:{self._writes:02}Z"
         return Answer(self.rows[schedule_id])
 
@@ -170,5 +170,5 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
         add_operation(operation.name, str(operation), rule)
     yield held
     for operation in rules:
-        for table in (DOCUMENTED, TEMPLATES, RULES):
+        for table in (DOCUMENTED, RULES):
             del table[operation.name]

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from opsconsole.emulator import checks
-from opsconsole.emulator.answers import CREDENTIAL_FIELDS
-from opsconsole.emulator.checks import Checks, json_object
-from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.bodies import json_body
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, page
+from opsconsole.emulator.document import CredentialConfig
 from opsconsole.emulator.hosts import archive_agent
-from opsconsole.emulator.lists import page
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
-from opsconsole.emulator.table import Row, Table
-
-_TEXTS = ("org_id", "main_engine", "secondary_engine", "specialty_id", "host_id", "name")
-
-
-@lru_cache(maxsize=64)
-def _checks(profile: Profile) -> Checks:
-    """Return the checks of the create body.
-
-    Which fields its bounds belong to, two minimum lengths of 1 and one length of 1 to 100, is not
-    shown.
-    """
-    found: dict[str, checks.Check] = {
-        name: checks.text(1) if name in profile.agent_at_least_1 else checks.text()
-        for name in _TEXTS
-    }
-    found[profile.agent_1_to_100] = checks.text(1, 100)
-    found["remote_execution"] = checks.boolean
-    found["credential_config"] = checks.credential_config
-    found["plugin_ids"] = found["accessible_credential_ids"] = checks.strings()
-    return found
+from opsconsole.emulator.store import Row, Table
 
 
 def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/agents. Answers with the Agent, which carries no plugin list."""
-    fields = json_object(request.body, required=True)
-    known = _checks(console.profile)
-    console.check(fields, known, nulls=True, required=console.profile.agent_required)
-    fields = {name: value for name, value in fields.items() if name in known and value is not None}
+    required = console.profile.agent_required
+    read = console.bodies.agent_create.read(json_body(request.body), required=required)
+    fields = {name: value for name, value in read.items() if value is not None}
     host = _check_references(console, request, fields)
     org_id = fields.get("org_id") or (host or {}).get("org_id") or request.principal.org_id
     request.principal.authorize(org_id)
@@ -51,18 +27,19 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     row = console.store.add("agents", {"status": "idle", **defaults, **fields, "org_id": org_id})
     for plugin_id in plugin_ids:
         _attach(console, row["id"], plugin_id)
-    return Answer(console.rendering.render("agent", row))
+    return console.show("agent", row)
 
 
 def _kept(profile: Profile, fields: dict[str, Any]) -> dict[str, Any]:
-    if entries := fields.get("credential_config"):
-        known = [
-            ({"order": position, "is_required": False} if profile.fills_defaults else {})
-            | {name: entry[name] for name in CREDENTIAL_FIELDS if entry.get(name) is not None}
-            for position, entry in enumerate(entries)
-        ]
-        return {**fields, "credential_config": known}
-    return fields
+    entries: list[CredentialConfig] | None = fields.get("credential_config")
+    if not entries:
+        return fields
+    known = [
+        ({"order": position, "is_required": False} if profile.fills_defaults else {})
+        | entry.model_dump(exclude_none=True)
+        for position, entry in enumerate(entries)
+    ]
+    return {**fields, "credential_config": known}
 
 
 def _check_references(
@@ -104,10 +81,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_update: the fields of the create body, only those present change."""
     store = console.store
     row = console.writable("agent", request)
-    fields = json_object(request.body, required=True)
-    known = _checks(console.profile)
-    console.check(fields, known)
-    fields = {name: value for name, value in fields.items() if name in known}
+    fields = console.bodies.agent_update.read(json_body(request.body))
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
         request.principal.authorize(fields["org_id"])
@@ -121,7 +95,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
             _attach(console, row["id"], plugin_id)
     if fields or console.profile.idle_update_bumps:
         row = store.change("agents", row["id"], fields) or row
-    return Answer(console.rendering.render("agent", row))
+    return console.show("agent", row)
 
 
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -140,19 +114,16 @@ def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/agents/{id}/plugins. Answers with the Agent, not with the plugin list."""
     store = console.store
     agent = _active(console, request)
-    fields = json_object(request.body, required=True)
-    if fields.get("plugin_id") is None:
-        raise invalid([("plugin_id", "is required")])
-    console.check(fields, {"plugin_id": checks.text(1)})
-    plugin_id = fields["plugin_id"]
+    given = json_body(request.body)
+    plugin_id = console.bodies.attachment.read(given, required=("plugin_id",))["plugin_id"]
     _reference(console, request, store.plugins, "plugin_id", plugin_id)
     if _attach(console, agent["id"], plugin_id):
         agent = store.change("agents", agent["id"], {}) or agent
-        return Answer(console.rendering.render("agent", agent))
+        return console.show("agent", agent)
     status = console.profile.attach_twice_status
     if status >= 400:
         raise Refusal(status, _code(status), f"{plugin_id} is attached already", "plugin_id")
-    return Answer(console.rendering.render("agent", agent), status)
+    return console.show("agent", agent, status)
 
 
 def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -184,11 +155,11 @@ def detach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     plugin_id = request.ids[1]
     if store.attachments.remove(f"{agent['id']}/{plugin_id}") is not None:
         agent = store.change("agents", agent["id"], {}) or agent
-        return Answer(console.rendering.render("agent", agent))
+        return console.show("agent", agent)
     status = console.profile.detach_absent_status
     if status >= 400:
         raise Refusal(status, _code(status), f"{plugin_id} is not attached")
-    return Answer(console.rendering.render("agent", agent), status)
+    return console.show("agent", agent, status)
 
 
 def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:

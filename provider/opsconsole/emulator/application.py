@@ -1,23 +1,68 @@
-"""The ASGI application: load, bodies, faults, cuts, and the control side beside the API."""
+"""The ASGI application: the routes of the API, and around each request load, log and faults."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from email.utils import formatdate
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
-from opsconsole.emulator.api import Response, encode, operation_of, refused, reply
-from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.control import Control
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route, Router
+
+from opsconsole.emulator import agents, blacklists, host_import, hosts, specialties
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
+from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
+from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Fault, Faults
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import Refusal
+from opsconsole.emulator.refusal import Refusal, license_cap
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+MOST_BODY = 64 * 1024 * 1024
+TRANSPORT = "opsconsole.transport"
+UNKNOWN = "unknown"
+"""The operation of a request that is none."""
+
+RULES: dict[str, Rule] = {
+    "blacklist_get": get("blacklist"),
+    "blacklist_update": blacklists.update,
+    "host_update": hosts.update,
+    "host_delete": hosts.delete,
+    "host_import": host_import.run,
+    "agent_create": agents.create,
+    "plugin_attach": agents.attach,
+    "plugin_list": agents.list_plugins,
+    "plugin_detach": agents.detach,
+    "specialty_search": list_all("specialty"),
+    "specialty_delete": specialties.delete,
+    "host_get": get("host"),
+    "host_list": list_all("host"),
+    "agent_get": get("agent"),
+    "agent_list": list_all("agent"),
+    "agent_update": agents.update,
+    "agent_delete": agents.delete,
+    "specialty_get": get("specialty"),
+    "specialty_create": specialties.create,
+    "specialty_update": specialties.update,
+    "blacklist_list": list_all("blacklist"),
+    "blacklist_create": blacklists.create,
+    "blacklist_delete": blacklists.delete,
+}
+_WITH_QUERY = ("host_import", "plugin_list", "specialty_search")
+"""Documented operations with query parameters, which their rules check, as those of lists do."""
+_GROWING = ("agent_create", "specialty_create", "blacklist_create")
 
 
 class Load:
@@ -50,16 +95,6 @@ def crowding(profile: Profile, in_flight: int) -> float:
     return profile.crowding_microseconds * in_flight**2 / 1_000_000
 
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-MOST_BODY = 64 * 1024 * 1024
-CONTROL = "/_emulator/"
-TRANSPORT = "opsconsole.transport"
-_JSON = (b"content-type", b"application/json")
-
-
 class Application:
     """One console as an ASGI application. Requests under `/_emulator/` are the control side's.
 
@@ -73,128 +108,217 @@ class Application:
     ) -> None:
         self.console = console
         self.door = Door()
-        self._faults = Faults()
-        self._traffic = Traffic()
-        control = Control(console, self._faults, self._traffic, self.door, sow)
-        self._control = control.application()
-        self._latency = latency
-        self._load = Load()
+        self.faults = Faults()
+        self.traffic = Traffic()
+        self.load = Load()
+        self.latency = latency
+        control = Control(console, self.faults, self.traffic, self.door, sow)
+        self._control = Mount("/_emulator", Starlette(routes=control.routes()))
+        self._routed_for: Profile | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. Routes see the path as it was sent: an id may hold a slash."""
+        if self._routed_for is not self.console.profile:
+            self._router = self._routes(self.console.profile)
+            self._routed_for = self.console.profile
+        scope["path"] = scope["raw_path"].decode("latin-1")
+        scope["app"] = self
+        try:
+            await self._router(scope, receive, send)
+        except HTTPException:
+            await Exchange(self, UNKNOWN, 405)(scope, receive, send)
+
+    def _routes(self, profile: Profile) -> Router:
+        """Return the routes of a console of this profile."""
+        present = DOCUMENTED | {name: EXTRA[name] for name in EXTRA if name in profile.extra}
+        routes = []
+        for name, template in present.items():
+            method, path = template.split(" ")
+            route = Route(path, Exchange(self, name), methods=[method])
+            route.methods = {method}  # Starlette would answer HEAD too
+            routes.append(route)
+        return Router(
+            [*routes, self._control], default=Exchange(self, UNKNOWN, 404), redirect_slashes=False
+        )
+
+    def answer(
+        self, operation: str, missing: int, scope: Scope, body: bytes
+    ) -> tuple[int, bytes, str]:
+        """Answer one request; what it changed is committed before this returns.
+
+        Returns:
+            The status, the body, and of an error the request's id.
+        """
+        console = self.console
+        try:
+            principal = console.principal(scope["headers"])
+            if len(body) > MOST_BODY:
+                raise Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
+            if missing:
+                raise _nothing_here(missing, scope)
+            query = scope["query_string"].decode("latin-1")
+            request = ConsoleRequest(
+                [unquote(part) if "%" in part else part for part in scope["path_params"].values()],
+                dict(parse_qsl(query, keep_blank_values=True)) if query else {},
+                body,
+                _content_type(scope, body),
+                principal,
+            )
+            _check_license(console, operation, scope["method"])
+            if query and operation not in _WITH_QUERY and not operation.endswith("_list"):
+                console.check_query(request.query, ())
+            answer: Answer = RULES[operation](console, request)
+            console.store.commit()
+            status = answer.status or console.profile.success.get(operation, 200)
+            return status, encode(answer.body), ""
+        except Refusal as refusal:
+            return self.refused(refusal)
+        except sqlite3.Error as failure:
+            message = f"the data file cannot be written: {failure}"
+        except Exception:
+            LOGGER.exception("%s %s", scope["method"], scope["path"])
+            message = "the emulator has a defect; its log says more"
+        return self.refused(Refusal(500, "INTERNAL_ERROR", message))
+
+    def refused(self, refusal: Refusal) -> tuple[int, bytes, str]:
+        """Return the answer to a request that is refused."""
+        request_id = self.console.store.new_id("req")
+        body = refusal.body(request_id)
+        if refusal.status == 409:
+            body["code"] = self.console.profile.conflict_code
+        return refusal.status, encode(body), request_id
+
+
+def add_operation(name: str, template: str, rule: Rule) -> None:
+    """Let every console of this process have one more operation, as if it were documented."""
+    DOCUMENTED[name] = template
+    RULES[name] = rule
+
+
+def _nothing_here(status: int, scope: Scope) -> Refusal:
+    if status == 405:
+        text = f"{scope['method']} is not an operation of {scope['path']}"
+        return Refusal(405, "METHOD_NOT_ALLOWED", text)
+    return Refusal(404, "NOT_FOUND", f"there is nothing at {scope['path']}")
+
+
+def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:
+    """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
+    state = console.profile.license
+    if state == "expired" and method != "GET":
+        raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
+    if state == "cap_reached" and operation in _GROWING:
+        raise license_cap()
+
+
+def _content_type(scope: Scope, body: bytes) -> str:
+    if body:
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        for name, value in headers:
+            if name == b"content-type":
+                return value.decode("latin-1").partition(";")[0].strip().lower()
+    return ""
+
+
+class Exchange:
+    """What answers the requests of one operation, with the faults that they meet.
+
+    Args:
+        missing: The status of a request that is no operation; 0: it is one.
+    """
+
+    def __init__(self, application: Application, operation: str, missing: int = 0) -> None:
+        self._app = application
+        self._operation = operation
+        self._missing = missing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        path: str = scope["raw_path"].decode("latin-1")
-        if path.startswith(CONTROL):
-            await self._control(scope, receive, send)
-            return
+        app = self._app
         body = await _body(receive)
         if body is None:
             return
-        method: str = scope["method"]
-        query: str = scope["query_string"].decode("latin-1")
-        operation, ids = operation_of(self.console, method, path)
-        entry = self._traffic.begin(operation, method, path, query, body, time.monotonic())
+        method, path = scope["method"], scope["path"]
+        query = scope["query_string"].decode("latin-1")
+        now = time.monotonic()
+        entry = app.traffic.begin(self._operation, method, path, query, body, now)
         status = 0
         try:
-            profile = self.console.profile
-            self._load.admit(profile, time.monotonic())
-            if wait := self._latency + crowding(profile, self._traffic.in_flight):
+            profile = app.console.profile
+            app.load.admit(profile, now)
+            if wait := app.latency + crowding(profile, app.traffic.in_flight):
                 await asyncio.sleep(wait)
-            fault = (
-                self._faults.meet(method, operation, path, body) if self._faults.waiting else None
-            )
+            fault = None
+            if app.faults.waiting:
+                fault = app.faults.meet(method, self._operation, path, body)
             if fault is None:
-                answer = self._reply(scope, entry, ids, body)
+                status, content, entry.request_id = self._reply(scope, body)
+                await _send(send, status, content, [_JSON])
             else:
                 entry.faulty = True
-                answer = await self._met(fault, scope, entry, ids, body)
-            if fault is None or fault.only_delays:
-                status = answer.status
-                entry.request_id = answer.request_id
-                await _send(send, answer.status, answer.body, [_JSON])
-            else:
-                status = await self._spoil(scope, receive, send, entry, fault, answer)
+                status = await self._spoil(fault, scope, receive, send, entry, body)
         except Refusal as refusal:
-            status = refusal.status
-            answer = refused(self.console, refusal)
-            entry.request_id = answer.request_id
+            status, content, entry.request_id = app.refused(refusal)
             headers = [_JSON]
-            if (seconds := self.console.profile.retry_after) is not None:
+            if (seconds := app.console.profile.retry_after) is not None:
                 headers.append((b"retry-after", str(seconds).encode()))
-            await _send(send, status, answer.body, headers)
+            await _send(send, status, content, headers)
         finally:
-            self._traffic.end(entry, status, time.monotonic())
+            app.traffic.end(entry, status, time.monotonic())
 
-    async def _met(
-        self, fault: Fault, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
-    ) -> Response:
-        """Do what was asked, where a fault lets it be done, with the waits that it asks for."""
-        if fault.hold == "before":
-            await self._faults.hold()
-        if fault.delay:
-            await asyncio.sleep(fault.delay)
-        answer = self._reply(scope, entry, ids, body) if fault.lets_through else Response(500, b"")
-        if fault.hold == "after":
-            await self._faults.hold()
-        if fault.answer_delay:
-            await asyncio.sleep(fault.answer_delay)
-        return answer
-
-    def _reply(
-        self, scope: Scope, entry: LoggedRequest, ids: tuple[str, ...], body: bytes
-    ) -> Response:
-        if len(body) > MOST_BODY:
-            refusal = Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            return refused(self.console, refusal)
-        return reply(
-            self.console,
-            entry.operation,
-            ids,
-            entry.method,
-            entry.path,
-            entry.query,
-            scope["headers"],
-            body,
-        )
+    def _reply(self, scope: Scope, body: bytes) -> tuple[int, bytes, str]:
+        return self._app.answer(self._operation, self._missing, scope, body)
 
     async def _spoil(
         self,
+        fault: Fault,
         scope: Scope,
         receive: Receive,
         send: Send,
         entry: LoggedRequest,
-        fault: Fault,
-        answer: Response,
+        body: bytes,
     ) -> int:
+        """Do what was asked, where the fault lets it be done, and answer as the fault says."""
+        app = self._app
+        if fault.hold == "before":
+            await app.faults.hold()
+        await asyncio.sleep(fault.delay)
+        status, content = 500, b""
+        if fault.lets_through:
+            status, content, entry.request_id = self._reply(scope, body)
+        if fault.hold == "after":
+            await app.faults.hold()
+        await asyncio.sleep(fault.answer_delay)
+        if fault.only_delays:
+            await _send(send, status, content, [_JSON])
+            return status
+        entry.request_id = ""
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse:
-            await self.door.close()
+            await app.door.close()
         if fault.cut is not None:
             transport.abort()
             await _gone(receive)
             return 0
-        headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
-        headers.append((b"content-type", fault.content_type.encode()))
-        if fault.refuse:
-            headers.append((b"connection", b"close"))
-        if fault.retry_after_date is not None:
-            until = formatdate(time.time() + fault.retry_after_date, usegmt=True)
-            headers.append((b"retry-after", until.encode()))
-        status, content = answer.status, answer.body
+        headers = _headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
             headers.append((b"location", _redirected(scope, fault.redirect)))
         elif fault.status is not None:
-            status = fault.status
-            entry.request_id = self.console.store.new_id("req")
+            status, entry.request_id = fault.status, app.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
         if fault.endless:
-            await _send_pieces(send, receive, status, without_end(), headers)
+            await _send_endless(send, receive, status, without_end(), headers)
             return status
-        if fault.inflates_to:
+        if fault.text is not None:
+            content = fault.text.encode("utf-8", "surrogatepass")
+        elif fault.garbage:
+            content = garbage(fault.garbage)
+        elif fault.inflates_to:
             headers.append((b"content-encoding", b"gzip"))
             content = bomb(fault.inflates_to)
-        else:
-            content = self._content(fault, entry, status, content)
+        elif (fault.answer or fault.ids) and status < 300:
+            content = encode(distorted(app.console, self._operation, fault, json.loads(content)))
         if fault.truncate is None or fault.truncate >= len(content):
             await _send(send, status, content, headers)
             return status
@@ -203,15 +327,19 @@ class Application:
         await _gone(receive)
         return status
 
-    def _content(self, fault: Fault, entry: LoggedRequest, status: int, content: bytes) -> bytes:
-        """Return the body that a fault asks for, where there is an end to it."""
-        if fault.text is not None:
-            return fault.text.encode("utf-8", "surrogatepass")
-        if fault.garbage:
-            return garbage(fault.garbage)
-        if (fault.answer or fault.ids) and status < 300:
-            return encode(distorted(self.console, entry.operation, fault, json.loads(content)))
-        return content
+
+_JSON = (b"content-type", b"application/json")
+
+
+def _headers(fault: Fault) -> list[tuple[bytes, bytes]]:
+    headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
+    headers.append((b"content-type", fault.content_type.encode()))
+    if fault.refuse:
+        headers.append((b"connection", b"close"))
+    if fault.retry_after_date is not None:
+        until = formatdate(time.time() + fault.retry_after_date, usegmt=True)
+        headers.append((b"retry-after", until.encode()))
+    return headers
 
 
 def _redirected(scope: Scope, where: str) -> bytes:
@@ -224,21 +352,20 @@ def _redirected(scope: Scope, where: str) -> bytes:
 
 async def _body(receive: Receive) -> bytes | None:
     message = await receive()
-    if message["type"] != "http.request":
-        return None
-    body: bytes = message["body"]
-    if not message["more_body"]:
+    if message["type"] == "http.request" and not message["more_body"]:
+        body: bytes = message["body"]
         return body
-    parts, size = [body], len(body)
-    while message.get("more_body"):
-        message = await receive()
+    parts, size = [], 0
+    while True:
         if message["type"] != "http.request":
             return None
         # What is too long is read to its end, and kept only so far that its length is seen.
         if size <= MOST_BODY:
             parts.append(message["body"])
             size += len(message["body"])
-    return b"".join(parts)
+        if not message["more_body"]:
+            return b"".join(parts)
+        message = await receive()
 
 
 async def _gone(receive: Receive) -> None:
@@ -255,16 +382,13 @@ async def _send(
 ) -> None:
     if status in (204, 304):
         body = b""
-    length = (b"content-length", str(len(body)).encode())
-    start = {"type": "http.response.start", "status": status, "headers": [*headers, length]}
-    await send(start)
-    if upto is None:
-        await send({"type": "http.response.body", "body": body})
-    else:
-        await send({"type": "http.response.body", "body": body[:upto], "more_body": True})
+    headers = [*headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    more = upto is not None
+    await send({"type": "http.response.body", "body": body[:upto], "more_body": more})
 
 
-async def _send_pieces(
+async def _send_endless(
     send: Send,
     receive: Receive,
     status: int,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from opsconsole.emulator.table import Row, Table
+from opsconsole.emulator.store import Row, Table
 
 VERSION = 1
 _CREATE = """

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from opsconsole.emulator import checks
-from opsconsole.emulator.checks import Checks, json_object
+from opsconsole.emulator.bodies import json_body
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-
-CHECKS: Checks = {
-    "pattern": checks.text(1, 200),
-    "description": checks.text_or_null,
-    "org_id": checks.text_or_null,
-}
 
 
 def text_hash(pattern: str) -> str:
@@ -24,9 +17,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/blacklists/{id}: rules 1 to 5 of the document's blacklist update."""
     store = console.store
     row = console.writable("blacklist", request)
-    fields = json_object(request.body, required=True)
-    console.check(fields, CHECKS, nulls=False)
-    changes = {name: value for name, value in fields.items() if name in CHECKS}
+    changes = console.bodies.blacklist.read(json_body(request.body))
     if "org_id" in changes:
         request.principal.authorize(changes["org_id"])
     if all(row.get(name) == value for name, value in changes.items()):
@@ -35,19 +26,18 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
         changes["text_hash"] = text_hash(changes["pattern"])
     if changes or console.profile.idle_update_bumps:
         row = store.change("blacklists", row["id"], changes) or row
-    return Answer(console.rendering.render("blacklist", row), 200)
+    return console.show("blacklist", row, 200)
 
 
 def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_create. `org_id` null is tenant-wide; absent, the caller's org."""
-    fields = json_object(request.body, required=True)
-    console.check(fields, CHECKS, nulls=False, required=("pattern",))
+    fields = console.bodies.blacklist.read(json_body(request.body), required=("pattern",))
     org_id = fields.get("org_id", request.principal.org_id)
     request.principal.authorize(org_id)
     given = {name: fields.get(name) for name in ("pattern", "description")}
     hashed = text_hash(fields["pattern"])
     row = console.store.add("blacklists", {**given, "org_id": org_id, "text_hash": hashed})
-    return Answer(console.rendering.render("blacklist", row))
+    return console.show("blacklist", row)
 
 
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:

@@ -1,93 +1,184 @@
-"""What others send: models for it, one style of error, and switches by name and value."""
+"""Reading what others send: bodies of requests by a profile, and bodies of the control side."""
 
 from __future__ import annotations
 
-import dataclasses
-import typing
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from opsconsole.document_models import what_is_wrong
+from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, ONLY_AT_CREATION, Strings
 from opsconsole.emulator.profiles import Profile
+from opsconsole.emulator.refusal import invalid, malformed
 
 Read = TypeVar("Read")
 
 
 class BadBody(Exception):
-    """A body of the wrong shape: which place in it, what was expected there, what it holds."""
+    """A control body of the wrong shape: which place in it, what was expected, what it holds."""
 
 
 class Body(BaseModel):
-    """A body: numbers are not booleans, and members that nobody knows are refused."""
+    """A control body: numbers are not booleans, and unknown members are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
 def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
-    """Return what `validate`, a method of a model, makes of `value`.
-
-    Args:
-        what: What is read, as messages call it.
-
-    Raises:
-        BadBody: It is not of the model's shape; the message names every place.
-    """
+    """Return what `validate`, a method of a model, makes of `value`; `what` names it in errors."""
     try:
         return validate(value)
     except ValidationError as problem:
         raise BadBody(f"{what}: {what_is_wrong(problem)}") from None
 
 
-FIXED = ("name", "summary", "provider_settings")
-_JSON = TypeAdapter(dict[str, Any])
+def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
+    """Return the profile with some switches set to JSON values; BadBody names what is wrong."""
+    return read("switches", profile.turned, values)
 
 
-@cache
-def switches() -> dict[str, Any]:
-    """Return the switches: name to the type of its value."""
-    hints = typing.get_type_hints(Profile)
-    names = [item.name for item in dataclasses.fields(Profile) if item.name not in FIXED]
-    return {name: hints[name] for name in names}
-
-
-@cache
-def _model() -> type[BaseModel]:
-    config = ConfigDict(strict=True, extra="forbid")
-    fields: dict[str, Any] = {name: (_exact(kind), None) for name, kind in switches().items()}
-    return create_model("Switches", __config__=config, **fields)
-
-
-def _exact(kind: Any) -> Any:
-    """Let true and false not stand for the 1 and 0 of a Literal, which are equal to them."""
-    if typing.get_origin(kind) is not Literal or bool in map(type, typing.get_args(kind)):
-        return kind
-    return Annotated[kind, BeforeValidator(_no_boolean)]
-
-
-def _no_boolean(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("a boolean is not allowed here")
+def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
+    """Read a JSON object; 400 BAD_REQUEST where it is none. No body is an empty one."""
+    if not content and not required:
+        return {}
+    try:
+        value = _decode(content.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as failure:
+        raise malformed("the body is not JSON") from failure
+    if type(value) is not dict:
+        raise malformed("the body must be a JSON object")
     return value
 
 
-def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
-    """Return the profile with some switches set to JSON values.
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
-    Raises:
-        BadBody: A name or a value is not one of a switch.
+
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+class Fields:
+    """The fields that the body of one operation may hold, on one console.
+
+    Args:
+        kinds: The type of each field.
+        unknown: Whether other fields are `ignored` or `refused`.
+        nulls: Whether null passes for every field.
     """
-    # By way of JSON: arrays stand for the tuples and sets of a profile.
-    turned = read("switches", _model().model_validate_json, _JSON.dump_json(dict(values)))
-    return dataclasses.replace(
-        profile, **{name: getattr(turned, name) for name in turned.model_fields_set}
-    )
+
+    def __init__(self, kinds: Mapping[str, Any], unknown: str, *, nulls: bool) -> None:
+        extra: Literal["ignore", "forbid"] = "ignore" if unknown == "ignored" else "forbid"
+        members: dict[str, Any] = {
+            name: (kind | None if nulls else kind, None) for name, kind in kinds.items()
+        }
+        self._model = create_model(
+            "Body", __config__=ConfigDict(strict=True, extra=extra, title="body"), **members
+        )
+
+    def read(self, given: Mapping[str, Any], *, required: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the known fields that are given; 400 VALIDATION_FAILED for what is wrong."""
+        absent = [name for name in required if given.get(name) is None]
+        try:
+            held = self._model.model_validate(given)
+        except ValidationError as problem:
+            errors = self._errors(given, problem)
+        else:
+            errors = {}
+            if not absent:
+                read, sent = held.__dict__, held.model_fields_set
+                return {name: read[name] for name in given if name in sent}
+        errors = {name: text for name, text in errors.items() if name not in absent}
+        raise invalid([*errors.items(), *((name, "is required") for name in absent)])
+
+    def _errors(self, given: Mapping[str, Any], problem: ValidationError) -> dict[str, str]:
+        """Return the first problem of each field, in the order of the body."""
+        found: dict[str, str] = {}
+        for item in problem.errors(include_url=False, include_input=False, include_context=False):
+            found.setdefault(str(item["loc"][0]), item["msg"].replace("Input should", "should"))
+        return {name: found[name] for name in given if name in found}
+
+
+class Bodies:
+    """The bodies that a console of one profile takes."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def _fields(self, kinds: Mapping[str, Any], *, nulls: bool | None = None) -> Fields:
+        if nulls is None:
+            nulls = self._profile.nulls == "clear"
+        return Fields(kinds, self._profile.unknown_fields, nulls=nulls)
+
+    @cached_property
+    def _host(self) -> dict[str, Any]:
+        kinds = _settable("host")
+        for name in self._profile.strings_to_255:
+            kinds[name] = Annotated[str, Field(min_length=1, max_length=255)]
+        for name, most in self._profile.array_bounds.items():
+            kinds[name] = Annotated[kinds[name], Field(max_length=most)]
+        return kinds
+
+    @cached_property
+    def host_row(self) -> Fields:
+        """A row of the bulk import."""
+        return self._fields(self._host, nulls=True)
+
+    @cached_property
+    def host_update(self) -> Fields:
+        """The update of a host, which has no place for what only a creation sets."""
+        kinds = {name: kind for name, kind in self._host.items() if name not in ONLY_AT_CREATION}
+        if self._profile.connect_fields == "refused":
+            kinds |= dict.fromkeys(CONNECT_FIELDS, Fixed)
+        return self._fields(kinds)
+
+    @cached_property
+    def _agent(self) -> dict[str, Any]:
+        kinds = {**_settable("agent"), "plugin_ids": Strings}
+        for name in self._profile.agent_at_least_1:
+            kinds[name] = Annotated[str, Field(min_length=1)]
+        kinds[self._profile.agent_1_to_100] = Annotated[str, Field(min_length=1, max_length=100)]
+        return kinds
+
+    @cached_property
+    def agent_create(self) -> Fields:
+        """The creation of an agent; null is as good as nothing."""
+        return self._fields(self._agent, nulls=True)
+
+    @cached_property
+    def agent_update(self) -> Fields:
+        """The update of an agent."""
+        return self._fields(self._agent)
+
+    @cached_property
+    def attachment(self) -> Fields:
+        """The plugin to attach."""
+        return self._fields({"plugin_id": Annotated[str, Field(min_length=1)]})
+
+    @cached_property
+    def specialty_create(self) -> Fields:
+        """The creation of a specialty."""
+        return self._fields(_settable("specialty"), nulls=True)
+
+    @cached_property
+    def specialty_update(self) -> Fields:
+        """The update of a specialty."""
+        return self._fields(_settable("specialty"))
+
+    @cached_property
+    def blacklist(self) -> Fields:
+        """A blacklisted command, where null has a meaning of its own in two fields."""
+        return self._fields(_settable("blacklist"), nulls=False)
+
+
+def _refuse(_value: Any) -> NoReturn:
+    raise ValueError("cannot be changed")
+
+
+Fixed = Annotated[Any, BeforeValidator(_refuse)]
+
+
+def _settable(kind: str) -> dict[str, Any]:
+    return {name: held for name, held in FIELDS[kind].items() if held is not None}

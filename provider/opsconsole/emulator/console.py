@@ -1,27 +1,21 @@
-"""The console: its rows, its switches and its callers, and what a rule is given and gives back."""
+"""The console: its rows, its switches and its callers; how it answers with rows and with lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from opsconsole.emulator.answers import Rendering
-from opsconsole.emulator.checks import Checks, Errors
+from opsconsole.emulator.bodies import Bodies
+from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, LISTS, TABLES
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import Refusal, invalid, malformed, not_found, unauthorized
-from opsconsole.emulator.store import MAIN_ORG, Store
-from opsconsole.emulator.table import Row
+from opsconsole.emulator.refusal import Refusal, malformed, not_found, unauthorized
+from opsconsole.emulator.store import MAIN_ORG, Row, Store
 
-TABLES = {
-    "host": "hosts",
-    "agent": "agents",
-    "specialty": "specialties",
-    "blacklist": "blacklists",
-}
-"""Kind of the objects that a path names, to the collection of their rows."""
-
+MOST_PER_PAGE: Final = 1000
 Headers = Iterable[tuple[bytes, bytes]]
+Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +45,10 @@ class Principal:
             raise Refusal(403, "ORG_ACCESS_DENIED", message, "org_id")
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleRequest:
+class ConsoleRequest(NamedTuple):
     """One request, its path taken apart and its caller known."""
 
-    ids: tuple[str, ...]
+    ids: Sequence[str]
     query: Mapping[str, str]
     body: bytes
     content_type: str
@@ -81,6 +74,7 @@ class EmulatedConsole:
     def use(self, profile: Profile) -> None:
         """Behave by this profile from now on."""
         self.profile = profile
+        self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
 
     def principal(self, headers: Headers) -> Principal:
@@ -88,20 +82,13 @@ class EmulatedConsole:
         if self._keys_version != self.store.keys.version:
             self._principals.clear()
             self._keys_version = self.store.keys.version
-        authorization = cookie = b""
-        for name, value in headers:
-            if name == b"authorization":
-                authorization = value
-            elif name == b"cookie":
-                cookie = value
-        known = self._principals.get(authorization)
-        if known is not None:
-            return known
-        if authorization:
-            found = self._by_key(authorization)
-            self._principals[authorization] = found
-            return found
-        return self._by_cookie(cookie)
+        sent = dict(headers)
+        authorization = sent.get(b"authorization", b"")
+        if authorization not in self._principals:
+            if not authorization:
+                return self._by_cookie(sent.get(b"cookie", b""))
+            self._principals[authorization] = self._by_key(authorization)
+        return self._principals[authorization]
 
     def _by_key(self, authorization: bytes) -> Principal:
         scheme, _, secret = authorization.decode("latin-1").partition(" ")
@@ -134,44 +121,20 @@ class EmulatedConsole:
         request.principal.authorize(row.get("org_id"))
         return row
 
-    def check(
-        self,
-        fields: dict[str, Any],
-        checks: Checks,
-        *,
-        nulls: bool | None = None,
-        required: Sequence[str] = (),
-    ) -> None:
-        """Raise 400 VALIDATION_FAILED for what is wrong with a body, or absent from it."""
-        absent = [name for name in required if fields.get(name) is None]
-        errors = self.errors(fields, checks, nulls=nulls)
-        if errors or absent:
-            errors = [item for item in errors if item[0] not in absent]
-            raise invalid(errors + [(name, "is required") for name in absent])
+    def show(self, kind: str, row: Row, status: int | None = None) -> Answer:
+        """Answer with one row."""
+        return Answer(self.rendering.render(kind, row), status)
 
-    def errors(
-        self, fields: dict[str, Any], checks: Checks, *, nulls: bool | None = None
-    ) -> Errors:
-        """Return what is wrong with a body; with `nulls`, null passes every check."""
-        refuse_unknown = self.profile.unknown_fields == "refused"
-        if nulls is None:
-            nulls = self.profile.nulls == "clear"
-        errors: Errors = []
-        for name, value in fields.items():
-            check = checks.get(name)
-            if check is None:
-                if refuse_unknown:
-                    errors.append((name, "is not a field of this operation"))
-            elif (value is not None or not nulls) and (wrong := check(value)):
-                errors.append((name, wrong))
-        return errors
-
-    def check_query(self, query: Mapping[str, str], known: tuple[str | None, ...]) -> None:
+    def check_query(self, query: Mapping[str, str], known: Sequence[str | None]) -> None:
         """Raise 400 for unknown query parameters, if the profile refuses them."""
         if query and self.profile.unknown_parameters == "refused":
             unknown = [name for name in query if name not in known]
             if unknown:
                 raise malformed(f"{unknown[0]} is not a query parameter here", unknown[0])
+
+
+Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
+"""What an operation does."""
 
 
 def _principal(rows: list[Row]) -> Principal:
@@ -195,3 +158,125 @@ def _principal(rows: list[Row]) -> Principal:
 
 def _orgs(value: object) -> frozenset[str] | None:
     return frozenset(map(str, value)) if isinstance(value, list) else None
+
+
+class Rendering:
+    """Renders rows by the switches of a profile: which fields, in which order, null or left out."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._order = profile.order
+        self._alternates = profile.unset == "alternating"
+        self._leaves_out = profile.unset == "absent"
+        self._nulls: dict[str, Body] = {}
+        self._absents: dict[str, Body] = {}
+        for kind, names in FIELDS.items():
+            lists = LISTS.get(kind, ()) if profile.unset_lists == "empty" else ()
+            self._nulls[kind] = {name: [] if name in lists else None for name in names}
+            self._absents[kind] = {name: [] for name in lists}
+        # All fields of a blacklisted command are always present.
+        self._absents["blacklist"] = self._nulls["blacklist"]
+
+    def _leaving_out(self) -> bool:
+        if self._alternates:
+            self._leaves_out = not self._leaves_out
+        return self._leaves_out
+
+    def render(self, kind: str, row: Row) -> Body:
+        """Return the body of one row."""
+        return self._body(kind, row, self._leaving_out())
+
+    def render_all(self, kind: str, rows: Iterable[Row]) -> list[Body]:
+        """Return the bodies of the rows of one answer."""
+        leaving_out = self._leaving_out()
+        return [self._body(kind, row, leaving_out) for row in rows]
+
+    def _body(self, kind: str, row: Row, leaving_out: bool) -> Body:
+        body = {**(self._absents if leaving_out else self._nulls)[kind], **row}
+        if kind == "host" and self._order != "as_sent":
+            for name in HOST_SETS:
+                if values := body.get(name):
+                    body[name] = sorted(values) if self._order == "sorted" else values[::-1]
+        elif kind == "agent" and not leaving_out and (entries := row.get("credential_config")):
+            body["credential_config"] = [
+                {**dict.fromkeys(CREDENTIAL_FIELDS), **entry} for entry in entries
+            ]
+        return body
+
+    def optional(self, body: Body, name: str, value: Any) -> None:
+        """Put a member into a body: a None as null, or not at all."""
+        if value is not None:
+            body[name] = value
+        elif not self._leaves_out:
+            body[name] = None
+
+
+def get(kind: str) -> Rule:
+    """Return the rule that answers with the object of a kind that the path names."""
+    return lambda console, request: console.show(kind, console.seen(kind, request))
+
+
+def list_all(kind: str) -> Rule:
+    """Return the rule that lists the objects of a kind that the caller sees, archived ones too."""
+
+    def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+        rows = filter(request.principal.sees, console.store.tables[TABLES[kind]])
+        return Answer(page(console, kind, list(rows), request.query))
+
+    return rule
+
+
+def page(
+    console: EmulatedConsole, kind: str, rows: Sequence[Row], query: Mapping[str, str]
+) -> Body:
+    """Return one page of `rows` as a list envelope (List envelope; cursor pagination not shown)."""
+    profile = console.profile
+    asked = profile.cursor_parameter
+    named = (asked, profile.page_size_parameter, profile.total_count_parameter)
+    console.check_query(query, (*named, profile.filter_parameter))
+    if profile.filter_parameter is not None and (word := query.get(profile.filter_parameter)):
+        named_by = ("key", "name", "pattern")
+        rows = [row for row in rows if any(word in str(row.get(name, "")) for name in named_by)]
+    start = _start(query.get(asked)) if asked else 0
+    size = _size(profile, query)
+    end = len(rows) if size is None else start + size
+    has_more = end < len(rows)
+    body: Body = {
+        "object": "list",
+        "data": console.rendering.render_all(kind, rows[start:end]),
+    }
+    if profile.has_more == "true_or_false":
+        body["has_more"] = has_more
+    elif profile.has_more != "absent":
+        body["has_more"] = profile.has_more == "always_true"
+    counted = profile.total_count == "asked"
+    if (
+        query.get(profile.total_count_parameter) == "total_count"
+        if counted
+        else (profile.total_count == "always")
+    ):
+        body["total_count"] = len(rows)
+    if asked:
+        cursor = urlsafe_b64encode(f"after:{end}".encode()).decode() if has_more else None
+        console.rendering.optional(body, profile.cursor_field, cursor)
+    return body
+
+
+def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
+    asked = query.get(profile.page_size_parameter) if profile.page_size_parameter else None
+    if asked is None:
+        return profile.page_size
+    if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
+        raise malformed(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
+    return int(asked)
+
+
+def _start(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        word, _, position = urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        if word == "after" and position.isascii() and position.isdigit():
+            return int(position[:9])
+    except ValueError:
+        pass  # Refused below, as any other text that is no cursor of ours.
+    raise Refusal(400, "INVALID_CURSOR", "the cursor is not one of this list")

@@ -8,29 +8,31 @@ from __future__ import annotations
 import inspect
 import ipaddress
 import json
+import logging
 from collections.abc import Callable
 from typing import Any, Literal
+from urllib.parse import unquote
 
+import msgspec
 from pydantic import Field
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from opsconsole.emulator.api import LOGGER, encode
 from opsconsole.emulator.blacklists import text_hash
-from opsconsole.emulator.bodies import BadBody, Body, read, switches, with_switches
+from opsconsole.emulator.bodies import BadBody, Body, read, with_switches
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults, read_fault
-from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG
-from opsconsole.emulator.table import fault_of_row
+from opsconsole.emulator.profiles import SWITCHES
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, fault_of_row
 from opsconsole.emulator.traffic import Traffic
 
 NO_DOOR = (
     "connections can be refused only where the control side has an address of its own, as with "
     "opsconsole.emulator.running.serve"
 )
+LOGGER = logging.getLogger("opsconsole.emulator")
 _IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
 
 
@@ -64,8 +66,8 @@ class Control:
         self._sow = sow
         self._profile = console.profile
 
-    def application(self) -> Starlette:
-        """Return the control side as an ASGI application."""
+    def routes(self) -> list[Route]:
+        """Return the control side's routes, below `/_emulator/`."""
         routes: list[tuple[str, Callable[[Request, Any], Any], list[str]]] = [
             ("requests", self.requests, ["GET"]),
             ("reset", self.reset, ["POST"]),
@@ -76,12 +78,10 @@ class Control:
             ("data/{collection}", self.rows, ["GET", "POST"]),
             ("data/{collection}/{row_id:path}", self.row, ["GET", "POST", "PATCH", "DELETE"]),
         ]
-        return Starlette(
-            routes=[
-                Route(f"/_emulator/{path}", self._guarded(handle), methods=methods)
-                for path, handle, methods in routes
-            ]
-        )
+        return [
+            Route(f"/{path}", self._guarded(handle), methods=methods)
+            for path, handle, methods in routes
+        ]
 
     def _guarded(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
@@ -143,7 +143,7 @@ class Control:
         if request.method == "PATCH":
             self._console.use(with_switches(self._console.profile, _object(body)))
         profile = self._console.profile
-        values = {name: _plain(getattr(profile, name)) for name in switches()}
+        values = profile.model_dump(mode="json", include=set(SWITCHES))
         return {"name": profile.name, "summary": profile.summary, "switches": values}
 
     def sizes(self, _request: Request, _body: Any) -> Any:
@@ -162,7 +162,7 @@ class Control:
     def row(self, request: Request, body: Any) -> Any:
         """GET, POST (add), PATCH (change; null clears) or DELETE one row."""
         store = self._console.store
-        collection, row_id = _collection(request), request.path_params["row_id"]
+        collection, row_id = _collection(request), unquote(request.path_params["row_id"])
         if request.method == "POST":
             row: Any = self._add(collection, _fields({**_object(body), "id": row_id}))
         elif request.method == "PATCH":
@@ -184,6 +184,14 @@ class Control:
         if collection == "agents":
             fields.setdefault("status", "idle")
         return self._console.store.add(collection, fields)
+
+
+def encode(body: Any) -> bytes:
+    """Return a body as JSON."""
+    try:
+        return msgspec.json.encode(body)
+    except (OverflowError, UnicodeEncodeError):  # beyond 64 bits; lone surrogates
+        return json.dumps(body, separators=(",", ":")).encode()
 
 
 def _answer(body: Any, status: int = 200) -> Response:
@@ -212,9 +220,3 @@ def _collection(request: Request) -> str:
     if name not in COLLECTIONS:
         raise KeyError(f"collection {name}")
     return name
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return list(value) if isinstance(value, tuple) else value

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from opsconsole.emulator.console import TABLES, EmulatedConsole
+from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.document import TABLES
 from opsconsole.emulator.faults import Fault
 
 _HUGE = "x" * 100_000

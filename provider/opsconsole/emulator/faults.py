@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from opsconsole.emulator.bodies import BadBody, Body, read
+from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.refusal import Refusal
-from opsconsole.emulator.routes import TEMPLATES
 
 _HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
 
@@ -86,8 +86,8 @@ def _pattern(text: str) -> str:
 
 
 def _operations(value: str) -> str:
-    if value not in TEMPLATES:
-        raise ValueError(f"not one of {', '.join(TEMPLATES)}")
+    if value not in (known := DOCUMENTED | EXTRA):
+        raise ValueError(f"not one of {', '.join(known)}")
     return value
 
 

@@ -6,14 +6,13 @@ import csv
 import io
 from typing import Any, NamedTuple
 
-from opsconsole.emulator.answers import LISTS
-from opsconsole.emulator.checks import Check, json_object
+from opsconsole.emulator.bodies import json_body
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.hosts import missing_jump_hosts, row_checks, stored
-from opsconsole.emulator.profiles import HOST_SETS, Profile
+from opsconsole.emulator.document import HOST_SETS, LISTS
+from opsconsole.emulator.hosts import missing_jump_hosts, stored
+from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import Refusal, invalid, license_cap, malformed
-from opsconsole.emulator.store import TENANT
-from opsconsole.emulator.table import Row
+from opsconsole.emulator.store import TENANT, Row
 
 TRUTHS = ("skip_tls_verify", "is_jump_host")
 DEFAULTS: Row = {
@@ -89,7 +88,7 @@ def _option(
 def _envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
     if request.content_type == "text/csv":
         return {"rows": csv_rows(request.body, profile)}
-    envelope = json_object(request.body, required=True)
+    envelope = json_body(request.body)
     if type(envelope.get("rows")) is not list:
         raise invalid([("rows", "must be an array")])
     return envelope
@@ -158,7 +157,6 @@ class Batch:
         self._console = console
         self._request = request
         self._dry_run = dry_run
-        self._checks: dict[str, Check] = row_checks(console.profile)
         self._now = console.store.now()
         self._promised: dict[tuple[str, str], str] = {}
 
@@ -167,10 +165,11 @@ class Batch:
         if type(row) is not dict:
             return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}
-        errors = self._console.errors(given, self._checks)
-        if errors:
-            return ImportedRow("failed", None, "; ".join(f"{name} {text}" for name, text in errors))
-        fields = stored(self._console.profile, given, self._checks)
+        try:
+            read = self._console.bodies.host_row.read(given)
+        except Refusal as refusal:
+            return ImportedRow("failed", None, refusal.explained)
+        fields = stored(self._console.profile, read)
         if not fields.get("name"):
             return ImportedRow("failed", None, "name is required")
         if missing := missing_jump_hosts(self._console, self._request, fields):

@@ -1,66 +1,20 @@
-"""Hosts: what a body may hold, update and delete."""
+"""Hosts: update and delete, and what a console keeps of the values that it is sent."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from opsconsole.emulator import checks
-from opsconsole.emulator.checks import Check, json_object
+from opsconsole.emulator.bodies import json_body
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+from opsconsole.emulator.document import CONNECT_FIELDS
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.refusal import conflict, invalid
-from opsconsole.emulator.table import Row
-
-CONNECT_FIELDS = ("ip_connect_mode", "target_type")
+from opsconsole.emulator.store import Row
 
 
-@lru_cache(maxsize=64)
-def row_checks(profile: Profile) -> dict[str, Check]:
-    """Return the checks of an import row: every field of a host that a user may set."""
-    bounds = profile.array_bounds
-    found: dict[str, Check] = {
-        name: checks.text(1, 255) if name in profile.strings_to_255 else checks.text()
-        for name in (
-            "name",
-            "public_ip",
-            "private_ip",
-            "knowledge",
-            "jump_host_username_credential_id",
-            "jump_host_secret_credential_id",
-            "external_id",
-            "unique_id",
-            "mac",
-            "org_id",
-        )
-    }
-    for name in ("additional_names", "jump_host_ids", "eligible_subnets"):
-        found[name] = checks.strings(bounds.get(name))
-    found["tags"] = checks.tags(bounds.get("tags"))
-    found["target_port"] = checks.integer(1, 65535)
-    found["skip_tls_verify"] = found["is_jump_host"] = checks.boolean
-    found["ip_connect_mode"] = checks.one_of("auto", "public", "private")
-    found["target_type"] = checks.one_of("ssh", "winrm")
-    return found
-
-
-@lru_cache(maxsize=64)
-def update_checks(profile: Profile) -> dict[str, Check]:
-    """Return the checks of the update body, which has no place for what only a creation sets."""
-    found = dict(row_checks(profile))
-    for name in ("external_id", "unique_id", "mac", "org_id"):
-        del found[name]
-    if profile.connect_fields == "refused":
-        for name in CONNECT_FIELDS:
-            found[name] = lambda _value: "cannot be changed"
-    return found
-
-
-def stored(profile: Profile, fields: dict[str, Any], known: dict[str, Check]) -> Row:
-    """Return the fields as this console keeps them: known ones only, trimmed, in lower case."""
-    kept = {
-        name: value for name, value in fields.items() if name in known and name not in profile.drops
-    }
+def stored(profile: Profile, fields: dict[str, Any]) -> Row:
+    """Return the fields as this console keeps them: trimmed, in lower case, without some."""
+    kept = {name: value for name, value in fields.items() if name not in profile.drops}
     if profile.trims:
         kept = {name: _each(str.strip, value) for name, value in kept.items()}
     for name in profile.lowercases:
@@ -93,7 +47,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/{id}: only the fields present in the body change."""
     profile = console.profile
     row = console.writable("host", request)
-    fields = json_object(request.body, required=False)
+    fields = json_body(request.body, required=False)
     if fields:
         row = _changed(console, request, row, fields)
     elif profile.empty_update == "refused":
@@ -101,18 +55,17 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     elif profile.idle_update_bumps:
         row = {**row, "updated_at": console.store.now()}
         console.store.hosts.put(row)
-    return Answer(console.rendering.render("host", row))
+    return console.show("host", row)
 
 
 def _changed(
     console: EmulatedConsole, request: ConsoleRequest, row: Row, fields: dict[str, Any]
 ) -> Row:
     profile = console.profile
-    known = update_checks(profile)
-    console.check(fields, known)
+    fields = console.bodies.host_update.read(fields)
     if missing := missing_jump_hosts(console, request, fields):
         raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
-    changes = stored(profile, fields, known)
+    changes = stored(profile, fields)
     if profile.connect_fields == "ignored":
         for name in CONNECT_FIELDS:
             changes.pop(name, None)

@@ -5,29 +5,36 @@ A profile is a console that is often asked for; any other combination is made by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from opsconsole.emulator.routes import EXTRA
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-HOST_SETS = ("additional_names", "tags", "eligible_subnets")
+from opsconsole.emulator.document import EXTRA
 
 
-# Hashed by identity: checks are cached by profile, and its mappings have no hash.
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Profile:
+def _no_boolean(value: Any) -> Any:
+    """Refuse true and false, which are equal to 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("a boolean is not allowed here")
+    return value
+
+
+class Profile(BaseModel):
     """One console that the document allows. Every attribute but the first two is a switch.
 
     Attributes are explained in groups; `docs/guides/emulator.md` lists them with their meaning.
     """
 
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
     name: str
     summary: str
 
     # Answers. `success` holds the statuses that differ from 200, by operation.
-    success: Mapping[str, int] = field(default_factory=dict)
+    success: Mapping[str, int] = {}
     unset: Literal["null", "absent", "alternating"] = "null"
     unset_lists: Literal["empty", "unset"] = "empty"
     order: Literal["as_sent", "sorted", "reversed"] = "as_sent"
@@ -44,9 +51,7 @@ class Profile:
     unknown_fields: Literal["ignored", "refused"] = "ignored"
     nulls: Literal["refused", "clear"] = "refused"
     strings_to_255: tuple[str, ...] = ("name", "public_ip")
-    array_bounds: Mapping[str, int] = field(
-        default_factory=lambda: {"jump_host_ids": 5, "additional_names": 64}
-    )
+    array_bounds: Mapping[str, int] = {"jump_host_ids": 5, "additional_names": 64}
     agent_required: tuple[str, ...] = ("host_id", "specialty_id")
     agent_at_least_1: tuple[str, ...] = ("host_id", "specialty_id")
     agent_1_to_100: str = "name"
@@ -70,7 +75,7 @@ class Profile:
     on_error_parameter: str = "on_error"
     on_error_default: Literal["continue", "stop"] = "continue"
     query_overrides: bool = True
-    index_base: Literal[0, 1] = 0
+    index_base: Annotated[Literal[0, 1], BeforeValidator(_no_boolean)] = 0
     lists_rows_after_stop: bool = False
     max_rows: int | None = None
     too_many_rows_status: Literal[400, 413] = 413
@@ -113,7 +118,19 @@ class Profile:
     # Beyond the documented operations.
     extra: frozenset[str] = frozenset()
     cookie_name: str = "console_session"
-    provider_settings: Mapping[str, Any] = field(default_factory=dict)
+    provider_settings: Mapping[str, Any] = {}
+
+    def turned(self, switches: Mapping[str, Any]) -> Profile:
+        """Return this profile with some switches set to JSON values.
+
+        Raises:
+            ValidationError: A name or a value is not one of a switch.
+        """
+        fixed = {name: getattr(self, name) for name in FIXED}
+        if given := sorted(fixed.keys() & switches.keys()):
+            switches = {**switches, f"{given[0]} ": None}  # no switch, so it is refused
+        text = json.dumps({**self.model_dump(mode="json"), **switches})
+        return Profile.model_validate_json(text).model_copy(update=fixed)
 
     @property
     def hosts_readable(self) -> bool:
@@ -142,6 +159,9 @@ class Profile:
             return False
         return self.page_size is None or "cursor_parameter" in settings or "list_query" in settings
 
+
+FIXED = ("name", "summary", "provider_settings")
+SWITCHES = tuple(name for name in Profile.model_fields if name not in FIXED)
 
 _PROFILES = (
     Profile(name="default", summary="A sensible console: 200 everywhere, nulls, names match."),

@@ -29,6 +29,11 @@ class Refusal(Exception):
         self.errors = errors
         self.details = details
 
+    @property
+    def explained(self) -> str:
+        """What is wrong, in one line."""
+        return "; ".join(f"{name} {text}" for name, text in self.errors) or self.message
+
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the error body; members that say nothing are left out."""
         body: dict[str, Any] = {

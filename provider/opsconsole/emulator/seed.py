@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.emulator.blacklists import text_hash
-from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, TENANT, Store
-from opsconsole.emulator.table import fault_of_row
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, TENANT, Store, fault_of_row
 
 API_KEY = "svc_ak_emulator"
 LAB_ORG = "org_lab"

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from opsconsole.emulator import checks
-from opsconsole.emulator.checks import Checks, json_object
+from opsconsole.emulator.bodies import json_body
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.refusal import conflict, invalid
-
-CHECKS: Checks = {
-    "key": checks.text(1),
-    "name": checks.text(1),
-    "prompt": checks.text(),
-    "description": checks.text(),
-    "execution_mode": checks.text(),
-    "owner_id": checks.text(),
-    "org_id": checks.text_or_null,
-}
 
 
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -36,28 +25,25 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_create. A key that is taken is a 409."""
     store = console.store
-    fields = json_object(request.body, required=True)
-    console.check(fields, CHECKS, nulls=True, required=("key",))
+    fields = console.bodies.specialty_create.read(json_body(request.body), required=("key",))
     org_id = fields.get("org_id", request.principal.org_id)
     request.principal.authorize(org_id)
     if store.specialties.find("key", fields["key"]):
         raise conflict(f"a specialty with the key {fields['key']} exists")
-    given = {k: v for k, v in fields.items() if k in CHECKS and v is not None}
+    given = {name: value for name, value in fields.items() if value is not None}
     row = store.add("specialties", {"name": given["key"], **given, "org_id": org_id})
-    return Answer(console.rendering.render("specialty", row))
+    return console.show("specialty", row)
 
 
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_update: only the fields present change; the key stays."""
     store = console.store
     row = console.writable("specialty", request)
-    fields = json_object(request.body, required=True)
-    console.check(fields, CHECKS)
-    if fields.get("key", row["key"]) != row["key"]:
+    changes = console.bodies.specialty_update.read(json_body(request.body))
+    if changes.get("key", row["key"]) != row["key"]:
         raise invalid([("key", "cannot be changed")])
-    if "org_id" in fields:
-        request.principal.authorize(fields["org_id"])
-    changes = {name: value for name, value in fields.items() if name in CHECKS}
+    if "org_id" in changes:
+        request.principal.authorize(changes["org_id"])
     if changes or console.profile.idle_update_bumps:
         row = store.change("specialties", row["id"], changes) or row
-    return Answer(console.rendering.render("specialty", row))
+    return console.show("specialty", row)
