@@ -36,7 +36,7 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def console(profile: str) -> Iterator[Emulator]:
-    with in_process(CONSOLES.get(profile, profile)) as emulator:
+    with in_process(CONSOLES[profile] if isinstance(profile, str) else profile) as emulator:
         yield emulator
 
 
