@@ -50,7 +50,9 @@ class OpsconsoleProviderAttributes:
     )
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
-    request_timeout = attributes.number_setting("Seconds that one request may take. Default: 30.")
+    request_timeout = attributes.number_setting(
+        "Seconds that one request may take. Default: 30. At most 86400.", Bounds(maximum=86400)
+    )
     request_timeout_input = attributes.Declaration[int | float]()
     reset_request_timeout = attributes.Reset()
     max_retries = attributes.whole_setting(
@@ -74,7 +76,8 @@ class OpsconsoleProviderAttributes:
     reset_max_requests_per_second = attributes.Reset()
     rate_limit_patience = attributes.number_setting(
         "Seconds for which the console may answer nothing but 429 (slow down) before a resource "
-        "fails because of it. Default: 300."
+        "fails because of it. Default: 300. At most 86400.",
+        Bounds(maximum=86400),
     )
     rate_limit_patience_input = attributes.Declaration[int | float]()
     reset_rate_limit_patience = attributes.Reset()
@@ -171,7 +174,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         session_cookie: A console session cookie, `name=value`, instead of `api_key`.
         org_id: Org for created hosts and agents that declare no `org_id`; never used for
             blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.
-        request_timeout: Seconds that one request may take. Default: 30.
+        request_timeout: Seconds that one request may take. Default: 30. At most 86400.
         max_retries: Tries after the first; waiting after a 429 does not count as one. Default: 4.
             At least 0.
         max_concurrency: Requests in flight at most, abandoned ones included. Default: 32. At least
@@ -180,7 +183,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             10, or 0.5 for one in two seconds. Default: unset, only the console's answers of 429
             (slow down) limit the rate.
         rate_limit_patience: Seconds for which the console may answer nothing but 429 (slow down)
-            before a resource fails because of it. Default: 300.
+            before a resource fails because of it. Default: 300. At most 86400.
         max_response_bytes: Size of one answer after decompression, in bytes. Default: 67108864. At
             least 1024.
         ca_file: File of certificates to trust, PEM.

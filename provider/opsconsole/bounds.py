@@ -54,7 +54,8 @@ class Bounds(NamedTuple):
             return Broken(f"cannot be {value}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
+            most = f"{high} or less" if low is None else f"{low} to {high}"
+            bounds = most if high is not None else f"{low} or more"
             return Broken(f"cannot be {value}", f"it must be {bounds}")
         return None
 

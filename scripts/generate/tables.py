@@ -65,6 +65,8 @@ def bounds(attribute: Attribute) -> str:
     low, high = attribute.minimum, attribute.maximum
     if low is not None:
         parts.append(f"{low} to {high}." if high is not None else f"At least {low}.")
+    elif high is not None:
+        parts.append(f"At most {high}.")
     if attribute.max_length is not None:
         parts.append(f"{attribute.min_length or 0} to {attribute.max_length} characters.")
     return " ".join(part for part in parts if part not in attribute.description)

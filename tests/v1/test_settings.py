@@ -11,7 +11,7 @@ import pytest
 from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
-from opsconsole.v1.checks import proxy_for
+from opsconsole.v1.addresses import proxy_for
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import extra_endpoints
 from opsconsole.v1.settings import Settings
@@ -244,7 +244,7 @@ WRONG = [
     ("request_timeout", -1, "more than 0"),
     ("request_timeout", float("nan"), "more than 0"),
     ("request_timeout", float("inf"), "more than 0"),
-    ("request_timeout", 100_000, "at most a day"),
+    ("request_timeout", 100_000, "at most 86400"),
     ("request_timeout", True, "not a number"),
     ("request_timeout", "30", "not a number"),
     ("max_retries", -1, "at least 0"),

@@ -18,7 +18,7 @@ from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_json import comparison_of, verdict_of
 from opsconsole.reports.drift_text import entry_text
 from opsconsole.reports.verdict import judge, several_stacks
-from opsconsole.v1.checks import is_loopback
+from opsconsole.v1.addresses import is_loopback
 
 _TIMEOUT: Final = 10.0
 _ENTRIES: Final = 100

@@ -31,7 +31,12 @@ PROVIDER = ProviderDefinition(
             "Org for created hosts and agents that declare no `org_id`; never used for "
             "blacklisted commands. Default: the environment's OPSCONSOLE_ORG_ID, or unset.",
         ),
-        _setting("request_timeout", "Seconds that one request may take. Default: 30.", Kind.NUMBER),
+        _setting(
+            "request_timeout",
+            "Seconds that one request may take. Default: 30.",
+            Kind.NUMBER,
+            maximum=86_400,
+        ),
         _setting(
             "max_retries",
             "Tries after the first; waiting after a 429 does not count as one. Default: 4.",
@@ -56,6 +61,7 @@ PROVIDER = ProviderDefinition(
             "Seconds for which the console may answer nothing but 429 (slow down) before a "
             "resource fails because of it. Default: 300.",
             Kind.NUMBER,
+            maximum=86_400,
         ),
         _setting(
             "max_response_bytes",

@@ -8,22 +8,31 @@ a connection is prepared.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
-from opsconsole.definition import Kind
+from opsconsole.definition import Attribute, Kind
 from opsconsole.errors import ConfigurationError
+from opsconsole.redaction import COOKIE_FORM, KEY_FORM
 from opsconsole.resources.provider import PROVIDER
-from opsconsole.v1 import checks
-from opsconsole.v1.checks import checked_base_url, proxy_for
+from opsconsole.v1.addresses import base_address, proxy_for
+from opsconsole.values import UNKNOWN
 
 if TYPE_CHECKING:
     import ssl
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _CREDENTIALS = frozenset({"api_key", "session_cookie"})
+_KEY = re.compile(r"svc_ak_[!-~]+")
+_COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+=[!-+\--:<-~]+")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_ENDPOINT_PATH = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/{}]*")
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
@@ -133,39 +142,19 @@ class Settings:
         for name in values:
             if name not in PROVIDER.by_name:
                 raise ConfigurationError(f'There is no setting "{name}".', setting=name)
-        given = checks.SettingValues(_with_environment(values, environ))
-        allow_http = given.boolean("allow_http", False)
-        base_url = checked_base_url(given.text("base_url"), allow_http=allow_http)
-        api_key, session_cookie = _credentials(given)
-        cursor_parameter, cursor_field = _cursor(given)
-        return cls(
-            base_url=base_url,
-            api_key=api_key,
-            session_cookie=session_cookie,
-            org_id=given.text("org_id"),
-            request_timeout=given.seconds("request_timeout", 30.0),
-            max_retries=given.integer("max_retries", 4),
-            max_concurrency=given.integer("max_concurrency", 32),
-            max_requests_per_second=given.rate("max_requests_per_second"),
-            rate_limit_patience=given.seconds("rate_limit_patience", 300.0),
-            max_response_bytes=given.integer("max_response_bytes", 67_108_864),
-            ca_file=given.text("ca_file"),
-            insecure_skip_verify=given.boolean("insecure_skip_verify", False),
-            allow_http=allow_http,
-            import_chunk_size=given.integer("import_chunk_size", 500),
-            host_read=given.choice("host_read", "empty_update"),
-            on_existing_host=given.choice("on_existing_host", "fail"),
-            on_missing=given.choice("on_missing", "remove"),
-            on_missing_host=given.choice_or_none("on_missing_host"),
-            list_query=MappingProxyType(given.text_map("list_query")),
-            list_query_narrows=given.boolean("list_query_narrows", True),
-            cursor_parameter=cursor_parameter,
-            cursor_field=cursor_field,
-            extra_endpoints=MappingProxyType(
-                checks.checked_extra_endpoints(given.text_map("extra_endpoints"))
-            ),
-            proxy=proxy_for(base_url, environ),
-        )
+        given = _with_environment(values, environ)
+        parsed = {
+            attribute.name: _parsed(attribute, given[attribute.name])
+            for attribute in PROVIDER
+            if attribute.name in given
+        }
+        allow_http = parsed.get("allow_http", False)
+        base_url = base_address(parsed.get("base_url"), allow_http=allow_http)
+        _check_credentials(parsed.get("api_key"), parsed.get("session_cookie"))
+        _check_cursor(parsed.get("cursor_parameter"), parsed.get("cursor_field"))
+        if "extra_endpoints" in parsed:
+            parsed["extra_endpoints"] = _endpoints(parsed["extra_endpoints"])
+        return cls(**parsed | {"base_url": base_url, "proxy": proxy_for(base_url, environ)})
 
 
 def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
@@ -194,27 +183,80 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
     raise problem
 
 
-def _credentials(given: checks.SettingValues) -> tuple[str | None, str | None]:
-    """Return key and cookie, of which exactly one is set (the document: Authentication)."""
-    key, cookie = given.text("api_key"), given.text("session_cookie")
+def _parsed(attribute: Attribute, value: Any) -> Any:
+    """Return a value that is set, checked by the kind and the bounds of its setting."""
+    name, kind = attribute.name, attribute.kind
+    parts = value.values() if isinstance(value, Mapping) else (value,)
+    if any(part is UNKNOWN for part in parts):
+        raise ConfigurationError(
+            f"{name} is not known before apply.",
+            "Settings of the provider may not depend on what this run creates.",
+            name,
+        )
+    if kind is Kind.STRING_MAP:
+        return _text_map(name, value)
+    if kind in (Kind.NUMBER, Kind.INTEGER):
+        return _number(attribute, value)
+    if not isinstance(value, bool if kind is Kind.BOOLEAN else str):
+        _wrong(name, f"is not a {kind.value}.")
+    if attribute.allowed and value not in attribute.allowed:
+        words = " or ".join(f'"{word}"' for word in attribute.allowed)
+        _wrong(name, f'is "{value}".', f"It must be {words}.")
+    return value
+
+
+def _number(attribute: Attribute, value: Any) -> float | int:
+    name, least, most = attribute.name, attribute.minimum, attribute.maximum
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | Fraction):
+        _wrong(name, "is not a number.")
+    number = float(value)
+    if attribute.kind is Kind.INTEGER:
+        if not number.is_integer():
+            _wrong(name, "is not a whole number.")
+        if number < (least or 0):
+            _wrong(name, f"is {int(number)}.", f"It must be at least {least or 0}.")
+        return int(number)
+    if not 0 < number < math.inf or number > (most or math.inf):
+        bound = f", and at most {most}" if most else ""
+        _wrong(name, f"is {number:g}.", f"It must be more than 0{bound}.")
+    return number
+
+
+def _text_map(name: str, value: Any) -> Mapping[str, str]:
+    """Return a map of strings; entries that are null are left out."""
+    if not isinstance(value, Mapping):
+        _wrong(name, "is not a map of strings.")
+    entries = {key: item for key, item in value.items() if item is not None}
+    if not all(isinstance(text, str) for pair in entries.items() for text in pair):
+        _wrong(name, "is not a map of strings.")
+    return MappingProxyType(entries)
+
+
+def _wrong(name: str, what: str, remedy: str = "") -> Never:
+    raise ConfigurationError(f"{name} {what}", remedy, name)
+
+
+def _check_credentials(key: str | None, cookie: str | None) -> None:
+    """Demand one of key and cookie, in its form (the document: Authentication)."""
     if key and cookie:
         raise ConfigurationError(
             "Both api_key and session_cookie are set.", "Set only one of them.", "session_cookie"
         )
     if cookie:
-        return None, checks.checked_cookie(cookie)
-    if not key:
+        if _COOKIE.fullmatch(cookie) is None:
+            raise ConfigurationError(*COOKIE_FORM, "session_cookie")
+    elif not key:
         raise ConfigurationError(
             "No API key is set.",
             "Set OPSCONSOLE_API_KEY in the environment, or api_key (or session_cookie) in the "
             "provider's configuration. Keys are minted in the console's API Keys settings.",
             "api_key",
         )
-    return checks.checked_key(key), None
+    elif _KEY.fullmatch(key) is None:
+        raise ConfigurationError(*KEY_FORM, "api_key")
 
 
-def _cursor(given: checks.SettingValues) -> tuple[str | None, str | None]:
-    parameter, envelope_field = given.text("cursor_parameter"), given.text("cursor_field")
+def _check_cursor(parameter: str | None, envelope_field: str | None) -> None:
     if (parameter is None) != (envelope_field is None):
         missing = "cursor_field" if envelope_field is None else "cursor_parameter"
         raise ConfigurationError(
@@ -222,7 +264,36 @@ def _cursor(given: checks.SettingValues) -> tuple[str | None, str | None]:
             "The next page of a list can be asked for only where both are known.",
             missing,
         )
-    return parameter, envelope_field
+
+
+def _endpoints(declared: Mapping[str, str]) -> Mapping[str, str]:
+    """Return name to `METHOD /path`, each with `{id}` where, and only where, it takes one."""
+    return MappingProxyType({name: _endpoint(name, text) for name, text in declared.items()})
+
+
+def _endpoint(name: str, text: str) -> str:
+    # Few settings name any, and Terraform starts the provider several times a run.
+    from opsconsole.v1.operations import extra_endpoints
+
+    setting = "extra_endpoints"
+    known = extra_endpoints()
+    extra = known.get(name)
+    if extra is None:
+        _wrong(setting, f'names "{name}".', f"It may name {', '.join(known)}.")
+    form = f'"{_METHODS[0]} /path/{{id}}"' if extra.takes_id else f'"{_METHODS[0]} /path"'
+    method, _, path = " ".join(text.split()).partition(" ")
+    method = method.upper()
+    if method not in _METHODS or _ENDPOINT_PATH.fullmatch(path) is None:
+        _wrong(
+            setting,
+            f'gives {name} as "{text}".',
+            f"It must be of the form {form}: {', '.join(_METHODS)}, then a path without a query.",
+        )
+    placeholders = re.findall(r"\{[^{}]*\}|[{}]", path)
+    if placeholders != (["{id}"] if extra.takes_id else []):
+        wanted = "exactly one {id}" if extra.takes_id else "no placeholder"
+        _wrong(setting, f'gives {name} as "{text}".', f"Its path must hold {wanted}.")
+    return f"{method} {path}"
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:

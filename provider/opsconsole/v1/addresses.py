@@ -1,0 +1,265 @@
+"""Addresses: the console's own, the proxy that leads to it, and where a redirect leads. Pure.
+
+No message shows a value that may be a secret.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Never
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer
+
+if TYPE_CHECKING:
+    from opsconsole.v1.exchange import Operation, Reply
+
+_SETTING = "base_url"
+_EXAMPLE = "It looks like https://console.example.com."
+_API_PREFIX = "/api/v1"
+_BASE_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
+
+MOST_HOPS = 5
+
+_SAME_METHOD = frozenset({307, 308})
+_AS_GET = frozenset({301, 302, 303, *_SAME_METHOD})
+_NOT_DONE = frozenset({301, *_SAME_METHOD})
+"""These say that what was asked for is done elsewhere, so it was not done yet (RFC 9110, 15.4)."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address names this machine only."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def base_address(text: str | None, *, allow_http: bool) -> str:
+    """Return the base address without a trailing slash; a path before it is kept.
+
+    All paths of the document are relative to it (What the service does 5). https is required,
+    except on loopback, unless `allow_http`.
+
+    Raises:
+        ConfigurationError: it is missing, malformed, or http where https is required.
+    """
+    if not text:
+        _wrong(
+            "No base address of the console is set.",
+            f"Set base_url in the provider's configuration, or OPSCONSOLE_BASE_URL. {_EXAMPLE}",
+        )
+    if re.search(r"[\s\x00-\x1f\x7f\\]", text):
+        _wrong("base_url holds a space, a backslash or a control character.", _EXAMPLE)
+    if "svc_ak_" in text:
+        _wrong(
+            "base_url holds an API key.",
+            f"The key goes into api_key, or OPSCONSOLE_API_KEY. {_EXAMPLE}",
+        )
+    parts = _split(text)
+    if parts.username is not None or parts.password is not None:
+        _wrong("base_url holds a user name or password.", "Credentials go into api_key.")
+    shown = f'base_url "{re.split("[?#]", text)[0]}"'
+    if parts.scheme not in ("http", "https"):
+        if "://" not in text:
+            scheme = "http" if is_loopback(_host_of(text)) else "https"
+            _wrong(f"{shown} has no scheme.", f'Write "{scheme}://{re.split("[?#]", text)[0]}".')
+        _wrong(f"{shown} does not begin with https://.", _EXAMPLE)
+    host = parts.hostname
+    if not host:
+        _wrong(f"{shown} names no host.", _EXAMPLE)
+    if "?" in text or "#" in text:
+        _wrong(f"{shown} holds a query or a fragment.", _EXAMPLE)
+    path = parts.path.rstrip("/")
+    _check_path(shown, path)
+    if parts.scheme == "http" and not allow_http and not is_loopback(host):
+        _wrong(
+            f"{shown} is http: the API key would cross the network unencrypted.",
+            "Use https, or set allow_http = true.",
+        )
+    return f"{parts.scheme}://{_authority(parts, host, shown)}{path}"
+
+
+def _host_of(text: str) -> str:
+    """Return the host of an address without a scheme; empty where it has none that can be read."""
+    try:
+        return urlsplit(f"//{text}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _split(text: str) -> SplitResult:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        # The text is left out, of the cause too: malformed, it may hold a password.
+        raise ConfigurationError("base_url is malformed.", _EXAMPLE, _SETTING) from None
+    return parts
+
+
+def _authority(parts: SplitResult, host: str, shown: str) -> str:
+    try:
+        ascii_host = host if ":" in host else host.encode("idna").decode()
+    except UnicodeError:
+        ascii_host = ""
+    if not ascii_host or (":" not in host and not re.fullmatch(r"[a-z0-9._\-]+", ascii_host)):
+        _wrong(f"{shown} names no possible host.", _EXAMPLE)
+    bracketed = f"[{host}]" if ":" in host else ascii_host
+    return bracketed if parts.port is None else f"{bracketed}:{parts.port}"
+
+
+def _check_path(shown: str, path: str) -> None:
+    if path.endswith(_API_PREFIX):
+        _wrong(
+            f"{shown} ends with {_API_PREFIX}, which every path of the API begins with.",
+            f"Leave {_API_PREFIX} out.",
+        )
+    if _BASE_PATH.fullmatch(path) is None or any(part in (".", "..") for part in path.split("/")):
+        _wrong(f"{shown} holds a path that is not a plain path.", _EXAMPLE)
+
+
+def _wrong(message: str, remedy: str) -> Never:
+    raise ConfigurationError(message, remedy, _SETTING)
+
+
+def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
+    """Return the address of the proxy to `base_url`, credentials included, or None.
+
+    HTTPS_PROXY or HTTP_PROXY by the scheme of `base_url`, else ALL_PROXY, in lower case first;
+    NO_PROXY excepts hosts, domains, addresses and networks. As with Go's programs, Terraform among
+    them, no proxy is used to loopback.
+
+    Raises:
+        ConfigurationError: the variable holds no address of an http or https proxy.
+    """
+    target = urlsplit(base_url)
+    host = target.hostname or ""
+    port = target.port or (443 if target.scheme == "https" else 80)
+    if is_loopback(host) or _is_excepted(host, port, _variable(environ, "NO_PROXY")[1]):
+        return None
+    for variable in (f"{target.scheme.upper()}_PROXY", "ALL_PROXY"):
+        name, value = _variable(environ, variable)
+        if value:
+            return _proxy_address(name, value)
+    return None
+
+
+def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    lower = environ.get(name.lower(), "").strip()
+    return (name.lower(), lower) if lower else (name, environ.get(name, "").strip())
+
+
+def _proxy_address(name: str, value: str) -> str:
+    address = value if "://" in value else f"http://{value}"
+    remedy = "It looks like http://proxy.example.com:3128; NO_PROXY excepts hosts."
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        # The value is left out: it may hold a password.
+        raise ConfigurationError(
+            f"The environment's {name} holds no address of an http or https proxy.", remedy
+        )
+    return address
+
+
+def _is_excepted(host: str, port: int, exceptions: str) -> bool:
+    return any(_matches(host, port, entry.strip().lower()) for entry in exceptions.split(","))
+
+
+def _matches(host: str, port: int, entry: str) -> bool:
+    if not entry:
+        return False
+    if entry == "*":
+        return True
+    entry = entry.partition("://")[2] or entry
+    network = _network(entry)
+    if network is not None:
+        try:
+            return ipaddress.ip_address(host) in network
+        except ValueError:
+            return False
+    name, colon, wanted = entry.rpartition(":")
+    if colon and wanted.isdigit():
+        if int(wanted) != port:
+            return False
+        entry = name.strip("[]")
+    domain = entry.removeprefix("*").removeprefix(".")
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        return None
+
+
+def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
+    """Return where a redirect leads.
+
+    307 and 308 keep method and body and are followed for every call, creates included, as the
+    request was not carried out. 301, 302 and 303 are followed for GET only: for other methods it
+    is open whether the request was carried out. The document shows no redirects at all.
+
+    Raises:
+        UnexpectedAnswer: it leads to another origin, which would get the key, or must not be
+            followed.
+    """
+    followed = _AS_GET if operation.method == "GET" else _SAME_METHOD
+    location = reply.headers.get("location", "")
+    target = _target(url, location)
+    if target is None or reply.status not in _AS_GET:
+        raise _refusal(operation, reply, "without a usable address", "Check base_url.")
+    address = redact(f"{_origin(target)}{target.path}".encode()).decode()
+    if _origin(target) != _origin(urlsplit(url)):
+        raise _refusal(
+            operation,
+            reply,
+            f"to another origin, {address}",
+            "It was not followed, as it would be given the API key. "
+            "If the console lives there, set base_url to it.",
+        )
+    if reply.status not in followed:
+        raise _refusal(
+            operation,
+            reply,
+            f"to {address}",
+            "Only reads follow it. Check base_url: its path, and http or https.",
+        )
+    return target._replace(fragment="").geturl()
+
+
+def _target(url: str, location: str) -> SplitResult | None:
+    if not location or not location.isprintable():
+        return None
+    try:
+        target = urlsplit(urljoin(url, location))
+        usable = target.scheme in ("http", "https") and bool(target.hostname)
+        usable = usable and target.username is None and target.port != 0
+    except ValueError:
+        return None
+    return target if usable else None
+
+
+def _origin(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> UnexpectedAnswer:
+    return UnexpectedAnswer(
+        f"the console redirects (status {reply.status}) {where}.",
+        remedy,
+        operation=str(operation),
+        status=reply.status,
+        safe_to_repeat=reply.status in _NOT_DONE,
+    )
