@@ -99,6 +99,8 @@ class Attribute:
         description: One or two sentences for the reader of a configuration.
         shown_description: The same where a data source shows it; empty: `description`.
         required: Must be set in the configuration.
+        needed_to_create: Must be set for an object to be created. The schema does not demand it:
+            an object that is imported may lack it.
         optional: May be set in the configuration.
         computed: The console may supply it. With `optional`: it does where the user sets none.
         sensitive: Never shown in plans.
@@ -126,6 +128,7 @@ class Attribute:
     description: str
     kind: Kind = Kind.STRING
     required: bool = False
+    needed_to_create: bool = False
     optional: bool = False
     computed: bool = False
     sensitive: bool = False
@@ -342,6 +345,19 @@ class ResourceDefinition(_Attributed):
             problem for item in self.settable for problem in item.problems(config.get(item.name))
         ]
         return [*found, *self.rules(config)]
+
+    def undeclared(self, config: Attributes) -> list[Diagnostic]:
+        """Return an error for each attribute that a creation needs and a declaration lacks."""
+        article = "an" if self.title[0] in "aeiou" else "a"
+        return [
+            error(
+                f"{item.name} is needed to create {article} {self.title}",
+                f"Declare {item.name}, or import {article} {self.title} that exists.",
+                (item.name,),
+            )
+            for item in self.attributes
+            if item.needed_to_create and config.get(item.name) is None
+        ]
 
 
 @dataclass(frozen=True, eq=False)

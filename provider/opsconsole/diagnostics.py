@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from opsconsole.errors import Cause
+from opsconsole.errors import Cause, OpsconsoleError, UserError
 
 Path = tuple[str | int, ...]
 """From a resource's root to an attribute: names and list indexes. Empty: the whole resource."""
@@ -71,6 +71,23 @@ def warning(
 def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether any of `diagnostics` is an error."""
     return any(item.severity is Severity.ERROR for item in diagnostics)
+
+
+class Mistakes(UserError):
+    """Several things are wrong with one input, and were found at once."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(dict.fromkeys(diagnostics))
+        lines = (f"{item.summary}. {item.detail}".rstrip() for item in self.diagnostics)
+        super().__init__("\n".join(lines))
+
+
+def diagnostics_of(problem: OpsconsoleError) -> tuple[Diagnostic, ...]:
+    """Return an error of input as diagnostics: the first line of its message is the summary."""
+    if isinstance(problem, Mistakes):
+        return problem.diagnostics
+    summary, _, rest = problem.message.partition("\n")
+    return (error(summary.removesuffix("."), f"{rest}\n{problem.remedy}".strip("\n")),)
 
 
 def leading_names(paths: Iterable[Path]) -> frozenset[str]:

@@ -7,16 +7,21 @@ from collections.abc import Iterable
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that names what is like `name`, or else all there is."""
-    import difflib  # only what is wrong needs it
-
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = nearest(name, names)
     if near:
-        return f'Did you mean "{near[0]}"?'
+        return f'Did you mean "{near}"?'
     if not names:
         return "There is none."
     shown = ", ".join(names[:20])
     return f"There {'is' if len(names) == 1 else 'are'}: {shown}{', …' if len(names) > 20 else ''}."
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the one of `known` that is most like `name`; empty where none is."""
+    import difflib  # only what is wrong needs it
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def near_address(text: str, known: Iterable[str]) -> str:

@@ -119,3 +119,65 @@ def test_each_instance_is_checked(native: Any) -> None:
     native.write({"opsconsole_host": {"a": host}})
     [said] = report(native, 1)["diagnostics"]
     assert "target_port cannot be 99999" in said["summary"]
+
+
+WRONG: dict[str, Any] = {
+    "resource": {
+        "opsconsole_host": {
+            "a": {"nmae": "a", "target_port": 99999, "tags": ["x"], "ip_connect_mode": "sideways"},
+            "b": {"name": "${local.bad}", "knowledge": "${opsconsole_host.gone.id}"},
+            "c": {"name": "c-${local.bad}"},
+            "d": {"name": "d", "lifecycle": {"prevent_destroy": "perhaps"}},
+            "e": {"name": "${opsconsole_host.d.id}", "count": "${var.none}"},
+        },
+        "opsconsole_agent": {
+            "x": {"host_id": "${opsconsole_host.b.id}"},
+            "y": {"host_id": None, "specialty_id": None},
+            "z": {},
+        },
+        "opsconsole_hots": {"a": {"name": "a"}},
+    },
+    "locals": {"bad": '${tobool("x")}'},
+    "output": {"o": {"value": "${1 + true}"}, "p": {}},
+    "import": [{"to": "opsconsole_agent.z", "id": "agt_1"}],
+}
+SAID = (
+    'there is no argument "nmae"',
+    "target_port cannot be 99999",
+    "tags cannot be 'x'",
+    "ip_connect_mode cannot be 'sideways'",
+    "there is no opsconsole_host.gone",
+    'tobool("x")} cannot be evaluated',
+    "lifecycle.prevent_destroy: true or false is required",
+    "there is no variable none",
+    "specialty_id is needed to create an agent",
+    'no resource type "opsconsole_hots"',
+    "output.o: value",
+    "output.p: it has no value",
+)
+
+
+def test_all_mistakes_are_told_at_once(native: Any) -> None:
+    native.write({})
+    (native.folder / "cdk.tf.json").write_text(json.dumps(WRONG))
+    found = [item["summary"] for item in report(native, 1)["diagnostics"]]
+    assert [text for text in SAID if not any(text in item for item in found)] == []
+    assert len(found) == len(SAID), found
+    native.console.reset_log()
+    for words in (["plan"], ["apply", "-auto-approve"]):
+        told = " ".join(native.run(*words, expect=1).err.replace("│", "").split())
+        assert [text for text in SAID if text not in told] == []
+    assert native.console.traffic()["total"] == 0
+    assert not native.state_file.exists()
+
+
+def test_an_imported_agent_needs_no_host(native: Any) -> None:
+    agent = {"opsconsole_agent": {"a": {"main_engine": "x"}}}
+    native.write(agent)
+    assert "host_id is needed" in native.run("validate", expect=1).err
+    native.write(agent, **{"import": [{"to": "opsconsole_agent.a", "id": "agt_1"}]})
+    assert native.run("validate").code == 0
+    # Null says that it was never shown; with the state at hand it is known what would be created.
+    native.write({"opsconsole_agent": {"a": {"host_id": None, "specialty_id": None}}})
+    assert native.run("validate").code == 0
+    assert "host_id is needed" in native.run("plan", expect=1).err

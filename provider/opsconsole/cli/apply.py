@@ -88,12 +88,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _apply_program(args: argparse.Namespace) -> int:
-    program = opening.open_program(args)
+    program = opening.open_checked(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
+        planning.check(args, program, variables, session.state)
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=args.destroy)
         plan = planning.planned(runner, args, space, session)

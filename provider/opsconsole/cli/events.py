@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.diagnostics import Diagnostic, diagnostics_of
 from opsconsole.errors import OpsconsoleError
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import messages
@@ -34,7 +34,8 @@ def emit_diagnostic(item: Diagnostic) -> None:
 
 def emit_error(problem: OpsconsoleError) -> None:
     """Write why a command failed."""
-    emit_diagnostic(error(problem.message.removesuffix("."), problem.remedy))
+    for item in diagnostics_of(problem):
+        emit_diagnostic(item)
 
 
 def emit_plan(plan: Plan) -> None:

@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
-from opsconsole.cli.standard_streams import lost_output, output, take_streams
+from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
+from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.named_files import file_error
@@ -205,6 +206,10 @@ def _text_of(failure: Exception, debug: bool, again: str) -> str:
         failure = missing_package(failure) or failure
     if not isinstance(failure, OpsconsoleError):
         failure = _refusal_by_system(failure) or failure
+    if isinstance(failure, Mistakes):
+        from opsconsole.reports import diagnostics_text
+
+        return diagnostics_text.render(failure.diagnostics, width=columns(sys.stderr))
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:

@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
 from opsconsole.cli.arguments import stands_in
+from opsconsole.diagnostics import Mistakes, Severity
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Evaluator,
     Program,
+    UnreadProgram,
+    example_values,
+    find_mistakes,
     find_output,
     load_directory,
     load_program,
@@ -83,6 +87,21 @@ def _files_of(args: argparse.Namespace) -> Path | None:
         return here
     directory: Path | None = args.dir
     return directory
+
+
+def open_checked(args: argparse.Namespace) -> Program:
+    """Return the program that the command line names.
+
+    Raises:
+        Mistakes: It cannot be read; what is wrong with the rest of it is told as well.
+        UserError: There is none.
+    """
+    try:
+        return open_program(args)
+    except UnreadProgram as unread:
+        further = find_mistakes(unread.program, example_values(unread.program))
+        errors = (item for item in further if item.severity is Severity.ERROR)
+        raise Mistakes([*unread.diagnostics, *errors]) from unread
 
 
 def has_program(args: argparse.Namespace) -> bool:

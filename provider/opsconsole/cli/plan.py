@@ -13,7 +13,7 @@ from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.interrupts import make_runner
-from opsconsole.diagnostics import Severity, error, has_error
+from opsconsole.diagnostics import Severity, diagnostics_of, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
@@ -63,7 +63,7 @@ def register(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make a plan, or one for each stack of a share, show and save it; return the exit code."""
     if getattr(args, "shard", None) is None:
-        return _plan(args, opening.open_program(args))
+        return _plan(args, opening.open_checked(args))
     _check_share(args)
     output = find_output(Path.cwd())
     codes: dict[str, int] = {}
@@ -118,7 +118,7 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     except Stopped:
         raise
     except OpsconsoleError as failure:
-        planning.show_diagnostics(args, [error(failure.message, failure.remedy)])
+        planning.show_diagnostics(args, diagnostics_of(failure))
         return FAILED
     finally:
         sys.stdout.write("\n")
@@ -131,6 +131,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     backend = opening.open_backend(args, program, "plan")
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
+        planning.check(args, program, variables, session.state)
         space = planning.workspace(args, program, variables, session)
         plan = planning.planned(runner, args, space, session)
         objection = planning.objection_to(args, plan)

@@ -17,15 +17,16 @@ from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import coloured, columns
-from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, has_error
 from opsconsole.errors import UserError
-from opsconsole.language import Program
+from opsconsole.language import Program, find_mistakes
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.runs import guard_objection, make_plan
 from opsconsole.reports import diagnostics_text, plan_text
-from opsconsole.state import StateSession, workspace_of
+from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
 
 
@@ -46,6 +47,29 @@ def workspace(
 
     name = workspace_of(program.root)
     return Workspace(program, variables, session.state, os.environ, name, make)
+
+
+def check(
+    args: argparse.Namespace, program: Program, variables: dict[str, object], state: State
+) -> None:
+    """Refuse a program with mistakes before anything is asked of a console.
+
+    What is destroyed, or only read, need not be declared well.
+
+    Raises:
+        Mistakes: All that is wrong with it.
+        OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.
+    """
+    if plan_options(args).mode != "normal":
+        return
+    found = find_mistakes(
+        program,
+        variables,
+        workspace=workspace_of(program.root),
+        present=lambda: present_addresses(state, program),
+    )
+    if has_error(found):
+        raise Mistakes(item for item in found if item.severity is Severity.ERROR)
 
 
 def planned(

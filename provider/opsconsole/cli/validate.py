@@ -13,20 +13,17 @@ from typing import Any
 
 from opsconsole.cli import arguments, opening, planning
 from opsconsole.cli.command_line import FAILED, Parser
-from opsconsole.definition import ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
-from opsconsole.drift.declared import place_of
+from opsconsole.diagnostics import Diagnostic, Severity, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.language import (
-    Block,
-    DependsOnUnknown,
     Evaluator,
-    build_graph,
+    OnlyTerraform,
     example_values,
+    find_mistakes,
 )
 from opsconsole.reports.json_values import diagnostic_json
 from opsconsole.v1.settings import ENVIRONMENT, Settings
-from opsconsole.values import UNKNOWN, holds_unknown
+from opsconsole.values import holds_unknown
 
 _FORMAT = "1.0"
 _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate"}
@@ -63,30 +60,23 @@ def run(args: argparse.Namespace) -> int:
 
 def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
-        program = opening.open_program(args)
-        build_graph(program)
+        program = opening.open_checked(args)
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        yield _diagnostic(problem)
+        yield from diagnostics_of(problem)
         return
     for path, text in program.warnings:
         yield warning(text, f"construct {path}")
     variables = example_values(program)
-    open_values = UNKNOWN in variables.values()
-    evaluator = Evaluator(program, variables, lambda address: None)
-    for block in program.blocks.values():
-        try:
-            instances = list(evaluator.instances(block).values())
-        except OpsconsoleError as problem:
-            # A variable without a value may be all that is wrong with it.
-            if not (open_values and isinstance(problem, DependsOnUnknown)):
-                yield _located(_diagnostic(problem), block)
-            continue
-        found = (item for one in instances for item in _of_block(block, evaluator, one))
-        # A mistake that all instances share is reported once.
-        for item in dict.fromkeys(found):
-            yield _located(item, block)
+    try:
+        yield from find_mistakes(program, variables)
+    except OnlyTerraform as refusal:
+        if arguments.stands_in(args):
+            raise
+        yield from diagnostics_of(refusal)
+        return
+    evaluator = Evaluator(program, variables, lambda address: None, checking=True)
     for key in program.providers:
         yield from _of_provider(key, evaluator)
 
@@ -95,6 +85,9 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
     """Check the settings of a provider block as far as they are known."""
     try:
         values = evaluator.provider_config(key).values
+    except OpsconsoleError:
+        return  # it is among the mistakes
+    try:
         known = {name: None if holds_unknown(value) else value for name, value in values.items()}
         environ = dict(os.environ)
         cookie = known.get("session_cookie") or environ.get(ENVIRONMENT["session_cookie"])
@@ -103,29 +96,8 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
                 environ.setdefault(ENVIRONMENT[name], value)
         Settings.from_values(known, environ)
     except OpsconsoleError as problem:
-        item = _diagnostic(problem)
-        yield replace(item, summary=f"provider {key}: {item.summary}")
-
-
-def _of_block(block: Block, evaluator: Evaluator, instance: Any) -> Iterator[Diagnostic]:
-    try:
-        values = evaluator.config(instance).values
-    except OpsconsoleError as problem:
-        yield _diagnostic(problem)
-        return
-    definition = block.definition
-    if isinstance(definition, ResourceDefinition):
-        for item in definition.problems(values):
-            yield replace(item, summary=f"{block.title}: {item.summary}")
-
-
-def _diagnostic(problem: OpsconsoleError) -> Diagnostic:
-    summary, _, rest = problem.message.partition("\n")
-    return error(summary.removesuffix("."), f"{rest}\n{problem.remedy}".lstrip("\n"))
-
-
-def _located(item: Diagnostic, block: Block) -> Diagnostic:
-    return replace(item.about(block.address), place=place_of(block.origin, Path.cwd()))
+        for item in diagnostics_of(problem):
+            yield replace(item, summary=f"provider {key}: {item.summary}")
 
 
 def _document(found: list[Diagnostic]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language import Block, Evaluator, Origin
+from opsconsole.language import Block, Evaluator
 from opsconsole.state import Address, config_address, instance_and_key
 from opsconsole.values import Attributes
 
@@ -35,7 +35,7 @@ class Declarations:
         if block is None:
             return finding
         origin = block.origin
-        return replace(finding, construct_path=origin.path, location=place_of(origin, self._root))
+        return replace(finding, construct_path=origin.path, location=origin.place(self._root))
 
     def _now(self, address: str) -> str:
         """Return the address after the program's `moved` blocks, without a deposed key."""
@@ -81,28 +81,6 @@ class Declarations:
                     Bucket.PENDING,
                     reason="declared in the program, not applied yet",
                 )
-
-
-def place_of(origin: Origin, root: Path) -> str:
-    """Return `FILE:LINE` of a declaration as its metadata tells it, relative to `root`; or nothing.
-
-    Synthesis leaves a stack trace in the metadata only where it was asked to.
-    """
-    for entry in origin.trace:
-        text = entry.strip().rpartition("(")[2].rstrip(")")
-        file, _, line = _without_column(text).rpartition(":")
-        if file and line.isdigit():
-            path = Path(file.removeprefix("file://"))
-            if path.is_absolute() and path.is_relative_to(root):
-                path = path.relative_to(root)
-            return f"{path}:{line}"
-    return ""
-
-
-def _without_column(text: str) -> str:
-    """Return `file:line` of `file:line:column`."""
-    head, _, last = text.rpartition(":")
-    return head if last.isdigit() and head.rpartition(":")[2].isdigit() else text
 
 
 def _moved(moves: Mapping[str, str], text: str) -> str:

@@ -17,9 +17,11 @@ from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import (
     DependsOnUnknown,
     OnlyTerraform,
+    UnreadProgram,
     readable_references,
     says_twice,
 )
+from opsconsole.language.mistakes import find_mistakes
 from opsconsole.language.model import (
     Block,
     Json,
@@ -70,10 +72,12 @@ __all__ = [
     "Reference",
     "Schemas",
     "Step",
+    "UnreadProgram",
     "Variable",
     "build_graph",
     "check_support",
     "example_values",
+    "find_mistakes",
     "find_node",
     "find_output",
     "jsii_environment",

@@ -25,7 +25,7 @@ from opsconsole.language.instances import (
     instance_address,
     trigger,
 )
-from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded
+from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded, raise_any
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
 from opsconsole.language.null_types import (
@@ -48,9 +48,9 @@ from opsconsole.language.value_types import (
     type_to_json,
     unmark_deep,
 )
-from opsconsole.phrases import did_you_mean
+from opsconsole.phrases import did_you_mean, nearest
 from opsconsole.state import InstanceKey, print_key, workspace_of
-from opsconsole.values import Attributes, Value
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 Definition = BlockDefinition | ProviderDefinition
 
@@ -102,6 +102,7 @@ class Evaluator:
         *,
         sensitive: Callable[[str], Iterable[Path]] = lambda address: (),
         applying: bool = False,
+        checking: bool = False,
         workspace: str | None = None,
         planned_at: datetime | None = None,
     ) -> None:
@@ -114,6 +115,8 @@ class Evaluator:
             sensitive: Returns the sensitive paths of an instance that this evaluator has not
                 evaluated itself, from state.
             applying: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
+            checking: Whether mistakes are looked for: no state of another stack is read, and names
+                that lead nowhere, which `build_graph` reports, are unknown.
             workspace: Terraform's workspace; None: the one that is selected for the program.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
@@ -145,6 +148,7 @@ class Evaluator:
             sensitive=self._sensitive_paths,
             context=context,
             workspace=workspace,
+            checking=checking,
         )
 
     def scope(self) -> ProgramScope:
@@ -184,18 +188,32 @@ class Evaluator:
             UserError: It names an attribute that does not exist, lacks a required one, or an
                 expression cannot be evaluated.
         """
-        block = instance.block
-        definition = block.definition
-        configured = self._evaluated(
-            block.title, block.arguments, definition, ProgramScope(self._resolver, instance)
-        )
-        for attribute in definition.attributes:
-            if attribute.required and configured.values[attribute.name] is None:
-                raise UserError(
-                    f"{block.title}: {attribute.name} is required.",
-                    "Declare it, and not as null.",
-                )
+        problems: list[UserError] = []
+        configured = self.examine(instance, problems)
+        raise_any(problems)
         self._sensitive[instance.address] = configured.sensitive
+        return configured
+
+    def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:
+        """Return the configuration of an instance; add what is wrong with it to `problems`.
+
+        A value that has none is unknown.
+        """
+        block = instance.block
+        scope = ProgramScope(self._resolver, instance)
+        configured = self._evaluated(
+            block.title, block.arguments, block.definition, scope, problems
+        )
+        lacking = [
+            attribute.name
+            for attribute in block.definition.attributes
+            if attribute.required and configured.values[attribute.name] is None
+        ]
+        if lacking:
+            # What is misspelt is said once.
+            unknown = [name for name in block.arguments if name not in block.definition.by_name]
+            misspelt = {nearest(name, block.definition.names) for name in unknown}
+            problems += (_missing(block, name) for name in lacking if name not in misspelt)
         return configured
 
     def provider_config(self, key: str) -> Evaluated:
@@ -209,7 +227,10 @@ class Evaluator:
             return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
         settings, scope = self.program.settings, self.scope()
-        return self._evaluated(title, block.arguments, settings, scope, ephemeral=True)
+        problems: list[UserError] = []
+        found = self._evaluated(title, block.arguments, settings, scope, problems, ephemeral=True)
+        raise_any(problems)
+        return found
 
     def outputs(self) -> dict[str, OutputValue]:
         """Return the outputs by name. Every local value is evaluated too, used or not.
@@ -217,10 +238,19 @@ class Evaluator:
         Raises:
             UserError: One cannot be evaluated, or holds a sensitive value without saying so.
         """
-        for name, value in self.program.locals.items():
-            title, reference = f"local.{name}", Reference(("local", name))
-            guarded(title, "", lambda _, item=reference: self._resolver.named(item), value)
+        for name in self.program.locals:
+            self.check_local(name)
         return {name: self.output(name) for name in self.program.outputs}
+
+    def check_local(self, name: str) -> None:
+        """Evaluate a local value.
+
+        Raises:
+            UserError: It cannot be evaluated.
+        """
+        reference = Reference(("local", name))
+        value = self.program.locals[name]
+        guarded(f"local.{name}", "", lambda _: self._resolver.named(reference), value)
 
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""
@@ -250,18 +280,20 @@ class Evaluator:
         Raises:
             UserError: An id is null, empty or not known yet, or `to` names no instance.
         """
-        found = []
-        for block in self.program.imports:
-            title = f"{block.origin.path or block.origin.file}: import of {block.to}"
-            if not block.repeated:
-                found.append(self._import(title, block, self.scope()))
-                continue
-            source = evaluated(title, "for_each", block.for_each, self.scope())
-            repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
-            for key, value in guarded(title, "for_each", each_entries, source).items():
-                entry = Instance(repeated, "", key, value)
-                found.append(self._import(title, block, ProgramScope(self._resolver, entry)))
-        return found
+        return [target for block in self.program.imports for target in self.targets_of(block)]
+
+    def targets_of(self, block: Import) -> list[ImportTarget]:
+        """Return what one `import` block asks for; raises as `imports`."""
+        title = f"{block.origin.path or block.origin.file}: import of {block.to}"
+        if not block.repeated:
+            return [self._import(title, block, self.scope())]
+        source = evaluated(title, "for_each", block.for_each, self.scope())
+        repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
+        entries = (
+            Instance(repeated, "", key, value)
+            for key, value in guarded(title, "for_each", each_entries, source).items()
+        )
+        return [self._import(title, block, ProgramScope(self._resolver, e)) for e in entries]
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
         target = guarded(title, "to", instance_address, block.to, scope)
@@ -294,6 +326,7 @@ class Evaluator:
         arguments: Mapping[str, Any],
         definition: Definition,
         scope: ProgramScope,
+        problems: list[UserError],
         *,
         ephemeral: bool = False,
     ) -> Evaluated:
@@ -302,16 +335,24 @@ class Evaluator:
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
-                raise _no_argument(title, name, attribute, definition)
-            value = evaluated(title, name, raw, scope, partial(declared, attribute))
+                problems.append(_no_argument(title, name, attribute, definition))
+                continue
+            try:
+                value = evaluated(title, name, raw, scope, partial(declared, attribute))
+            except UserError as problem:
+                problems.append(problem)
+                values[name] = UNKNOWN
+                continue
             paths = marked_paths(value, SENSITIVE, (name,))
             if type(value) is not str:
                 sensitive.extend(paths)
                 value, marks = unmark_deep(value)
                 if EPHEMERAL in marks and not ephemeral:
-                    raise UserError(
-                        f"{title}: {name}: an ephemeral value cannot be kept in state.",
-                        "Use it in provider settings only.",
+                    problems.append(
+                        UserError(
+                            f"{title}: {name}: an ephemeral value cannot be kept in state.",
+                            "Use it in provider settings only.",
+                        )
                     )
                 value = to_wire(value)
             values[name] = value
@@ -325,6 +366,10 @@ class Evaluator:
 
     def _render(self, text: str, names: dict[str, Any]) -> Any:
         return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
+
+
+def _missing(block: Block, name: str) -> UserError:
+    return UserError(f"{block.title}: {name} is required.", "Declare it, and not as null.")
 
 
 def _no_argument(

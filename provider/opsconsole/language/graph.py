@@ -20,6 +20,7 @@ from opsconsole.language.json_values import (
     explanation,
     in_order,
     nested_too_deeply,
+    raise_any,
     references_in,
 )
 from opsconsole.language.model import Block, Json, Program
@@ -74,6 +75,7 @@ def build_graph(program: Program) -> Graph:
     """Return the graph of a program; every reference in it is checked.
 
     Raises:
+        OnlyTerraform: A name is not known here.
         UserError: Something refers to what there is not, or blocks depend on each other in a
             cycle; the message names all concerned.
     """
@@ -86,9 +88,10 @@ def build_graph(program: Program) -> Graph:
         for name, output in program.outputs.items()
     }
     for name in program.locals:
-        finder.of_local(name, f"local.{name}")
+        finder.attempt(Reference(("local", name)), f"local.{name}")
     for key in program.providers:
         finder.of_provider(key)
+    raise_any(list(finder.problems.values()))
     return Graph(direct, _ordered(program, direct), outputs)
 
 
@@ -107,9 +110,14 @@ def named_resources(block: Block) -> frozenset[str]:
 
 
 class _Finder:
-    """Finds what values depend on; local values and providers are looked through once."""
+    """Finds what values depend on; local values and providers are looked through once.
+
+    Attributes:
+        problems: References that lead nowhere, each once.
+    """
 
     def __init__(self, program: Program) -> None:
+        self.problems: dict[str, UserError] = {}
         self._program = program
         self._locals: dict[str, tuple[str, ...]] = {}
         self._providers: dict[str, tuple[str, ...]] = {}
@@ -129,10 +137,15 @@ class _Finder:
         found.update(dict.fromkeys(self._named(named, title)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
         if block.address in found:
-            raise UserError(
-                f"{title} refers to itself.", "Leave the reference out, or use a local value."
+            self._note(
+                UserError(
+                    f"{title} refers to itself.", "Leave the reference out, or use a local value."
+                )
             )
         return tuple(found)
+
+    def _note(self, problem: UserError) -> None:
+        self.problems.setdefault(str(problem), problem)
 
     def of(self, title: str, value: Json, depends_on: Iterable[str] = ()) -> tuple[str, ...]:
         """Return what a value depends on."""
@@ -146,9 +159,11 @@ class _Finder:
         if key not in self._providers:
             block = self._program.providers.get(key)
             if block is None and "." in key:
-                raise UserError(
-                    f'There is no provider configuration "{key}".',
-                    did_you_mean(key, self._program.providers),
+                self._note(
+                    UserError(
+                        f'There is no provider configuration "{key}".',
+                        did_you_mean(key, self._program.providers),
+                    )
                 )
             self._providers[key] = (
                 () if block is None else self.of(f"provider {key}", dict(block.arguments))
@@ -168,6 +183,7 @@ class _Finder:
         try:
             order = in_order(name, self._program.locals, self._locals)
         except LocalCycle as cycle:
+            self._locals[name] = ()
             raise UserError(
                 f"Local values refer to each other in a cycle: {cycle}.",
                 "Take one of these references out.",
@@ -188,11 +204,21 @@ class _Finder:
         try:
             references = read(value)
         except (EvaluationError, UnsupportedExpression) as error:
-            raise explanation(title, name, value, error) from error
-        except RecursionError as error:
-            raise nested_too_deeply(title, name) from error
+            self._note(explanation(title, name, value, error))
+            return
+        except RecursionError:
+            self._note(nested_too_deeply(title, name))
+            return
         for reference in references:
-            found.update(dict.fromkeys(self._targets(reference, where)))
+            found.update(dict.fromkeys(self.attempt(reference, where)))
+
+    def attempt(self, reference: Reference, where: str) -> tuple[str, ...]:
+        """Return what a reference leads to; nothing where it leads nowhere, which is noted."""
+        try:
+            return self._targets(reference, where)
+        except UserError as problem:
+            self._note(problem)
+            return ()
 
     def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
         root = reference.steps[0]
@@ -202,6 +228,9 @@ class _Finder:
             raise UserError(
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
             )
+        named = block_address(reference.steps)
+        if named in self._program.unread:
+            return ()
         if root == "local":
             return self.of_local(str(reference.steps[1]), where)
         if root == "var":
@@ -214,8 +243,8 @@ class _Finder:
         if root in _NEVER_BLOCKS:
             return ()
         if reference.steps[:2] == ("data", remote_states.TYPE):
-            return self._of_remote_state(block_address(reference.steps), reference.written(), where)
-        return (self._block(block_address(reference.steps), reference.written(), where),)
+            return self._of_remote_state(named, reference.written(), where)
+        return (self._block(named, reference.written(), where),)
 
     def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
         """Return what the arguments of a `terraform_remote_state` depend on."""
@@ -240,13 +269,10 @@ class _Finder:
 
     def _named(self, addresses: Iterable[str], title: str) -> Iterator[str]:
         for address in addresses:
-            if address.split(".")[0] in _NEVER_BLOCKS:
-                self._targets(Reference(tuple(address.split("."))), f"{title}: depends_on")
-                continue
-            if address.startswith(remote_states.PREFIX):
-                yield from self._of_remote_state(address, address, f"{title}: depends_on")
-                continue
-            yield self._block(address, address, f"{title}: depends_on")
+            reference = Reference(tuple(address.split(".")))
+            found = self.attempt(reference, f"{title}: depends_on")
+            if reference.steps[0] not in _NEVER_BLOCKS:
+                yield from found
 
 
 def _references_of(text: str) -> list[Reference]:

@@ -11,10 +11,11 @@ import errno
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import (
@@ -26,7 +27,7 @@ from opsconsole.language.failures import (
     NotKnownYet,
     UnsupportedExpression,
 )
-from opsconsole.language.model import Origin
+from opsconsole.language.model import Origin, Program
 from opsconsole.language.parsing import parse_template
 from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.value_types import (
@@ -297,14 +298,41 @@ def _named_in(value: Any) -> Iterator[str]:
 class OnlyTerraform(UserError):
     """The program is one for Terraform or OpenTofu, or only they know whether it is right.
 
-    `construct` names the part that this engine cannot run.
+    Attributes:
+        construct: Names the part that this engine cannot run.
+        program: What could be read of the program, where it alone shows that: nothing was asked
+            of a console, and nothing was changed.
     """
+
+    program: Program | None = None
 
     def __init__(self, message: str, construct: str, remedy: str = "") -> None:
         engine = engine_of()
         can = f"{engine.name} can run it: use `{engine.command}` or `cdktf` with this program"
         super().__init__(message, remedy or f"{can}, or leave it out.")
         self.construct = construct
+
+
+class UnreadProgram(Mistakes):
+    """A program with mistakes; `program` is what could be read of it."""
+
+    def __init__(self, mistakes: Iterable[UserError], program: Program) -> None:
+        super().__init__(item for mistake in mistakes for item in diagnostics_of(mistake))
+        self.program = program
+
+
+def raise_any(problems: Sequence[UserError]) -> None:
+    """Raise all problems as one error, if there are any; what only Terraform can run comes first.
+
+    Raises:
+        OnlyTerraform: One of them is.
+        UserError: Else the problem, or Mistakes where there are several.
+    """
+    for problem in problems:
+        if isinstance(problem, OnlyTerraform) or len(problems) == 1:
+            raise problem
+    if problems:
+        raise Mistakes(item for problem in problems for item in diagnostics_of(problem))
 
 
 def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerraform:

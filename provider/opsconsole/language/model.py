@@ -66,6 +66,27 @@ class Origin:
         """How messages call the block: the construct's path, if there is one, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
+    def place(self, folder: Path) -> str:
+        """Return `FILE:LINE` as the metadata tells it, relative to `folder`; or nothing.
+
+        Synthesis leaves a stack trace in the metadata only where it was asked to.
+        """
+        for entry in self.trace:
+            text = entry.strip().rpartition("(")[2].rstrip(")")
+            file, _, line = _without_column(text).rpartition(":")
+            if file and line.isdigit():
+                path = Path(file.removeprefix("file://"))
+                if path.is_absolute() and path.is_relative_to(folder):
+                    path = path.relative_to(folder)
+                return f"{path}:{line}"
+        return ""
+
+
+def _without_column(text: str) -> str:
+    """Return `file:line` of `file:line:column`."""
+    head, _, last = text.rpartition(":")
+    return head if last.isdigit() and head.rpartition(":")[2].isdigit() else text
+
 
 @dataclass(frozen=True, slots=True)
 class LifecycleBlock:
@@ -228,6 +249,7 @@ class Program:
         settings: The provider's settings.
         warnings: Construct path and text of what constructs remarked when they were synthesised.
         engine: The real engine of the directory.
+        unread: Names of what is declared and could not be read: `opsconsole_host.web`, `var.v`.
     """
 
     root: Path
@@ -246,6 +268,7 @@ class Program:
     warnings: tuple[tuple[str, str], ...] = ()
     remote_states: Mapping[str, Block] = field(default_factory=dict)
     engine: Engine = TERRAFORM
+    unread: frozenset[str] = frozenset()
     readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads_state(self, address: Address) -> bool:

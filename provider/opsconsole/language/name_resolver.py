@@ -48,6 +48,7 @@ class NameResolver:
         sensitive: Callable[[str], Iterable[Path]],
         context: FunctionContext,
         workspace: str,
+        checking: bool = False,
     ) -> None:
         self.context = context
         self._program = program
@@ -65,6 +66,18 @@ class NameResolver:
         self._whole: dict[str, Any] = {}
         self._remote_states: dict[str, Any] = {}
         self._missed = 0
+        self._checking = checking
+
+    def _absent(self, message: str) -> Any:
+        """Return what stands for a name that leads nowhere.
+
+        Raises:
+            EvaluationError: Nothing does, unless mistakes are looked for.
+        """
+        if not self._checking:
+            raise EvaluationError(message)
+        self._missed += 1
+        return UNKNOWN
 
     def named(self, reference: Reference) -> Any:
         """Return what a reference stands for.
@@ -87,7 +100,7 @@ class NameResolver:
         address = block_address(steps)
         block = None if address is None else self._program.blocks.get(address)
         if block is None:
-            raise EvaluationError(f"there is no {reference.written()}")
+            return self._absent(f"there is no {reference.written()}")
         return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
 
     def indexed(self, reference: Reference, key: Any) -> Any:
@@ -104,7 +117,7 @@ class NameResolver:
     def _variable(self, reference: Reference) -> Any:
         name = _second(reference, "var.NAME")
         if name not in self._program.variables:
-            raise EvaluationError(
+            return self._absent(
                 f"there is no variable {name}. {did_you_mean(name, self._program.variables)}"
             )
         return self._variables[name]
@@ -114,7 +127,7 @@ class NameResolver:
         if name in self._locals:
             return self._locals[name]
         if name not in self._program.locals:
-            raise EvaluationError(
+            return self._absent(
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
         if name in self._passing:
@@ -162,7 +175,7 @@ class NameResolver:
         name, rest = str(reference.steps[2]), reference.steps[3:]
         block = self._program.remote_states.get(name)
         if block is None:
-            raise EvaluationError(f"there is no {reference.written()}")
+            return self._absent(f"there is no {reference.written()}")
         instances = self._expand(block)
         several = block.counted or block.repeated
         if several and not rest:
@@ -178,7 +191,10 @@ class NameResolver:
         if value is UNKNOWN:
             scope = ProgramScope(self, instance)
             arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
-            value = remote_states.read(block, arguments, self._program.root, self._program.readings)
+            if not self._checking:
+                value = remote_states.read(
+                    block, arguments, self._program.root, self._program.readings
+                )
             self._remote_states[instance.address] = value
         if value is UNKNOWN:
             self._missed += 1

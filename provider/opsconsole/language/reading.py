@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
@@ -31,6 +31,7 @@ from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
     COMMENT,
     OnlyTerraform,
+    UnreadProgram,
     only_terraform,
     read_json,
     unknown_language,
@@ -113,7 +114,9 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
     """Return the program that `files` make together.
 
     Raises:
-        UserError: A file cannot be read, says something twice, or holds what is not supported.
+        UserError: A file cannot be read.
+        OnlyTerraform: It holds what only Terraform can run, or what only Terraform may know.
+        UnreadProgram: Something in it is wrong.
     """
     reader = _Reader(schemas)
     for path in files:
@@ -121,7 +124,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
         if not isinstance(document, dict | list):
             raise UserError(f"{path}: an object is required.", "Synthesise it again.")
         for name, content in labelled(document, str(path)):
-            reader.member(name, content, str(path))
+            reader.attempt("", reader.member, name, content, str(path))
     return reader.program(root, stack)
 
 
@@ -139,10 +142,40 @@ class _Reader:
     backend: BackendBlock | None = None
     required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     remote_states: dict[str, Block] = field(default_factory=dict)
+    problems: list[UserError] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+
+    def attempt(self, name: str, read: Callable[..., None], *arguments: Any) -> None:
+        """Read a part of the program; what is wrong with it is kept.
+
+        Args:
+            name: How other parts refer to it, or empty.
+        """
+        try:
+            read(*arguments)
+        except UserError as problem:
+            self.problems.append(problem)
+            self.unread.add(name)
 
     def program(self, root: Path, stack: str) -> Program:
-        """Return what was read."""
-        self._check_providers()
+        """Return what was read.
+
+        Raises:
+            OnlyTerraform: Something in it is for Terraform.
+            UnreadProgram: Something in it is wrong.
+        """
+        for block in self.blocks.values():
+            self.attempt("", self._check_provider, block)
+        program = self._program(root, stack)
+        for problem in self.problems:
+            if isinstance(problem, OnlyTerraform):
+                problem.program = program
+                raise problem
+        if self.problems:
+            raise UnreadProgram(self.problems, program)
+        return program
+
+    def _program(self, root: Path, stack: str) -> Program:
         return Program(
             root=root,
             blocks=self.blocks,
@@ -159,42 +192,51 @@ class _Reader:
             settings=self.schemas.PROVIDER,
             remote_states=self.remote_states,
             engine=engine_of(root),
+            unread=frozenset(self.unread),
         )
 
-    def _check_providers(self) -> None:
+    def _check_provider(self, block: Block) -> None:
         """Refuse a resource whose provider is neither the usual one nor one that is required."""
-        for block in self.blocks.values():
-            name = block.provider.partition(".")[0]
-            if name not in (block.type_name.partition("_")[0], *self.required_providers):
-                raise UserError(
-                    f'{block.title}: there is no provider "{name}" in required_providers.',
-                    "Declare it there, or take out the argument `provider`.",
-                )
+        name = block.provider.partition(".")[0]
+        if name not in (block.type_name.partition("_")[0], *self.required_providers):
+            raise UserError(
+                f'{block.title}: there is no provider "{name}" in required_providers.',
+                "Declare it there, or take out the argument `provider`.",
+            )
 
     def member(self, kind: str, content: Json, file: str) -> None:
         """Read one member of a file's top level."""
         if kind in _UNSUPPORTED:
             raise only_terraform(f"{kind} blocks", Origin(file))
-        if kind not in _KINDS:
-            raise unknown_language("block type", kind, _KINDS, file)
-        _KINDS[kind](self, content, file)
+        if kind in _UNLABELLED:
+            where = f"{file}: {kind}"
+            for body in bodies(content, where):
+                read = _UNLABELLED[kind]
+                self.attempt("", read, self, body, where, origin_of(body, file))
+        elif kind in _KINDS:
+            _KINDS[kind](self, content, file)
+        else:
+            raise unknown_language("block type", kind, (*_KINDS, *_UNLABELLED), file)
 
     def _terraform(self, content: Json, file: str) -> None:
         where = f"{file}: terraform"
         for body in bodies(content, where):
             for kind, value in body.items():
-                if kind == "backend":
-                    self._set_backend(list(labelled(value, f"{where}.backend")), where)
-                elif kind == "cloud":
-                    self._set_backend([("cloud", value)], where)
-                elif kind == "required_version":
-                    if value is not None:
-                        place = f"{where}.required_version"
-                        check_versions(literal_text(value, place), place)
-                elif kind == "required_providers":
-                    self._required_providers(value, f"{where}.required_providers")
-                else:
-                    check_arguments({kind: value}, _TERRAFORM, where)
+                self.attempt("", self._setting, kind, value, where)
+
+    def _setting(self, kind: str, value: Json, where: str) -> None:
+        if kind == "backend":
+            self._set_backend(list(labelled(value, f"{where}.backend")), where)
+        elif kind == "cloud":
+            self._set_backend([("cloud", value)], where)
+        elif kind == "required_version":
+            if value is not None:
+                place = f"{where}.required_version"
+                check_versions(literal_text(value, place), place)
+        elif kind == "required_providers":
+            self._required_providers(value, f"{where}.required_providers")
+        else:
+            check_arguments({kind: value}, _TERRAFORM, where)
 
     def _required_providers(self, content: Json, where: str) -> None:
         for body in bodies(content, where):
@@ -220,24 +262,27 @@ class _Reader:
             where = f"{file}: provider.{name}"
             check_name(name, where)
             for body in bodies(value, where):
-                if "for_each" in body:
-                    raise only_terraform("for_each of a provider", origin_of(body, file), name)
-                key = name
-                if "alias" in body:
-                    alias = literal_text(body["alias"], f"{where}.alias")
-                    check_name(alias, f"{where}.alias")
-                    key = f"{name}.{alias}"
-                if key in self.providers:
-                    raise UserError(
-                        f"{where}: the configuration {key} is declared twice.",
-                        "Give one of them an alias.",
-                    )
-                arguments = {
-                    argument: item
-                    for argument, item in body.items()
-                    if argument not in (COMMENT, "alias", "version")
-                }
-                self.providers[key] = ProviderBlock(key, arguments, origin_of(body, file))
+                self.attempt("", self._provider_block, name, body, file, where)
+
+    def _provider_block(self, name: str, body: dict[str, Json], file: str, where: str) -> None:
+        key = name
+        if "alias" in body:
+            alias = literal_text(body["alias"], f"{where}.alias")
+            check_name(alias, f"{where}.alias")
+            key = f"{name}.{alias}"
+        if key in self.providers:
+            raise UserError(
+                f"{where}: the configuration {key} is declared twice.",
+                "Give one of them an alias.",
+            )
+        arguments = {
+            argument: item
+            for argument, item in body.items()
+            if argument not in (COMMENT, "alias", "version")
+        }
+        self.providers[key] = ProviderBlock(key, arguments, origin_of(body, file))
+        if "for_each" in body:
+            raise only_terraform("for_each of a provider", origin_of(body, file), name)
 
     def _resource(self, content: Json, file: str) -> None:
         self._blocks("managed", content, file)
@@ -248,17 +293,23 @@ class _Reader:
     def _blocks(self, mode: str, content: Json, file: str) -> None:
         for type_name, named in labelled(content, f"{file}: {mode}", required=True):
             for name, value in labelled(named, f"{file}: {type_name}", required=True):
+                address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
                 for body in bodies(value, f"{file}: {type_name}.{name}"):
-                    if mode == "data" and type_name == remote_states.TYPE:
-                        self._remote_state(name, body, file)
-                        continue
-                    block = read_block(mode, type_name, name, body, file, self.schemas)
-                    if block.address in self.blocks:
-                        raise UserError(
-                            f"{file}: {block.address} is declared twice.",
-                            f"It is in {self.blocks[block.address].origin.file} already.",
-                        )
-                    self.blocks[block.address] = block
+                    if address.startswith(remote_states.PREFIX):
+                        self.attempt(address, self._remote_state, name, body, file)
+                    else:
+                        self.attempt(address, self._block, mode, type_name, name, body, file)
+
+    def _block(
+        self, mode: str, type_name: str, name: str, body: Mapping[str, Json], file: str
+    ) -> None:
+        block = read_block(mode, type_name, name, body, file, self.schemas)
+        if block.address in self.blocks:
+            raise UserError(
+                f"{file}: {block.address} is declared twice.",
+                f"It is in {self.blocks[block.address].origin.file} already.",
+            )
+        self.blocks[block.address] = block
 
     def _remote_state(self, name: str, body: Mapping[str, Json], file: str) -> None:
         if name in self.remote_states:
@@ -267,103 +318,102 @@ class _Reader:
 
     def _variable(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: variable", required=True):
-            check_name(name, f"{file}: variable")
-            if name in RESERVED_VARIABLES:
-                raise UserError(
-                    f"{file}: variable: {name!r} is reserved, so no variable can have this name.",
-                    "Rename it.",
-                )
-            if name in self.variables:
-                raise UserError(f"{file}: the variable {name} is declared twice.")
-            self.variables[name] = _read_variable(name, value, file)
+            self.attempt(f"var.{name}", self._one_variable, name, value, file)
+
+    def _one_variable(self, name: str, value: Json, file: str) -> None:
+        check_name(name, f"{file}: variable")
+        if name in RESERVED_VARIABLES:
+            raise UserError(
+                f"{file}: variable: {name!r} is reserved, so no variable can have this name.",
+                "Rename it.",
+            )
+        if name in self.variables:
+            raise UserError(f"{file}: the variable {name} is declared twice.")
+        self.variables[name] = _read_variable(name, value, file)
 
     def _locals(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: locals"):
-            check_name(name, f"{file}: locals")
-            if name in self.locals:
-                raise UserError(f"{file}: the local value {name} is declared twice.")
-            self.locals[name] = value
+            self.attempt(f"local.{name}", self._local, name, value, file)
 
-    def _output(self, content: Json, file: str) -> None:
+    def _local(self, name: str, value: Json, file: str) -> None:
+        check_name(name, f"{file}: locals")
+        if name in self.locals:
+            raise UserError(f"{file}: the local value {name} is declared twice.")
+        self.locals[name] = value
+
+    def _outputs(self, content: Json, file: str) -> None:
         for name, value in labelled(content, f"{file}: output", required=True):
-            where = f"{file}: output.{name}"
-            if value is None:
-                continue
-            check_name(name, f"{file}: output")
-            body = single(value, where)
-            if name in self.outputs:
-                raise UserError(f"{where} is declared twice.")
-            origin = origin_of(body, file)
-            if "precondition" in body:
-                raise only_terraform("precondition", origin, f"output.{name}")
-            check_arguments(body, _OUTPUT, where)
-            if "value" not in body:
-                raise UserError(f"{where}: it has no value.")
-            if flag(body.get("ephemeral", False), f"{where}.ephemeral"):
-                raise UserError(f"{where}: an output of the root cannot be ephemeral.")
-            self.outputs[name] = Output(
-                name=name,
-                value=body["value"],
+            if value is not None:
+                self.attempt("", self._output, name, value, file)
+
+    def _output(self, name: str, value: Json, file: str) -> None:
+        where = f"{file}: output.{name}"
+        check_name(name, f"{file}: output")
+        body = single(value, where)
+        if name in self.outputs:
+            raise UserError(f"{where} is declared twice.")
+        origin = origin_of(body, file)
+        if "precondition" in body:
+            raise only_terraform("precondition", origin, f"output.{name}")
+        check_arguments(body, _OUTPUT, where)
+        if "value" not in body:
+            raise UserError(f"{where}: it has no value.")
+        if flag(body.get("ephemeral", False), f"{where}.ephemeral"):
+            raise UserError(f"{where}: an output of the root cannot be ephemeral.")
+        self.outputs[name] = Output(
+            name=name,
+            value=body["value"],
+            origin=origin,
+            sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
+            description=_description(body, where),
+            depends_on=blocks_named(body.get("depends_on", []), where),
+        )
+
+    def _import(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+        if "identity" in body:
+            raise only_terraform("the identity of an import block", origin)
+        check_arguments(body, _IMPORT, where)
+        if body.get("id") is None:
+            raise UserError(f"{where}: an id is required.")
+        target = bare_text(body.get("to"), f"{where}.to")
+        if target.startswith("data."):
+            raise UserError(f"{where}: {target} is a data source.", "Import resources only.")
+        if "for_each" not in body and any(item.to == target for item in self.imports):
+            raise UserError(f"{where}: {target} is imported twice.", "Keep one of them.")
+        self.imports.append(
+            Import(
+                to=target,
+                id=body["id"],
                 origin=origin,
-                sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
-                description=_description(body, where),
-                depends_on=blocks_named(body.get("depends_on", []), where),
+                provider=provider_key(body, where),
+                for_each=body.get("for_each"),
+                repeated="for_each" in body,
             )
+        )
 
-    def _import(self, content: Json, file: str) -> None:
-        where = f"{file}: import"
-        for body in bodies(content, where):
-            origin = origin_of(body, file)
-            if "identity" in body:
-                raise only_terraform("the identity of an import block", origin)
-            check_arguments(body, _IMPORT, where)
-            if body.get("id") is None:
-                raise UserError(f"{where}: an id is required.")
-            target = bare_text(body.get("to"), f"{where}.to")
-            if target.startswith("data."):
-                raise UserError(f"{where}: {target} is a data source.", "Import resources only.")
-            if "for_each" not in body and any(item.to == target for item in self.imports):
-                raise UserError(f"{where}: {target} is imported twice.", "Keep one of them.")
-            self.imports.append(
-                Import(
-                    to=target,
-                    id=body["id"],
-                    origin=origin,
-                    provider=provider_key(body, where),
-                    for_each=body.get("for_each"),
-                    repeated="for_each" in body,
-                )
+    def _moved(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+        check_arguments(body, ("from", "to"), where)
+        source = _address(body.get("from"), f"{where}.from", origin)
+        target = _address(body.get("to"), f"{where}.to", origin)
+        if (source.type, source.mode) != (target.type, target.mode):
+            raise only_terraform(f"moving {source} to another type, {target},", origin)
+        self.moved.append(Moved(source, target, origin))
+
+    def _removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+        if "provisioner" in body:
+            raise only_terraform("provisioner blocks", origin)
+        check_arguments(body, ("from", "lifecycle"), where)
+        lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
+        check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
+        destroy = flag(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
+        source = _address(body.get("from"), f"{where}.from", origin)
+        if source.mode == "data":
+            raise UserError(f"{where}: {source} is a data source.", "Name a resource.")
+        if source.key is not None:
+            raise UserError(
+                f"{where}: {source} names an instance.", "A removed block takes all of them."
             )
-
-    def _moved(self, content: Json, file: str) -> None:
-        where = f"{file}: moved"
-        for body in bodies(content, where):
-            origin = origin_of(body, file)
-            check_arguments(body, ("from", "to"), where)
-            source = _address(body.get("from"), f"{where}.from", origin)
-            target = _address(body.get("to"), f"{where}.to", origin)
-            if (source.type, source.mode) != (target.type, target.mode):
-                raise only_terraform(f"moving {source} to another type, {target},", origin)
-            self.moved.append(Moved(source, target, origin))
-
-    def _removed(self, content: Json, file: str) -> None:
-        where = f"{file}: removed"
-        for body in bodies(content, where):
-            origin = origin_of(body, file)
-            if "provisioner" in body:
-                raise only_terraform("provisioner blocks", origin)
-            check_arguments(body, ("from", "lifecycle"), where)
-            lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
-            check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
-            destroy = flag(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
-            source = _address(body.get("from"), f"{where}.from", origin)
-            if source.mode == "data":
-                raise UserError(f"{where}: {source} is a data source.", "Name a resource.")
-            if source.key is not None:
-                raise UserError(
-                    f"{where}: {source} names an instance.", "A removed block takes all of them."
-                )
-            self.removed.append(Removed(source, destroy, origin))
+        self.removed.append(Removed(source, destroy, origin))
 
 
 _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
@@ -373,7 +423,9 @@ _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
     "data": _Reader._data,
     "variable": _Reader._variable,
     "locals": _Reader._locals,
-    "output": _Reader._output,
+    "output": _Reader._outputs,
+}
+_UNLABELLED: Final[Mapping[str, Callable[[_Reader, dict[str, Json], str, Origin], None]]] = {
     "import": _Reader._import,
     "moved": _Reader._moved,
     "removed": _Reader._removed,

@@ -82,7 +82,12 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
     key = (kind, workspace, config)
     if key not in cache:
-        cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
+        try:
+            cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
+        except EvaluationError as error:
+            cache[key] = error
+    if isinstance(cache[key], EvaluationError):
+        raise EvaluationError(str(cache[key]))
     outputs = {**(bare.get("defaults") or {}), **cache[key]}
     return {
         "backend": kind,

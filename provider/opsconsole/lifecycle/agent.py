@@ -25,7 +25,6 @@ from opsconsole.lifecycle.agent_rules import (
     judge_move,
     judge_removal,
     judge_replacement,
-    undeclared,
 )
 from opsconsole.lifecycle.answers import PrivateState, shown
 from opsconsole.lifecycle.base import SingleCreation
@@ -225,7 +224,7 @@ class AgentLifecycle(SingleCreation):
         return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        if lacking := undeclared(request.config):
+        if lacking := AGENT.undeclared(request.config):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))

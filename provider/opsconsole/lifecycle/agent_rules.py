@@ -8,6 +8,7 @@ from __future__ import annotations
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.gone import abandoned, is_abandoned
 from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
+from opsconsole.resources import AGENT
 from opsconsole.values import UNKNOWN, Attributes
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
@@ -21,23 +22,7 @@ def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagn
     """
     if replacing and config.get("deletion_policy") == "prevent":
         return [_prevented(name, Removal.UNEXPLAINED)]
-    return undeclared(config)
-
-
-def undeclared(config: Attributes) -> list[Diagnostic]:
-    """Demand what a create cannot do without.
-
-    Not demanded by the schema: configuration generated for an import writes null.
-    """
-    return [
-        error(
-            f"{name} is needed to create an agent",
-            f"An agent is bound to a host and a specialty: declare {name}.",
-            (name,),
-        )
-        for name in ("host_id", "specialty_id")
-        if config.get(name) is None
-    ]
+    return AGENT.undeclared(config)
 
 
 def judge_removal(

@@ -223,6 +223,11 @@ def from_state(
     return value
 
 
+def present_addresses(state: State, program: Program) -> frozenset[str]:
+    """Return the addresses that what state holds has in a program, once it is moved."""
+    return frozenset(readdressed(read_prior(state), program)[0])
+
+
 def readdressed(
     known: Mapping[str, PriorInstance], program: Program
 ) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:

@@ -72,10 +72,16 @@ AGENT = ResourceDefinition(
             shown_description="The org that the agent belongs to.",
         ),
         _settable("name", "The agent's name."),
-        _settable("host_id", "Id of the host that the agent works on.", refers_to="host"),
+        _settable(
+            "host_id",
+            "Id of the host that the agent works on.",
+            needed_to_create=True,
+            refers_to="host",
+        ),
         _settable(
             "specialty_id",
             "Id of the specialty that the agent carries.",
+            needed_to_create=True,
             refers_to="specialty",
             blocks_deletion=True,
         ),

@@ -116,12 +116,15 @@ def only_terraform(directory: Path) -> str:
 
     The engine takes a program with a mistake in it, and reports the mistake.
     """
-    from opsconsole.language import OnlyTerraform, check_support, load_directory
+    from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
     try:
-        program = load_directory(directory, resources)
+        try:
+            program = load_directory(directory, resources)
+        except UnreadProgram as unread:
+            program = unread.program
         check_support(program)
     except OnlyTerraform as refusal:
         return refusal.construct

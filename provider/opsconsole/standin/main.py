@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
@@ -71,13 +71,39 @@ def _run(words: list[str]) -> int:
             hand_over(call, reason, directory)
     if wrong is not None:
         raise wrong
+    if verb.command:
+        with _judged_by_real_engine(call, directory):
+            os.chdir(directory)
+            _check_operands(call.verb, verb, given)
+            return _run_engine(verb, given)
     os.chdir(directory)
     _check_operands(call.verb, verb, given)
-    if verb.command:
-        return _run_engine(verb, given)
     module, _, function = verb.run.partition(":")
     code: int = getattr(importlib.import_module(module), function)(verb, given)
     return code
+
+
+@contextlib.contextmanager
+def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
+    """Hand a call over where only the values of its program show that it is for the real engine.
+
+    They are judged before anything is asked of a console, or changed.
+    """
+    start = Path.cwd()
+    try:
+        yield
+    except UserError as problem:
+        from opsconsole.language import OnlyTerraform
+        from opsconsole.standin.engine_choice import ENGINE, hand_over
+
+        if (
+            not isinstance(problem, OnlyTerraform)
+            or problem.program is None
+            or os.environ.get(ENGINE) == "native"
+        ):
+            raise
+        os.chdir(start)
+        hand_over(call, problem.construct, directory)
 
 
 def _run_engine(verb: Verb, given: Arguments) -> int:

@@ -1,0 +1,155 @@
+"""Everything that is wrong with a program, found at once and before anything is asked of a console:
+references that lead nowhere, arguments that do not exist or are missing, values that cannot be
+evaluated, and bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, diagnostics_of
+from opsconsole.errors import UserError
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.failures import ExpressionFailure
+from opsconsole.language.graph import build_graph
+from opsconsole.language.instances import Instance
+from opsconsole.language.json_values import DependsOnUnknown, OnlyTerraform
+from opsconsole.language.model import Block, Import, Program
+from opsconsole.values import Attributes
+
+
+def find_mistakes(
+    program: Program,
+    variables: Mapping[str, Any],
+    *,
+    workspace: str | None = None,
+    present: Callable[[], Container[str]] | None = None,
+) -> list[Diagnostic]:
+    """Return errors and warnings about a program, each once; nothing is read for it.
+
+    What depends on a value that is not known yet is passed over.
+
+    Args:
+        variables: The values of its variables, UNKNOWN where one is not known.
+        workspace: Terraform's workspace; None: the one that is selected.
+        present: Returns the addresses of the instances that exist, where they are known. What a
+            creation needs may be left out for them, and for those that are imported; where they
+            are not known, it may be declared as null.
+
+    Raises:
+        OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.
+    """
+    evaluator = Evaluator(
+        program, variables, lambda address: None, checking=True, workspace=workspace
+    )
+    search = _Search(evaluator, present, Path.cwd())
+    try:
+        search.look_at_references()
+        search.look_at_values()
+    except OnlyTerraform as refusal:
+        refusal.program = program
+        raise
+    return list(search.found.values())
+
+
+class _Search:
+    """One search for mistakes.
+
+    Attributes:
+        found: The mistakes, by what is their cause: one local value may spoil many blocks.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, present: Callable[[], Container[str]] | None, folder: Path
+    ) -> None:
+        self.found: dict[object, Diagnostic] = {}
+        self._evaluator = evaluator
+        self._program = evaluator.program
+        self._present = present
+        self._folder = folder
+        self._imported: set[str] = set()
+
+    def look_at_references(self) -> None:
+        """Find references that lead nowhere, and cycles."""
+        self._attempt(build_graph, self._program)
+
+    def look_at_values(self) -> None:
+        """Find what is wrong with local values, blocks, providers, imports and outputs."""
+        program, evaluator = self._program, self._evaluator
+        for name in program.locals:
+            self._attempt(evaluator.check_local, name)
+        for item in program.imports:
+            self._attempt(self._note_targets, item)
+        for block in program.blocks.values():
+            self._attempt(self._look_at_block, block)
+        for key in program.providers:
+            self._attempt(evaluator.provider_config, key)
+        for name in program.outputs:
+            self._attempt(evaluator.output, name)
+
+    def _attempt(self, step: Callable[[Any], object], argument: Any) -> None:
+        try:
+            step(argument)
+        except UserError as problem:
+            self._add(problem, argument if isinstance(argument, Block) else None)
+
+    def _add(self, problem: UserError, block: Block | None = None) -> None:
+        """Note a problem, unless its cause is noted: the address is then added to that.
+
+        Raises:
+            OnlyTerraform: It is one.
+        """
+        if isinstance(problem, OnlyTerraform):
+            raise problem
+        if isinstance(problem, DependsOnUnknown):
+            return
+        failure = problem.__cause__
+        cause: object = None
+        if isinstance(failure, ExpressionFailure) and failure.expression:
+            cause = (failure.expression, str(failure))
+        for item in diagnostics_of(problem):
+            self._note(item, block, cause)
+
+    def _note(self, item: Diagnostic, block: Block | None, cause: object = None) -> None:
+        key = cause or item
+        if block is not None:
+            item = replace(item.about(block.address), place=block.origin.place(self._folder))
+        known = self.found.setdefault(key, item)
+        addresses = dict.fromkeys((*known.addresses, *item.addresses))
+        self.found[key] = replace(known, addresses=tuple(addresses))
+
+    def _note_targets(self, block: Import) -> None:
+        self._imported.update(str(item.address) for item in self._evaluator.targets_of(block))
+
+    def _look_at_block(self, block: Block) -> None:
+        for instance in self._evaluator.instances(block).values():
+            problems: list[UserError] = []
+            values = self._evaluator.examine(instance, problems).values
+            for problem in problems:
+                self._add(problem, block)
+            for item in self._of_declaration(instance, values):
+                self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
+
+    def _of_declaration(self, instance: Instance, values: Attributes) -> Iterable[Diagnostic]:
+        """Yield what the definition of a resource says of its declaration."""
+        block = instance.block
+        definition = block.definition
+        if not isinstance(definition, ResourceDefinition):
+            return
+        yield from definition.problems(values)
+        lacking = definition.undeclared(values)
+        if not lacking or instance.address in self._imported:
+            return
+        if self._present is None:
+            yield from (item for item in lacking if item.path[0] not in block.arguments)
+        elif instance.address not in self._known:
+            yield from lacking
+
+    @cached_property
+    def _known(self) -> Container[str]:
+        return self._present() if self._present is not None else ()
