@@ -165,29 +165,6 @@ def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(
     assert_refused_lines(program, f"--python-executable={python}")
 
 
-def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(
-    wheel: Path, tmp_path: Path
-) -> None:
-    python = make_environment(tmp_path / "environment", wheel)
-    (folder := tmp_path / "program").mkdir()
-    (folder / "main.tf.json").write_text(json.dumps(PROGRAM))
-    with serve() as console:
-        environment = {
-            "HOME": str(tmp_path),
-            "OPSCONSOLE_BASE_URL": console.base_url,
-            "OPSCONSOLE_API_KEY": console.api_key,
-        }
-        for words in (("validate",), ("plan",), ("apply", "--auto-approve"), ("drift",)):
-            run(python.with_name("opsconsole"), *words, cwd=folder, **environment)
-        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
-    extras = {"emulator": ("emulator",), "terraform": ("provider", "install")}
-    for extra, words in extras.items():
-        command = [str(python.with_name("opsconsole")), *words]
-        seen = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-        assert seen.returncode == 1
-        assert f"'opsconsole[{extra}]'" in seen.stderr
-
-
 @pytest.mark.release
 @pytest.mark.terraform
 def test_the_archives_provider_needs_no_python(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from importlib.metadata import metadata
 from pathlib import Path
 
@@ -64,36 +63,6 @@ def test_a_strict_type_checker_sees_the_types(
     assert problems == ""
     errors = re.findall(r"^program\.py:(\d+): error: .*\[([\w-]+)\]$", output, re.MULTILINE)
     assert errors == [("5", "assignment")], output
-
-
-@pytest.mark.parametrize(
-    ("package", "extra", "command"),
-    [
-        ("starlette", "emulator", "'emulator', '--seconds', '0'"),
-        ("prometheus_client", "prometheus", "'drift', '--format', 'prometheus'"),
-        ("grpclib", "terraform", "'provider', 'install', '--plugin-dir', 'mirror'"),
-    ],
-)
-def test_a_command_names_the_extra_that_it_misses(
-    package: str, extra: str, command: str, tmp_path: Path
-) -> None:
-    # None in sys.modules is Python's own way to make an import fail as if nothing were there.
-    program = f"""\
-import sys
-sys.modules[{package!r}] = None
-from opsconsole.cli import provider_install
-from opsconsole.cli.main import main
-hidden = "import sys; sys.modules[{package!r}] = None; "
-provider_install._IMPORTS = hidden + provider_install._IMPORTS
-sys.exit(main([{command}]))
-"""
-    seen = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
-    assert seen.returncode == 1
-    assert f"'opsconsole[{extra}]'" in seen.stderr
-    assert package in seen.stderr
-    assert "Traceback" not in seen.stderr
 
 
 def test_a_package_of_no_extra_gets_no_advice() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scripts.release.environments import make_environment
 from scripts.setup import cache
 
 from engines import Cdktf, Engine, Terraform
@@ -23,6 +24,12 @@ from opsconsole.emulator.running import serve
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 WAYS = ("With cdktf or cdktn", "With Terraform alone", "With neither")
+EXTRAS = {
+    "emulator": ("uvicorn", "opsconsole emulator --seconds 0"),
+    "prometheus": ("prometheus_client", "opsconsole drift --format prometheus"),
+    "terraform": ("google", "opsconsole provider install --plugin-dir mirror"),
+}
+"""Extra to a package that it brings, and a command that misses it."""
 NAMES = ("OPSCONSOLE_BASE_URL", "OPSCONSOLE_API_KEY", "OPSCONSOLE_EMULATOR_PID")
 
 
@@ -112,6 +119,34 @@ def test_each_way_takes_five_commands(title: str) -> None:
     assert chosen.files
 
 
+def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(
+    wheel: Path, tmp_path: Path
+) -> None:
+    chosen = way("With neither")
+    commands = make_environment(tmp_path / "environment", wheel).parent
+    for name, text in chosen.files.items():
+        (tmp_path / name).write_text(text)
+    with serve() as console:
+        environment = console.environment | {"HOME": str(tmp_path), "PATH": str(commands)}
+
+        def run(command: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
+            )
+
+        for command in ("opsconsole plan", *chosen.commands[3:]):
+            seen = run(command)
+            assert seen.returncode == 0, seen.stdout + seen.stderr
+        assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
+        for extra, (package, command) in EXTRAS.items():
+            seen = run(command)
+            assert seen.returncode == 1
+            assert f"'opsconsole[{extra}]'" in seen.stderr
+            assert package in seen.stderr
+            assert "Traceback" not in seen.stderr
+
+
+@pytest.mark.release
 def test_the_way_with_neither_ends_with_a_deployed_host(tmp_path: Path, wheel: Path) -> None:
     assert walk(way("With neither"), tmp_path / "empty", wheel, tmp_path / "home") == 0
 
@@ -158,7 +193,7 @@ def test_the_exit_to_hcl_keeps_the_state(
     with serve() as console:
         app = cdktf_cli(console)
         for name, text in way("With cdktf or cdktn").files.items():
-            (app.folder / name).write_text(text.replace('"python ', f'"{sys.executable} '))
+            (app.folder / name).write_text(text.replace("python main", f"{sys.executable} main"))
         Engine(Path(sys.executable).with_name("opsconsole"), app.folder, app.environment).run(
             "apply", "-auto-approve"
         )
