@@ -191,6 +191,32 @@ def test_what_to_do_next_is_reported(adopt, tmp_path, opsconsole_emulator) -> No
     assert "one.py" in app.read_text()
 
 
+@pytest.mark.parametrize(
+    ("held", "words", "refused"),
+    [
+        ("main.tf.json", (), True),
+        ("main.tf", (), True),
+        ("cdktf.out/manifest.json", (), True),
+        ("cdktf.json", (), False),
+        ("cdktf.json", ("--hcl",), True),
+        ("main.tf", ("--hcl",), False),
+    ],
+)
+def test_a_folder_that_holds_a_program_is_given_no_other(
+    held, words, refused, adopt, tmp_path, opsconsole_emulator
+) -> None:
+    host = opsconsole_emulator.create("hosts", name="web")["id"]
+    (tmp_path / "app" / held).parent.mkdir(parents=True)
+    (tmp_path / "app" / held).write_text("{}")
+    opsconsole_emulator.reset_log()
+    code, _, told = adopt("--output", "app/adopted.x", *words, host)
+    assert (code == 1) == refused, told
+    assert (f"app/{held}: there is a program" in told) == refused
+    assert (tmp_path / "app/adopted.x").exists() != refused
+    assert (tmp_path / "app/cdktf.json").exists() == (held == "cdktf.json")
+    assert bool(opsconsole_emulator.request_counts()) != refused
+
+
 def test_a_fleet_has_a_file_of_its_own(adopt, tmp_path, opsconsole_emulator) -> None:
     jump = opsconsole_emulator.create("hosts", name="jump", is_jump_host=False)["id"]
     marked = opsconsole_emulator.create("hosts", name="marked", is_jump_host=True)["id"]

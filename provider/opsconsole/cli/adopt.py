@@ -90,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(
                 f"{file} exists already.", "Name another file with --output, or move it away."
             )
+    if str(path) != "-":
+        _refuse_second_program(path.parent, hcl=args.hcl)
     ids = [wanted_by(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))]
     rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed(args)
@@ -147,6 +149,24 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
             "Give one of the two.",
         )
     return path.with_suffix(".json")
+
+
+def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
+    """Refuse a folder that holds a program of another form: commands there would change meaning.
+
+    Where there is a cdktf.json, it goes on naming its program, whatever Python lies beside it.
+
+    Raises:
+        UserError: It holds one.
+    """
+    app = [folder / name for name in ("cdktf.json", "cdktf.out/manifest.json")]
+    files = [] if app[0].exists() else [*folder.glob("*.tf"), *folder.glob("*.tf.json"), app[1]]
+    held = sorted(str(file) for file in (app if hcl else files) if file.exists())
+    if held:
+        raise UserError(
+            f"{', '.join(held[:3])}: there is a program in this directory already.",
+            "Name a file in another directory with --output.",
+        )
 
 
 def _next(args: argparse.Namespace, path: Path) -> str:
