@@ -64,16 +64,20 @@ def unresolved_calls(directory: Path) -> list[Path]:
 
 
 def _found(directory: Path, suffix: str) -> list[Path]:
-    directory = directory.absolute()
+    directory = Path(os.path.realpath(directory))
     names = {*directory.glob(f"*{suffix}"), *(directory / _WORKSPACES).glob(f"*/*{suffix}")}
-    for state in _states_elsewhere(directory):
+    for state in _states_of(directory):
+        # A link leads to a state whose journal lies beside the file itself.
+        state = Path(os.path.realpath(state))
         beside = state.with_name(state.name + suffix)
         if beside.is_file():
             names.add(beside)
     return sorted(names)
 
 
-def _states_elsewhere(directory: Path) -> Iterator[Path]:
+def _states_of(directory: Path) -> Iterator[Path]:
+    yield directory / "terraform.tfstate"
+    yield from (directory / _WORKSPACES).glob("*/terraform.tfstate")
     stacks, stack = directory.parent, directory.name
     if stacks.name == "stacks":
         yield stacks.parent.parent / f"terraform.{stack}.tfstate"

@@ -299,7 +299,7 @@ def test_the_journal_is_kept_where_a_pipeline_keeps_it(
     journals = tmp_path / "journals"
     app.console.fault(method="POST", path="/agents$", delay=20, times=None)
     with app.started("apply", "-auto-approve", f"--journal-dir={journals}"):
-        until(lambda: any(journals.glob("only.http.default.*.opsconsole-journal")))
+        until(lambda: any(journals.glob("http.default.*.opsconsole-journal")))
         until(lambda: len(app.console.rows("hosts")) == 3)
         time.sleep(1)
     app.console.clear_faults()

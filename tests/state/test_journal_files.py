@@ -79,6 +79,14 @@ def test_a_relative_path_is_relative_to_the_working_directory(stack: Path) -> No
     assert [path.name for path in unfolded_journals(stack)] == ["y.tfstate" + JOURNAL_SUFFIX]
 
 
+def test_a_journal_is_found_beside_the_file_that_a_link_leads_to(
+    stack: Path, tmp_path: Path
+) -> None:
+    (stack / "terraform.tfstate").symlink_to(tmp_path / "kept.tfstate")
+    journal_of(tmp_path / "kept.tfstate").touch()
+    assert unfolded_journals(stack) == [journal_of(tmp_path / "kept.tfstate")]
+
+
 def test_another_stacks_journal_is_no_concern(stack: Path) -> None:
     journal_of(stack.parent.parent.parent / "terraform.other.tfstate").touch()
     assert unfolded_journals(stack) == []

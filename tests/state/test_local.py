@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from opsconsole.journal_files import journal_of
 from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, workspace_of
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
+from opsconsole.state.opening import open_state
 from opsconsole.state.writer import StateSession
 
 Host = Callable[..., InstanceObject]
@@ -269,6 +271,36 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
         assert found == {"h0", "h1", "h2", "new", "late"}
         asked = [call.address for call in again.unresolved]
         assert asked == ["opsconsole_agent.asked"] * (removed != "both")
+
+
+@pytest.mark.parametrize("kind", ["device", "socket", "directory", "pipe"])
+def test_what_is_no_file_is_refused_before_anything_is_read(
+    session: Open, tmp_path: Path, kind: str
+) -> None:
+    path = Path(os.devnull) if kind == "device" else tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as bound:
+        match kind:
+            case "socket":
+                bound.bind(str(path))
+            case "directory":
+                path.mkdir()
+            case "pipe":
+                os.mkfifo(path)
+        for locked in (True, False):
+            with pytest.raises(UserError, match="is not a regular file"):
+                session(path, lock=locked)
+        with pytest.raises(UserError, match=r"is not a regular file.*--journal=FILE"):
+            LocalBackend(tmp_path / "terraform.tfstate", journal=path)
+
+
+def test_a_file_that_is_no_journal_is_not_taken_for_one(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    fill(session, host)
+    before = state_path.read_bytes()
+    with pytest.raises(UserError, match="is not a journal"):
+        open_state(LocalBackend(state_path, journal=state_path))
+    assert state_path.read_bytes() == before
 
 
 def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, host: Host) -> None:

@@ -102,7 +102,9 @@ def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[s
     assert holder.stdout is not None
     holder.stdout.readline()
     told: list[LockInfo] = []
-    with pytest.raises(UserError, match=r"locked by an unknown holder.*-lock-timeout"):
+    with pytest.raises(
+        UserError, match=r"locked by a process that left no note of itself\..*-lock-timeout"
+    ):
         session(timeout=0.3, on_wait=told.append)
     assert len(told) == 1, "it has waited"
     holder.communicate("go\n", timeout=PATIENCE)

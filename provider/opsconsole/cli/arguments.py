@@ -81,6 +81,12 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         help="a setting of the backend that the program leaves out; may be repeated",
     )
     group.add_argument(
+        "--journal",
+        metavar="FILE",
+        type=Path,
+        help="the journal of the state, where several paths lead to that state",
+    )
+    group.add_argument(
         "--journal-dir",
         metavar="DIR",
         type=Path,

@@ -196,6 +196,7 @@ def _opened(
         args.state,
         Path(journals) if journals else None,
         workspace,
+        getattr(args, "journal", None),
         read_backend_config(getattr(args, "backend_config", [])),
     )
     _check_lockable(args, backend, operation)

@@ -52,6 +52,7 @@ def _backend(given: Arguments, operation: str) -> Backend:
         stack=None,
         standin=True,
         state=Path(state) if state else None,
+        journal=Path(given.text("journal")) if given.text("journal") else None,
         lock=given.on("lock", True),
         lock_timeout=arguments.seconds(given.text("lock-timeout", "0")),
     )

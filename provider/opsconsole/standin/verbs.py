@@ -45,7 +45,7 @@ def _flags(use: str, *, on_off: str = "", valued: str = "") -> dict[str, Flag]:
 
 _COLOUR = _flags("pass", on_off="no-color")
 _NO_COLOUR = _flags("ignore", on_off="no-color")
-_STATE = _flags("pass", valued="state")
+_STATE = _flags("pass", valued="state journal")
 _LOCKING = _flags("pass", on_off="lock", valued="lock-timeout")
 _VARIABLES = _flags("pass", valued="var var-file")
 _REMOTE = _flags("ignore", on_off="ignore-remote-version")
@@ -67,7 +67,7 @@ _PLANNING = {**_WALK, **_flags("pass", on_off="refresh refresh-only destroy", va
 _APPLYING = {**_flags("pass", on_off="auto-approve"), **_ELSEWHERE, **_BACKUP}
 _EDITING = {**_STATE, **_LOCKING, **_REMOTE, **_ELSEWHERE, **_BACKUP}
 _EDITING_SELF = {
-    **_flags("own", on_off="lock allow-missing", valued="lock-timeout state"),
+    **_flags("own", on_off="lock allow-missing", valued="lock-timeout state journal"),
     **_REMOTE,
     **_ELSEWHERE,
     **_BACKUP,

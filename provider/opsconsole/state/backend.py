@@ -12,6 +12,8 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -52,11 +54,19 @@ class Backend:
     keeps_companions = False
     shows_creates = False
 
-    def __init__(self, name: str, marker: Path) -> None:
-        """Begin a backend whose journal and unresolved calls lie beside `marker`."""
+    def __init__(self, name: str, marker: Path, journal: Path | None = None) -> None:
+        """Set the places of the journal and of the unresolved calls: beside `marker`.
+
+        Args:
+            journal: The journal's own file, where the user named one (`--journal`).
+
+        Raises:
+            UserError: It is no file.
+        """
         self.name = name
-        self.journal = journal_of(marker)
-        self.unresolved = unresolved_of(marker)
+        self.journal = journal_of(marker) if journal is None else Path(os.path.realpath(journal))
+        self.unresolved = unresolved_of(marker if journal is None else self.journal)
+        check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
         """Exclude others."""
@@ -159,9 +169,12 @@ class LocalBackend(Backend):
         path: Path,
         operation: str = "apply",
         locking: Locking = DEFAULT_LOCKING,
+        journal: Path | None = None,
     ) -> None:
-        self.path = path.absolute()
-        super().__init__(str(path), self.path)
+        # However the state is reached, its journal lies beside the file that it is.
+        self.path = Path(os.path.realpath(path))
+        super().__init__(str(path), self.path, journal)
+        self._has_own_journal = journal is not None
         self._backup = self.path.with_name(f"{self.path.name}.backup")
         self.backup = self._backup
         self._operation = operation
@@ -174,8 +187,11 @@ class LocalBackend(Backend):
         """Lock the state.
 
         Raises:
-            UserError: Another holds it, or the file cannot be opened.
+            UserError: Another holds it, it is no file, it has another name beside which another
+                run would look for the journal, or it cannot be opened.
         """
+        with self._translated("look at"):
+            self._check_place()
         if self._locking.lock:
             with self._translated("lock"):
                 self._descriptor = lock_file(
@@ -263,6 +279,28 @@ class LocalBackend(Backend):
             os.close(self._descriptor)
         self._descriptor = -1
 
+    def _check_place(self) -> None:
+        """Check that the state is a file that has one name, unless its journal has a fixed place.
+
+        Raises:
+            UserError: It is not.
+        """
+        remedy = "Name a file with --state=PATH, or as the `path` of the backend."
+        found = check_regular(self.path, "state", remedy)
+        if found is None or self._has_own_journal:
+            return
+        if found.st_nlink > 1:
+            why = "it has a second name (a hard link)"
+        elif is_mount_point(self.path):
+            why = "the file itself is mounted there from elsewhere"
+        else:
+            return
+        raise UserError(
+            f"The state {self.path} can be reached by another path: {why}. A run that reaches it"
+            " there would not find the journal of this one.",
+            "Give one journal to every run on it, whatever the path: --journal=FILE.",
+        )
+
     @contextlib.contextmanager
     def _translated(self, action: str) -> Iterator[None]:
         """Turn what the system refuses into one error, where the state is as it was."""
@@ -317,6 +355,39 @@ class LocalBackend(Backend):
             return f"It could not be restored either: take {self._backup}, and keep the journal."
         self._seen = _stamp(self._descriptor)
         return _AS_IT_WAS
+
+
+def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
+    """Return what the system says of a file; None: there is none of that name.
+
+    Raises:
+        UserError: It is a directory, a device, a pipe or a socket.
+    """
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise UserError(f"The {what} {path} is not a regular file. Nothing was changed.", remedy)
+    return found
+
+
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+
+
+def is_mount_point(path: Path) -> bool:
+    """Return whether something is mounted on exactly this path, as far as the system tells."""
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    wanted = os.fsencode(path)
+    return any(_unescaped(line.split(b" ")[4]) == wanted for line in lines)
+
+
+def _unescaped(name: bytes) -> bytes:
+    """Return a name of the mount table, where spaces and the like are octal numbers."""
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), name)
 
 
 def removed_error(what: str, path: Path) -> UserError:

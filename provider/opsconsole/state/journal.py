@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -41,6 +42,8 @@ from opsconsole.state.records import (
     open_intents,
 )
 
+_BEGINNING = re.compile(rb"\0|[0-9a-f]{8} [0-9]+ |[0-9a-f]{0,8}( [0-9]*)?\Z")
+"""How a journal begins, also one whose first line was cut off."""
 _AHEAD = 1 << 20
 _LEAST = 1 << 19
 
@@ -179,6 +182,11 @@ class Journal:
         try:
             data = read_all(descriptor).rstrip(b"\0")
             records, size = decode_lines(data, str(path))
+            if not records and not _BEGINNING.match(data):
+                raise UserError(
+                    f"{path} is not a journal. Nothing was changed.",
+                    "Name another file with --journal=FILE, or move this one away.",
+                )
             # Blanked and not cut off: on a full disk the room behind it is all there is.
             write_at(descriptor, bytes(len(data) - size), size)
         except OSError as error:

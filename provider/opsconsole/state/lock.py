@@ -83,8 +83,10 @@ class LockInfo:
 
     def __str__(self) -> str:
         created = re.sub(r"\.\d+Z$", "Z", self.created)
+        known = [self.who, self.operation, f"since {created}" if created else ""]
+        lock = f" (ID {self.id})" if self.id else ""
         session = f"; {self.info}" if self.info else ""
-        return f"{self.who}, {self.operation}, since {created} (ID {self.id}){session}"
+        return f"{', '.join(filter(None, known))}{lock}{session}"
 
 
 _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
@@ -153,7 +155,7 @@ def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[flo
         time.sleep(min(next(waits), left))
 
 
-_UNKNOWN = LockInfo(who="an unknown holder")
+_UNKNOWN = LockInfo(who="a process that left no note of itself")
 
 
 def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Locking) -> int:

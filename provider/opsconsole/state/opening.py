@@ -169,6 +169,7 @@ def backend_for(
     state_path: Path | None = None,
     journals: Path | None = None,
     workspace: str | None = None,
+    journal: Path | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> LocalBackend | RemoteBackend | StorageBackend:
     """Choose the backend of a program.
@@ -181,6 +182,7 @@ def backend_for(
             `apply`.
         state_path: A state file given by the user (`-state`), which comes before the program's.
         journals: The folder for the journal of a remote state; None is the working directory.
+        journal: The journal itself (`--journal`), wherever the state is.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
         given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
 
@@ -193,7 +195,7 @@ def backend_for(
         settings = settings[0] if settings else {}
     workspace = workspace or workspace_of(directory)
     if state_path is not None:
-        return LocalBackend(state_path, operation, locking)
+        return LocalBackend(state_path, operation, locking, journal)
     checks_last_place = given is not None and noted_backend(directory) is None
     if given is not None:
         settings = merged_settings(directory, kind, settings or {}, given)
@@ -202,26 +204,17 @@ def backend_for(
         place = LastPlace(directory, workspace, kind, storage.name, storage.identity)
         if checks_last_place:
             place.check()
-        marker = _marker(directory, kind, workspace, storage.name, journals)
+        own = hashlib.sha256(storage.identity.encode()).hexdigest()[:12]
+        marker = (journals or directory).absolute() / f"{kind}.{workspace}.{own}"
         return StorageBackend(
-            storage, marker, operation, locking, place if checks_last_place else None
+            storage, marker, operation, locking, place if checks_last_place else None, journal
         )
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
-        return RemoteBackend(directory, kind, operation, locking)
-    return LocalBackend(local_path(directory, settings or {}, workspace), operation, locking)
-
-
-def _marker(directory: Path, kind: str, workspace: str, name: str, journals: Path | None) -> Path:
-    """Return the path beside which the journal of a remote state is.
-
-    In a directory that many stacks share, each has a name of its own.
-    """
-    if journals is None:
-        return directory.absolute() / f"{kind}.{workspace}"
-    own = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return journals.absolute() / f"{directory.absolute().name}.{kind}.{workspace}.{own}"
+        return RemoteBackend(directory, kind, operation, locking, journal)
+    path = local_path(directory, settings or {}, workspace)
+    return LocalBackend(path, operation, locking, journal)
 
 
 def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:

@@ -66,11 +66,12 @@ class RemoteBackend(Backend):
         kind: str,
         operation: str = "apply",
         locking: Locking = DEFAULT_LOCKING,
+        journal: Path | None = None,
     ) -> None:
         self._directory = directory.absolute()
         self._notes = data_directory(self._directory)
         marker = self._directory / f"{kind}.{workspace_of(self._directory)}"
-        super().__init__(f"the {kind} backend of {directory}", marker)
+        super().__init__(f"the {kind} backend of {directory}", marker, journal)
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
         self._operation = operation
         self._locking = locking

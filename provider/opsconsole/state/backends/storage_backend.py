@@ -24,6 +24,7 @@ class StorageBackend(Backend):
     Args:
         marker: The path beside which the journal and the list of unresolved calls lie.
         place: Where the state was at the last run; None does not check.
+        journal: The journal's own file, where the user named one.
     """
 
     def __init__(
@@ -33,8 +34,9 @@ class StorageBackend(Backend):
         operation: str = "apply",
         locking: Locking = DEFAULT_LOCKING,
         place: LastPlace | None = None,
+        journal: Path | None = None,
     ) -> None:
-        super().__init__(storage.name, marker)
+        super().__init__(storage.name, marker, journal)
         self.storage = storage
         self._place = place
         self.keeps_companions = storage.keeps_companions
