@@ -18,6 +18,7 @@ from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.reports.verdict import judge
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
+_NOTIFY_FORMAT = "OPSCONSOLE_NOTIFY_FORMAT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,19 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--notify-format",
-        choices=NOTIFICATIONS,
+        type=_notification,
         metavar="FORMAT",
-        default=NOTIFICATIONS[0],
-        help=f"what the webhook takes: {', '.join(NOTIFICATIONS)} (default {NOTIFICATIONS[0]})",
+        # A default that is a text is read as if it were given.
+        default=os.environ.get(_NOTIFY_FORMAT) or NOTIFICATIONS[0],
+        help=f"what the webhook takes: {', '.join(NOTIFICATIONS)} (default {NOTIFICATIONS[0]}, or "
+        f"{_NOTIFY_FORMAT})",
     )
+
+
+def _notification(text: str) -> str:
+    if text not in NOTIFICATIONS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(NOTIFICATIONS)}")
+    return text
 
 
 def _target(text: str) -> Target:
