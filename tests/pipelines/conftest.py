@@ -1,24 +1,38 @@
-"""A console, a project that pipelines deploy to it, and the machine that its jobs run on."""
+"""A console, a project that pipelines deploy to it, and the services that run them."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scripts.setup import cache
 
-from engines import quiet_environment
+from github_runs import GitHub
+from gitlab_runs import GitLab
 from http_state import HttpState, serve_state
-from opsconsole.emulator.running import Emulator, serve
+from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator.running import serve
+from package_index import serve_index
+from pipeline_jobs import PIPELINES, ROOT, Machine, Service, for_cdktn, hold, write_locks
+from pipeline_repository import Repository, plain_program
+from posts import Posts, serve_posts
+from shell_runs import Shell
 
-ROOT = Path(__file__).resolve().parents[2]
-PIPELINES = ROOT / "examples" / "pipelines"
-COMMANDS = Path(__file__).resolve().parent / "commands"
-PYTHON = Path(sys.executable)
+
+@pytest.fixture(scope="session", autouse=True)
+def programs() -> None:
+    """Skip where a runner's own programs are missing; with CI=true that is a failure."""
+    missing = [name for name in ("bash", "git", "curl") if shutil.which(name) is None]
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"{', '.join(missing)} missing, and CI=true asks for every test")
+    if missing:
+        pytest.skip(f"not on PATH: {', '.join(missing)}")
 
 
 @pytest.fixture
@@ -28,56 +42,115 @@ def console() -> Iterator[Emulator]:
         yield running
 
 
-@pytest.fixture(scope="session", autouse=True)
-def programs() -> None:
-    """Skip where a runner's own programs are missing; with CI=true that is a failure."""
-    missing = [name for name in ("bash", "git") if shutil.which(name) is None]
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(f"{', '.join(missing)} missing, and CI=true asks for every test")
-    if missing:
-        pytest.skip(f"not on PATH: {', '.join(missing)}")
-
-
 @pytest.fixture
-def machine(tmp_path: Path) -> dict[str, str]:
-    """What a runner's machine has in its environment: no console, no key, no package index."""
-    environment = quiet_environment(tmp_path / "home", tmp_path / "none", PYTHON)
-    del environment["TF_CLI_CONFIG_FILE"]
-    (tmp_path / "home").mkdir()
-    environment["PATH"] = f"{COMMANDS}{os.pathsep}{environment['PATH']}"
-    return environment | {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Where a project's state is kept."""
-
-    settings: dict[str, str]
-    remote: HttpState | None = None
-
-
-@pytest.fixture(params=["file", pytest.param("http", marks=pytest.mark.terraform)])
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
-    """A state in a file, or behind Terraform's `http` backend."""
-    if request.param == "file":
-        yield Kept(_settings(STATE_FILE=str(tmp_path / "fleet.tfstate")))
-        return
-    with serve_state() as remote:
-        found = _settings(
-            TF_HTTP_ADDRESS=remote.address,
-            TF_HTTP_USERNAME=remote.username,
-            TF_HTTP_PASSWORD=remote.password,
-        )
-        yield Kept(found, remote)
-
-
-def _settings(**given: str) -> dict[str, str]:
-    names = ("STATE_FILE", "TF_HTTP_ADDRESS", "TF_HTTP_USERNAME", "TF_HTTP_PASSWORD")
-    return {name: given.get(name, "") for name in names}
+def state() -> Iterator[HttpState]:
+    """The state of the project, behind Terraform's `http` backend."""
+    with serve_state() as served:
+        yield served
 
 
 @pytest.fixture(scope="session")
-def app() -> dict[str, str]:
-    """The files of the example project."""
-    folder = PIPELINES / "project"
-    return {file.name: file.read_text() for file in folder.iterdir() if file.is_file()}
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "pipelines"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def index(shared: Path) -> Iterator[str]:
+    """A package index with a wheel of this tree, and the packages that the lock names."""
+    folder = shared / "wheel"
+    with hold(folder):
+        if not folder.exists():
+            command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+            subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    with serve_index(cache() / "wheels", folder) as address:
+        yield address
+
+
+@pytest.fixture
+def machine(shared: Path, index: str, tmp_path: Path) -> Machine:
+    """What runs the jobs."""
+    return Machine(tmp_path, shared, index)
+
+
+Project = Callable[..., Path]
+
+
+@pytest.fixture
+def project(shared: Path, machine: Machine) -> Project:
+    """Make a project with its locks: `(framework="")`; without one it is a plain `main.tf.json`."""
+
+    def make(framework: str = "") -> Path:
+        folder = shared / f"project-{framework}"
+        with hold(folder):
+            if folder.exists():
+                return folder
+            partial = folder.with_suffix(".partial")
+            partial.mkdir()
+            for file in (PIPELINES / "project").iterdir():
+                if framework and file.is_file():
+                    text = file.read_text()
+                    renamed = text if framework == "cdktf" else for_cdktn(text)
+                    (partial / file.name).write_text(renamed)
+            if not framework:
+                shutil.copy(PIPELINES / "container" / "requirements.txt", partial)
+            write_locks(partial, machine)
+            partial.rename(folder)
+        return folder
+
+    return make
+
+
+def backend_at(address: str) -> dict[str, dict[str, str]]:
+    """Return the block of an `http` backend, as the example project writes it."""
+    lock = f"{address}/lock"
+    verbs = {"lock_method": "POST", "unlock_method": "DELETE"}
+    return {"http": {"address": address, "lock_address": lock, "unlock_address": lock, **verbs}}
+
+
+@pytest.fixture
+def service(
+    machine: Machine,
+    project: Project,
+    console: Emulator,
+    state: HttpState,
+    request: pytest.FixtureRequest,
+) -> Callable[..., Service]:
+    """Make a service: `(name, framework="", engine="opsconsole-terraform")`."""
+
+    def make(name: str, framework: str = "", engine: str = "opsconsole-terraform") -> Service:
+        settings = {
+            "OPSCONSOLE_BASE_URL": console.base_url,
+            "OPSCONSOLE_API_KEY": console.api_key,
+            "TERRAFORM_BINARY_NAME": engine,
+            "LOCK_TIMEOUT": "1s",
+            "PIP_INDEX_URL": f"{machine.index}/simple",
+            "TF_HTTP_ADDRESS": state.address,
+            "TF_HTTP_USERNAME": state.username,
+            "TF_HTTP_PASSWORD": state.password,
+        }
+        origin = project(framework)
+        files = {file.name: file.read_text() for file in origin.iterdir()}
+        if not framework:
+            files["main.tf.json"] = plain_program(backend_at(state.address), "web-1", "web-2")
+        repository = Repository(machine.folder / "origin", files)
+        if framework == "cdktn":
+            node = request.getfixturevalue("newer_node")
+            runner = replace(machine, node=node, read=lambda file: for_cdktn(file.read_text()))
+        else:
+            runner = machine
+        if name == "shell":
+            return Shell(runner, repository, settings, empty=bool(framework))
+        return {"github": GitHub, "gitlab": GitLab}[name](runner, repository, settings)
+
+    return make
+
+
+@pytest.fixture
+def posts() -> Iterator[Posts]:
+    """A server that keeps notes and notifications."""
+    with serve_posts() as served:
+        yield served

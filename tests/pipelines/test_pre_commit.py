@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from opsconsole.emulator.running import Emulator
-from pipeline_jobs import run_shell
+from pipeline_jobs import Machine, run_shell
 from pipeline_repository import Repository, git, plain_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,19 +26,27 @@ def hooked(tmp_path: Path) -> Repository:
     """A project whose hooks come from a repository with the hooks of this one."""
     hooks = Repository(tmp_path / "hooks", {HOOKS.name: HOOKS.read_text()})
     git(hooks.folder, "tag", "v0.1.0")
+    backend = {"local": {"path": str(tmp_path / "fleet.tfstate")}}
     config = CONFIG.read_text()
     assert ADDRESS in config
     files = {
         CONFIG.name: config.replace(ADDRESS, str(hooks.folder)),
-        "main.tf.json": plain_program(tmp_path / "fleet.tfstate", "web-1"),
+        "main.tf.json": plain_program(backend, "web-1"),
     }
     return Repository(tmp_path / "project", files)
 
 
 @pytest.fixture
-def environment(machine: dict[str, str], console: Emulator, tmp_path: Path) -> dict[str, str]:
-    """The environment of someone who pushes."""
-    return machine | {
+def environment(
+    machine: Machine, project: Callable[[], Path], console: Emulator, tmp_path: Path
+) -> dict[str, str]:
+    """The environment of someone who pushes: opsconsole and pre-commit are installed."""
+    environment = machine.environment(machine.installed(project()))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "pre-commit").symlink_to(Path(sys.executable).with_name("pre-commit"))
+    return environment | {
+        "PATH": f"{environment['PATH']}{os.pathsep}{tools}",
         "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
         "OPSCONSOLE_BASE_URL": console.base_url,
         "OPSCONSOLE_API_KEY": console.api_key,

@@ -1,195 +1,207 @@
 """A stand-in for GitHub: it runs the jobs of a workflow as the service would.
 
 Each job gets a fresh checkout, its own variables and nothing else, and the shell of the service.
-What is not a shell (checking out, artifacts) is done here; an action that is not known is an error.
+What is not a shell (checking out, artifacts, caches) is done here; an action that is not known is
+an error.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
-from pipeline_jobs import Ran, run_shell
+from pipeline_jobs import PIPELINES, Machine, Ran, run_shell
 from pipeline_repository import Repository
 
+COMMANDS = Path(__file__).resolve().parents[1] / "pipelines" / "commands"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
-_SET_UP = ("actions/checkout", "actions/setup-python", "hashicorp/setup-terraform")
-_ALWAYS = "!cancelled()"
+_SET_UP = ("setup-python", "setup-node", "setup-terraform")
 
 
 @dataclass
 class GitHub:
-    """Runs workflows of a repository.
+    """Runs the example workflows on a repository.
 
     Attributes:
-        folder: Where checkouts, artifacts and notes lie.
-        environment: What a runner's machine has; `gh` on its PATH reads `FAKE_GITHUB`.
         settings: Variables and secrets, by name.
-        left_out: Names of steps that this project has no use for.
+        comments: Folder of the comments on pull requests, one file for each number.
     """
 
-    folder: Path
+    machine: Machine
     repository: Repository
-    environment: Mapping[str, str]
-    settings: Mapping[str, str]
-    left_out: tuple[str, ...] = ()
-    _runs: list[dict[str, Any]] = field(default_factory=list)
-    _pulls: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    settings: dict[str, str]
+    _number: int = 0
 
-    def note_merge(self, commit: str, head: str) -> None:
-        """Note that `commit` is the merge of the pull request with the last commit `head`."""
-        self._pulls[commit] = [
-            # A pull request into another branch may hold the same commit.
-            {"merge_commit_sha": "0" * 40, "head": {"sha": "1" * 40}},
-            {"merge_commit_sha": commit, "head": {"sha": head}},
-        ]
+    def diff(self) -> Ran:
+        return self.run("cdktf", "pull_request")["cdktf"]
 
-    def run(self, name: str, event: str, commit: str, *, head: str = "", **inputs: str) -> Ran:
-        """Run the only job of workflow `name` on a commit.
+    def deploy(self) -> Ran:
+        return self.run("cdktf", "push")["cdktf"]
+
+    def review(self) -> Ran:
+        """Plan a pull request; the summary is the comment on it."""
+        return self.run("native", "pull_request")["plan"]
+
+    def plan(self) -> Ran:
+        """Plan what was merged."""
+        return self.run("native", "push", "plan")["plan"]
+
+    def apply(self, planned: Ran) -> Ran | None:
+        """Apply what was planned, unless there is nothing to do."""
+        return self.run("native", "push", "deploy", plan=planned).get("deploy")
+
+    def drift(self) -> Ran:
+        return self.run("drift", "schedule")["drift"]
+
+    def run(self, name: str, event: str, *only: str, **earlier: Ran) -> dict[str, Ran]:
+        """Run the jobs of workflow `name` whose conditions hold.
 
         Args:
-            head: The commit that the run is noted under, where it is another.
+            only: The jobs to run; else all of them.
+            earlier: Jobs that have run before these.
         """
-        file = self.repository.folder / ".github" / "workflows" / f"{name}.yml"
-        workflow = yaml.safe_load(file.read_text())
-        [job] = workflow["jobs"].values()
-        number = 1000 + len(self._runs)
-        run = _Run(self, number, event, commit, inputs)
-        run.begin(workflow["name"])
-        ran = run.job(workflow, job)
-        conclusion = "failure" if ran.code else "success"
-        self._runs.append(
-            {
-                "databaseId": number,
-                "workflow": file.name,
-                "event": event,
-                "headSha": head or commit,
-                "status": conclusion,
-            }
-        )
-        return ran
-
-    def run_all(self, name: str, event: str, commit: str) -> list[Ran]:
-        """Run every job of workflow `name`, those of a matrix one after the other."""
-        file = self.repository.folder / ".github" / "workflows" / f"{name}.yml"
-        workflow = yaml.safe_load(file.read_text())
-        run = _Run(self, 1000 + len(self._runs), event, commit, {})
-        self._runs.append({"databaseId": run.number, "workflow": file.name})
-        done = []
-        for job in workflow["jobs"].values():
-            matrix = job.get("strategy", {}).get("matrix", {"": [""]})
-            [(key, values)] = matrix.items()
-            for value in values:
-                run.values = {f"matrix.{key}": str(value), "strategy.job-total": str(len(values))}
-                run.begin(workflow["name"])
-                done.append(run.job(workflow, job))
+        workflow = yaml.safe_load(self.machine.read(PIPELINES / "github" / f"{name}.yml"))
+        self._number += 1
+        done = dict(earlier)
+        for title, job in workflow["jobs"].items():
+            contexts = self._contexts(event, done)
+            if (only and title not in only) or not _holds(job.get("if", "true"), contexts):
+                continue
+            contexts["env"] = _each(workflow.get("env", {}), contexts)
+            done[title] = _Job(self, contexts, job).run(done)
         return done
 
-    def write_notes(self) -> Path:
-        """Write what `gh` may ask for; return the folder."""
-        notes = {"runs": self._runs[::-1], "pulls": self._pulls}
-        (self.folder / "notes.json").write_text(json.dumps(notes))
-        return self.folder
+    def _contexts(self, event: str, done: Mapping[str, Ran]) -> dict[str, Any]:
+        pull = {"number": 7, "head": {"repo": {"full_name": "operations/fleet"}}}
+        return {
+            "github": {
+                "event_name": event,
+                "event": {"pull_request": pull if event == "pull_request" else {}},
+                "repository": "operations/fleet",
+                "token": "github-token",
+                "run_id": self._number,
+            },
+            "vars": self.settings,
+            "secrets": self.settings,
+            "needs": {title: {"outputs": ran.outputs} for title, ran in done.items()},
+        }
 
 
 @dataclass
-class _Run:
+class _Job:
     github: GitHub
-    number: int
-    event: str
-    commit: str
-    inputs: Mapping[str, str]
-    values: Mapping[str, str] = field(default_factory=dict)
+    contexts: dict[str, Any]
+    job: Mapping[str, Any]
+    said: list[str] = field(default_factory=list)
 
-    def begin(self, name: str) -> None:
-        """Make a fresh checkout, at the place where every run has it."""
-        self.checkout = self.github.folder / "work"
-        shutil.rmtree(self.checkout, ignore_errors=True)
-        self.github.repository.clone(self.checkout, self.commit)
-        self.artifacts = self.github.folder / "artifacts" / str(self.number)
-        self.artifacts.mkdir(parents=True, exist_ok=True)
-        self.summary = self.github.folder / f"summary-{self.number}.md"
-        self.summary.touch()
-        self.name = name
-
-    def job(self, workflow: Mapping[str, Any], job: Mapping[str, Any]) -> Ran:
+    def run(self, done: Mapping[str, Ran]) -> Ran:
         """Run the steps in order; after a failure only those that ask for it."""
-        code, said, ran = 0, [], []
-        shared = {**workflow.get("env", {}), **job.get("env", {})}
-        for step in job["steps"]:
-            if code and _ALWAYS not in str(step.get("if", "")):
+        folder = self.github.machine.folder
+        self.kept = folder / "artifacts"
+        self.cache = folder / "cache"
+        self.summary = folder / "summary.md"
+        self.summary.write_text("")
+        self.checkout = folder / "work"
+        shutil.rmtree(self.checkout, ignore_errors=True)
+        self.github.repository.clone(self.checkout)
+        self.python = self.github.machine.python_of(self.checkout)
+        steps: dict[str, Any] = {}
+        self.contexts["steps"] = steps
+        failed = 0
+        for step in self.job["steps"]:
+            condition = str(step.get("if", "true"))
+            if (failed and "cancelled()" not in condition) or not _holds(condition, self.contexts):
                 continue
             if "uses" in step:
                 self._use(step)
-            elif step["name"] not in self.github.left_out:
-                script = step["run"]
-                if _EXPRESSION.search(script):
-                    raise AssertionError(f"{step['name']}: an expression in a script is injection")
-                failed, text = run_shell(script, self.checkout, self._environment(shared, step))
-                code = code or failed
-                ran.append(step["name"])
-                said.append(text)
-        return Ran(code, tuple(ran), "".join(said), self.artifacts, self.summary.read_text())
+                continue
+            code, outputs = self._shell(step)
+            failed = failed or code
+            steps[step.get("id", "")] = {"outputs": outputs}
+        outputs = _each(self.job.get("outputs", {}), self.contexts)
+        return Ran(failed, "".join(self.said), self.kept, self.summary.read_text(), outputs)
 
-    def _environment(self, shared: Mapping[str, str], step: Mapping[str, Any]) -> dict[str, str]:
-        declared = {**shared, **step.get("env", {})}
-        return {
-            **self.github.environment,
-            "CI": "true",
-            "FAKE_GITHUB": str(self.github.write_notes()),
-            "GITHUB_EVENT_NAME": self.event,
-            "GITHUB_SHA": self.commit,
+    def _shell(self, step: Mapping[str, Any]) -> tuple[int, dict[str, str]]:
+        script = step["run"]
+        if _EXPRESSION.search(script):
+            raise AssertionError(f"{step['name']}: an expression in a script is injection")
+        notes = self.github.machine.folder / "outputs"
+        notes.write_text("")
+        environment = self.github.machine.environment(self.python)
+        environment["PATH"] += f":{COMMANDS}"
+        environment |= {
+            "GITHUB_EVENT_NAME": self.contexts["github"]["event_name"],
+            "GITHUB_REPOSITORY": self.contexts["github"]["repository"],
             "GITHUB_STEP_SUMMARY": str(self.summary),
-            **{name: self._evaluated(str(text)) for name, text in declared.items()},
+            "GITHUB_OUTPUT": str(notes),
+            "GITHUB_COMMENTS": str(self.github.machine.folder),
+            **self.contexts["env"],
+            **_each(step.get("env", {}), self.contexts),
         }
-
-    def _evaluated(self, text: str) -> str:
-        return _EXPRESSION.sub(lambda found: self._value(found[1]), text)
-
-    def _value(self, expression: str) -> str:
-        """Return the value of an expression; one that the service would not know is an error."""
-        space, _, name = expression.partition(".")
-        if space in ("vars", "secrets"):
-            return self.github.settings[name]
-        if space == "inputs":
-            return self.inputs.get(name, "")
-        known = {"github.token": "token", "github.repository": "operations/fleet", **self.values}
-        return known[expression]
+        if step["name"] == "Install":
+            code, said = self.github.machine.install(self.checkout, script, environment)
+        else:
+            code, said = run_shell(script, self.checkout, environment)
+        self.said.append(said)
+        return code, dict(line.split("=", 1) for line in notes.read_text().splitlines())
 
     def _use(self, step: Mapping[str, Any]) -> None:
-        action, _, version = step["uses"].partition("@")
-        if not re.fullmatch(r"v\d+", version):
-            raise AssertionError(f"{step['uses']} names no major version")
-        if action == "actions/upload-artifact":
-            source = self.checkout / step["with"]["path"]
-            if source.exists():
-                shutil.copytree(source, self.artifacts / self._evaluated(step["with"]["name"]))
-            elif step["with"]["if-no-files-found"] == "error":
-                raise AssertionError(f"{self.name}: there is nothing at {source}")
-        elif action == "actions/download-artifact":
-            assert step["with"]["merge-multiple"] is True
-            for artifact in self.artifacts.glob(step["with"]["pattern"]):
-                shutil.copytree(artifact, self.checkout / step["with"]["path"], dirs_exist_ok=True)
+        place, _, commit = step["uses"].partition("@")
+        if not re.fullmatch(r"[0-9a-f]{40}", commit):
+            raise AssertionError(f"{step['uses']} names no commit")
+        facts = _each(step.get("with", {}), self.contexts)
+        action = place.partition("/")[2]
+        if action == "checkout":
+            assert facts["persist-credentials"] == "False"
+        elif action == "upload-artifact":
+            _copy(self.checkout / facts["path"], self.kept / facts["name"])
+        elif action == "download-artifact":
+            _copy(self.kept / facts["name"], self.checkout / facts["path"])
+        elif action == "cache/save":
+            _copy(self.checkout / facts["path"], self.cache / facts["key"])
+        elif action == "cache/restore":
+            found = sorted(self.cache.glob(f"{facts['restore-keys']}*"), key=lambda file: file.name)
+            if found:
+                _copy(found[-1], self.checkout / facts["path"])
         elif action not in _SET_UP:
-            raise AssertionError(f"{action} is not known here")
+            raise AssertionError(f"{place} is not known here")
 
 
-def holds(condition: str, **spaces: Any) -> bool:
-    """Tell whether a condition of a workflow holds; `spaces` are its contexts, such as `github`."""
-    words = condition.replace("||", " or ").replace("&&", " and ")
-    found = {name: _spaced(value) for name, value in spaces.items()}
-    return bool(eval(words, {"__builtins__": {}}, found))
+def _copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, dirs_exist_ok=True)
 
 
-def _spaced(value: Any) -> Any:
-    if isinstance(value, dict):
-        return SimpleNamespace(**{name: _spaced(item) for name, item in value.items()})
-    return value
+class _Context(dict[str, Any]):
+    """A context of expressions: what it does not hold is the empty text, as on the service."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.get(name, "")
+        return _Context(value) if isinstance(value, Mapping) else value
+
+
+def _value(expression: str, contexts: Mapping[str, Any]) -> Any:
+    words = expression.replace("||", " or ").replace("&&", " and ")
+    words = re.sub(r"!(?!=)", " not ", words).strip()
+    spaces = {name: _Context(value) for name, value in contexts.items()}
+    known = {"__builtins__": {}, "cancelled": lambda: False, "true": True, "false": False}
+    return eval(words, known, spaces)
+
+
+def _holds(condition: str, contexts: Mapping[str, Any]) -> bool:
+    whole = _EXPRESSION.fullmatch(condition)
+    return bool(_value(whole[1] if whole else condition, contexts))
+
+
+def _each(texts: Mapping[str, Any], contexts: Mapping[str, Any]) -> dict[str, str]:
+    """Return texts with their expressions evaluated."""
+
+    def fill(found: re.Match[str]) -> str:
+        return str(_value(found[1], contexts))
+
+    return {name: _EXPRESSION.sub(fill, str(text)) for name, text in texts.items()}

@@ -5,87 +5,120 @@ Each job gets a fresh checkout, the variables of file and project, and what earl
 
 from __future__ import annotations
 
+import re
 import shutil
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from pipeline_jobs import Ran, run_shell
+from pipeline_jobs import PIPELINES, Machine, Ran, run_shell
 from pipeline_repository import Repository
+
+_VARIABLE = re.compile(r"\$(\w+)")
 
 
 @dataclass
 class GitLab:
-    """Runs jobs of a repository's `.gitlab-ci.yml`.
+    """Runs the jobs of the example files on a repository.
 
     Attributes:
         settings: The project's variables.
-        left_out: Words; items of `before_script` that hold one are of no use to this project.
     """
 
-    folder: Path
+    machine: Machine
     repository: Repository
-    environment: Mapping[str, str]
-    settings: Mapping[str, str]
-    left_out: tuple[str, ...] = ()
+    settings: dict[str, str]
 
-    def run(self, name: str, commit: str, *needed: Ran) -> Ran:
-        """Run a job on a commit, with the artifacts of the jobs that it needs."""
-        checkout = self.folder / "build"
+    def diff(self) -> Ran:
+        return self.run("cdktf", "diff", "merge_request_event")
+
+    def deploy(self) -> Ran:
+        return self.run("cdktf", "deploy", "push")
+
+    def review(self) -> Ran:
+        """Plan a merge request; the service keeps the note on it."""
+        return self.run("native", "plan", "merge_request_event")
+
+    def plan(self) -> Ran:
+        """Plan what was merged."""
+        return self.run("native", "plan", "push")
+
+    def apply(self, planned: Ran) -> Ran:
+        """Apply what was planned."""
+        return self.run("native", "deploy", "push", planned)
+
+    def drift(self) -> Ran:
+        return self.run("drift", "drift", "schedule")
+
+    def run(self, name: str, title: str, source: str, *needed: Ran) -> Ran:
+        """Run a job of a file, in a pipeline of a source, with the artifacts that it needs."""
+        folder = self.machine.folder
+        checkout, kept, cache = folder / "build", folder / "kept", folder / "cache"
         shutil.rmtree(checkout, ignore_errors=True)
-        self.repository.clone(checkout, commit)
-        pipeline = yaml.safe_load((checkout / ".gitlab-ci.yml").read_text())
-        job = pipeline[name]
+        self.repository.clone(checkout)
+        pipeline = yaml.safe_load(self.machine.read(PIPELINES / "gitlab" / f"{name}.gitlab-ci.yml"))
+        job = pipeline.get("default", {}) | pipeline[title]
         handed: dict[str, str] = {}
-        for ran in needed:
-            handed |= self._handed(ran, checkout)
-        if len(needed) != len(job.get("needs", ())):
-            raise AssertionError(f"{name} needs {job.get('needs')}")
-        before = [
-            item
-            for item in pipeline["default"]["before_script"]
-            if not any(word in item for word in self.left_out)
-        ]
-        script = "\n".join([*before, *job["script"]])
-        environment = self._environment(pipeline["variables"], checkout) | handed
-        code, text = run_shell(script, checkout, environment)
-        kept = self.folder / f"artifacts-{name}-{commit}"
+        if needed:
+            shutil.copytree(kept, checkout, dirs_exist_ok=True)
+            handed = dict(needed[0].outputs)
+        variables = self._variables(pipeline["variables"], source) | handed
+        if not any(_holds(rule["if"], variables) for rule in job["rules"]):
+            raise AssertionError(f"{title} does not run in a pipeline of {source}")
+        if "cache" in job and cache.exists():
+            shutil.copytree(cache, checkout, dirs_exist_ok=True)
+        environment = self.machine.environment(self.machine.python_of(checkout)) | variables
+        before = "\n".join(job["before_script"])
+        code, said = self.machine.install(checkout, before, environment)
+        assert code == 0, said
+        code, text = run_shell("\n".join(job["script"]), checkout, environment)
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir()
-        self._keep(job.get("artifacts", {}), checkout, kept, failed=bool(code))
-        return Ran(code, (name,), text, kept)
+        outputs = {}
+        wanted = job.get("artifacts", {})
+        if not code or wanted.get("when") == "always":
+            _copy(checkout, kept, wanted.get("paths", ()))
+            _copy(checkout, kept, wanted.get("reports", {}).values())
+            outputs = _dotenv(kept, wanted)
+        _copy(checkout, cache, job.get("cache", {}).get("paths", ()))
+        return Ran(code, said + text, kept, outputs=outputs)
 
-    def _environment(self, variables: Mapping[str, str], checkout: Path) -> dict[str, str]:
+    def _variables(self, declared: Mapping[str, str], source: str) -> dict[str, str]:
         known = {
+            "CI_PIPELINE_SOURCE": source,
+            "CI_COMMIT_BRANCH": "" if source == "merge_request_event" else "main",
+            "CI_DEFAULT_BRANCH": "main",
+            "CI_MERGE_REQUEST_IID": "7" if source == "merge_request_event" else "",
+            "CI_API_V4_URL": "https://gitlab.example.com/api/v4",
+            "CI_PROJECT_ID": "3",
+            "CI_JOB_TOKEN": "job-token",
             **self.settings,
-            "CI": "true",
-            "CI_PROJECT_DIR": str(checkout),
-            "CI_PROJECT_ID": "7",
-            "CI_JOB_TOKEN": "token",
         }
-        for name, text in variables.items():
+        for name, text in declared.items():
             # A project's variable comes before the file's.
             known.setdefault(name, string.Template(text).substitute(known))
-        return {**self.environment, **known}
+        return known
 
-    @staticmethod
-    def _handed(ran: Ran, checkout: Path) -> dict[str, str]:
-        shutil.copytree(ran.artifacts / "files", checkout, dirs_exist_ok=True)
-        notes = ran.artifacts / "dotenv"
-        lines = notes.read_text().splitlines() if notes.exists() else []
-        return dict(line.split("=", 1) for line in lines)
 
-    @staticmethod
-    def _keep(wanted: Mapping[str, Any], checkout: Path, kept: Path, *, failed: bool) -> None:
-        if failed and wanted.get("when") != "always":
-            return
-        for path in wanted.get("paths", ()):
-            if (checkout / path).exists():
-                shutil.copytree(checkout / path, kept / "files" / path)
-        for kind, path in wanted.get("reports", {}).items():
-            if (checkout / path).exists():
-                shutil.copyfile(checkout / path, kept / kind)
+def _holds(rule: str, variables: Mapping[str, str]) -> bool:
+    words = _VARIABLE.sub(lambda found: repr(variables.get(found[1], "")), rule)
+    return bool(eval(words.replace("&&", " and ").replace("||", " or "), {"__builtins__": {}}))
+
+
+def _copy(checkout: Any, kept: Any, places: Any) -> None:
+    for place in places:
+        source, target = checkout / place, kept / place
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
+def _dotenv(kept: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
+    place = wanted.get("reports", {}).get("dotenv")
+    lines = (kept / place).read_text().splitlines() if place else []
+    return dict(line.split("=", 1) for line in lines)

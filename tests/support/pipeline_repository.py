@@ -1,4 +1,4 @@
-"""A git repository with pull requests, and a program to keep in it. Knows no service."""
+"""A git repository, and a program to keep in it. Knows no service."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _IDENTITY = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -28,23 +28,14 @@ def git(folder: Path, *words: str | Path) -> str:
     ).stdout.strip()
 
 
-def plain_program(state: Path, *hosts: str) -> str:
-    """Return a program of Terraform's JSON that declares hosts: quicker to read than an app."""
+def plain_program(backend: Mapping[str, Any], *hosts: str) -> str:
+    """Return a program that declares hosts: it is read quicker than an app is run."""
     settings = {
         "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-        "backend": {"local": {"path": str(state)}},
+        "backend": backend,
     }
     declared = {name: {"name": name, "private_ip": "10.1.0.1"} for name in hosts}
     return json.dumps({"terraform": settings, "resource": {"opsconsole_host": declared}}, indent=2)
-
-
-@dataclass(frozen=True)
-class Pull:
-    """A pull request: its branch, its last commit, and the trial merge that services check out."""
-
-    branch: str
-    head: str
-    preview: str
 
 
 class Repository:
@@ -71,23 +62,6 @@ class Repository:
         git(self.folder, "commit", "-q", "--allow-empty", "-m", message)
         return self.head
 
-    def open_pull(self, branch: str, files: Mapping[str, str]) -> Pull:
-        """Open a pull request that changes files."""
-        git(self.folder, "switch", "-q", "-c", branch)
-        head = self.commit(files, f"Work on {branch}")
-        git(self.folder, "switch", "-q", "--detach", "main")
-        git(self.folder, "merge", "-q", "--no-ff", "-m", "Try", branch)
-        preview = self.head
-        git(self.folder, "switch", "-q", "main")
-        return Pull(branch, head, preview)
-
-    def merge(self, pull: Pull) -> str:
-        """Merge a pull request as one commit of its own; return that commit."""
-        git(self.folder, "merge", "-q", "--squash", pull.branch)
-        git(self.folder, "commit", "-q", "-m", f"Merge {pull.branch}")
-        return self.head
-
-    def clone(self, into: Path, commit: str) -> None:
-        """Check a commit out into a fresh folder."""
-        git(self.folder, "clone", "-q", "--no-checkout", self.folder, into)
-        git(into, "checkout", "-q", "--detach", commit)
+    def clone(self, into: Path) -> None:
+        """Check the last commit out into a fresh folder."""
+        git(self.folder, "clone", "-q", self.folder, into)

@@ -14,7 +14,8 @@ TESTS = Path(__file__).resolve().parents[1]
 
 LONGEST = (
     "demo",
-    "pipelines/test_github.py",
+    "pipelines/test_cdktf.py",
+    "pipelines/test_native.py",
     "faults",
     "acceptance/test_profiles.py",
     "native/test_stopping.py",

@@ -1,0 +1,118 @@
+"""Plan, review, apply of exactly that plan, drift; what a job says when it fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import parse_qs
+from xml.etree import ElementTree
+
+import pytest
+
+from extent import EVERYTHING
+from http_state import HttpState
+from opsconsole.emulator.handle import Emulator
+from pipeline_jobs import Ran, Service
+from posts import Posts
+
+SERVICES = ("github", "gitlab", "shell")
+
+
+def names(console: Emulator) -> set[str]:
+    """The names of the hosts that the console has."""
+    return {row["name"] for row in console.rows("hosts")}
+
+
+# The app of the example project is run natively in test_cdktf.py too; another program is quicker.
+@pytest.mark.parametrize("framework", ["", "cdktf"] if EVERYTHING else [""])
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_reviewed_plan_is_applied_and_drift_is_told_once(
+    name: str, framework: str, service: Callable[..., Service], console: Emulator, posts: Posts
+) -> None:
+    jobs = service(name, framework)
+    jobs.settings |= {"NOTES_TOKEN": "notes-token", "CI_API_V4_URL": posts.address}
+    reviewed = jobs.review()
+    assert reviewed.code == 0, reviewed.text
+    assert "2 to add" in reviewed.text or "4 to add" in reviewed.text
+    if name == "github":
+        assert "web-2" in (reviewed.files.parent / "comment-7.md").read_text()
+        assert "web-2" in reviewed.summary
+    if name == "gitlab":
+        [note] = posts.kept
+        assert note.path == "/projects/3/merge_requests/7/notes"
+        assert note.headers["PRIVATE-TOKEN"] == "notes-token"
+        assert "web-2" in parse_qs(note.body.decode())["body"][0]
+    assert not names(console)
+
+    planned = jobs.plan()
+    assert planned.code == 0, planned.text
+    [page] = planned.files.rglob("plan.html")
+    assert "web-2" in page.read_text()
+    [plan] = planned.files.rglob("plan.opsconsole")
+    assert console.api_key.encode() not in plan.read_bytes()
+    applied = jobs.apply(planned)
+    assert applied is not None
+    assert applied.code == 0, applied.text
+    assert names(console) == {"web-1", "web-2"}
+
+    if name != "shell":
+        again = jobs.plan()
+        assert again.code == 0, again.text
+        idle = jobs.apply(again)
+        assert idle is None or (idle.code, "changes nothing" in idle.text) == (0, True)
+
+    # Drift that was there yesterday fails the job again, and nobody is told again.
+    jobs.settings["OPSCONSOLE_NOTIFY_URL"] = posts.address
+    posts.kept.clear()
+    host = console.rows("hosts")[0]
+    console.change("hosts", host["id"], private_ip="10.9.9.9")
+    for _ in range(2):
+        drifted = jobs.drift()
+        assert (drifted.code, "10.9.9.9" in drifted.text) == (2, True), drifted.text
+        assert all(list(drifted.files.rglob(f"drift.{kind}")) for kind in ("html", "json"))
+        [told] = posts.kept
+        assert json.loads(told.body)["counts"] == {"new": 1, "resolved": 0, "open": 0}
+    if name == "github":
+        assert "10.9.9.9" in drifted.summary
+    if name == "gitlab":
+        suite = ElementTree.parse(drifted.files / "reports" / "drift.xml").getroot()
+        assert len(list(suite.iter("failure"))) == 1
+    if name == "shell":
+        console.change("hosts", host["id"], private_ip=host["private_ip"])
+        assert jobs.drift().code == 0
+        assert json.loads(posts.kept[1].body)["counts"] == {"new": 0, "resolved": 1, "open": 0}
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if EVERYTHING or name == "shell"])
+def test_a_job_that_cannot_go_on_says_what_helps(
+    name: str, service: Callable[..., Service], state: HttpState
+) -> None:
+    jobs = service(name)
+    planned = jobs.plan()
+    assert (ran := jobs.apply(planned)) is not None and ran.code == 0
+    stale = jobs.apply(planned)
+    assert stale is not None
+    ends(stale, 1, "The plan is stale", "Plan again")
+
+    state.lock = json.dumps({"ID": "7f3", "Who": "ann@build", "Operation": "apply"}).encode()
+    # 75, where "try again later" has a code of its own.
+    ends(jobs.plan(), (1, 75), "is locked by ann@build", "force-unlock 7f3")
+    assert jobs.drift().code == 0, "a check takes no lock"
+    state.lock = b""
+
+    good = dict(jobs.settings)
+    jobs.settings["OPSCONSOLE_API_KEY"] = "svc_ak_of_somebody_else"
+    for job in (jobs.plan, jobs.drift):
+        ends(job(), 1, "the key is invalid", "Check the API key")
+    jobs.settings = good | {"OPSCONSOLE_BASE_URL": "http://127.0.0.1:9"}
+    jobs.settings["OPSCONSOLE_MAX_RETRIES"] = "0"
+    for job in (jobs.plan, jobs.drift):
+        ends(job(), (1, 75), "127.0.0.1:9", "base_url")
+
+
+def ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
+    """Assert that a job ended with a code, and told a problem and its remedy."""
+    said = " ".join(ran.text.replace("│", " ").split())
+    assert ran.code in (codes if isinstance(codes, tuple) else (codes,)), said
+    assert problem in said, said
+    assert remedy in said, said
