@@ -8,7 +8,7 @@ import pytest
 from scripts.cdktn_twin import ROOT
 from scripts.generate.limits import read_ledger
 
-from opsconsole.emulator.bodies import switches
+from opsconsole.emulator.profiles import SWITCHES
 from opsconsole.resources import PROVIDER
 
 DOCUMENT = ROOT.parent / "shared" / "reference" / "api-v1.md"
@@ -74,6 +74,6 @@ def test_the_clauses_are_those_of_the_document() -> None:
 
 
 def test_each_switch_and_each_setting_that_stands_for_a_gap_is_in_a_row() -> None:
-    assert {name for row in ROWS for name in row.get("switches", ())} == set(switches())
+    assert {name for row in ROWS for name in row.get("switches", ())} == set(SWITCHES)
     named = {name for row in ROWS for name in row.get("settings", ())}
     assert named == {setting.name for setting in PROVIDER.attributes} - OF_THE_PATH
