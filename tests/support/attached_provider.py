@@ -32,8 +32,7 @@ from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.provider import Connect
-from opsconsole.terraform.servicer import Servicer
+from opsconsole.terraform.servicer import Connect, Servicer
 from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers
 from opsconsole.v1.settings import Settings

@@ -20,7 +20,7 @@ from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider import Configured, ResourceCalls
+from opsconsole.terraform.servicer import Servicer
 from opsconsole.values import UNKNOWN
 
 NULL = pb.DynamicValue(msgpack=b"\xc0")
@@ -80,13 +80,12 @@ def config_of(
 class Phase:
     """One provider process: its calls, with values decoded."""
 
-    def __init__(self, provider: Configured, told: Told) -> None:
-        self._provider = provider
-        self._calls = ResourceCalls(provider)
+    def __init__(self, calls: Servicer, told: Told) -> None:
+        self._calls = calls
         self._told = told
 
     def _codec(self, address: str) -> ObjectCodec:
-        return self._provider.codec("resource", type_of(address))
+        return self._calls.codec("resource", type_of(address))
 
     def _note(self, address: str, response: Any) -> bool:
         failed = False
@@ -155,14 +154,14 @@ class Phase:
 
 @contextlib.asynccontextmanager
 async def phase(settings: Mapping[str, Any], told: Told) -> AsyncIterator[Phase]:
-    provider = Configured(connect, Redaction())
+    calls = Servicer(connect, Redaction())
     config = dict(PROVIDER.empty()) | dict(settings)
-    for item in await provider.configure(config):
+    for item in await calls.configure(config):
         told.warnings.append(("provider", item.summary))
     try:
-        yield Phase(provider, told)
+        yield Phase(calls, told)
     finally:
-        await provider.close()
+        await calls.close()
 
 
 @dataclass

@@ -31,7 +31,7 @@ from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
 from opsconsole.terraform.handshake import COOKIE_NAME, COOKIE_VALUE
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider import Connect
+from opsconsole.terraform.servicer import Connect
 from patience import PATIENCE
 
 HERE = Path(__file__).parent

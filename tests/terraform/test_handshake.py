@@ -75,7 +75,7 @@ def test_the_schema_is_answered_without_what_reads_a_console() -> None:
     code = (
         "import asyncio, sys; from opsconsole.redaction import Redaction; "
         "from opsconsole.terraform.main import make_service; "
-        "answer = make_service(Redaction())._methods['GetProviderSchema']; "
+        "answer = make_service(Redaction()).get_provider_schema; "
         "assert asyncio.run(answer(None)).resource_schemas; print(*sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,8 +14,8 @@ from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.codec import attribute_path, rendered
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider import Configured
 from opsconsole.terraform.schema import schema
+from opsconsole.terraform.servicer import Servicer
 
 DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {
     f"data {name}": item for name, item in DATA_SOURCES.items()
@@ -112,5 +112,5 @@ def test_diagnostics() -> None:
 def test_secrets_of_the_environment_are_hidden(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "sid=hunter22")
     redaction = Redaction()
-    Configured(connect, redaction)
+    Servicer(connect, redaction)
     assert redaction.hide("the console echoes hunter22") == "the console echoes ***"

@@ -13,8 +13,7 @@ from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.terraform.main import connect as connect_to_console
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider import Configured
-from opsconsole.terraform.servicer import ProviderCalls
+from opsconsole.terraform.servicer import Servicer
 from opsconsole.values import UNKNOWN
 
 HOST = "opsconsole_host"
@@ -281,15 +280,14 @@ async def test_data_sources(client: Any) -> None:
 
 async def test_a_data_source_that_a_stop_leaves_unread(wire: Any) -> None:
     """Terraform would call an answer without a value a bug of the provider."""
-    provider = Configured(connect_to_console, Redaction())
-    calls = ProviderCalls(provider)
+    calls = Servicer(connect_to_console, Redaction())
     settings = wire("provider", base_url="http://localhost:9", api_key="svc_ak_any")
     await calls.configure_provider(pb.ConfigureProvider.Request(config=settings))
     await calls.stop_provider(pb.StopProvider.Request())
     config = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
     asked = pb.ReadDataSource.Request(type_name="opsconsole_specialties", config=config)
     assert "Not begun: the run was told to stop" in shown(await calls.read_data_source(asked))
-    await provider.close()
+    await calls.close()
 
 
 @pytest.mark.parametrize(

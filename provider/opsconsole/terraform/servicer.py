@@ -1,45 +1,233 @@
-"""The provider's service: all its calls by name, and those about the provider as a whole: what it
-offers, its settings, its data, its end.
+"""The provider's service: what Terraform asks of one process.
 
-One function a call: decode, one call into the layers below, encode.
+One function a call: decode, one call into the lifecycle, encode. What is planned or done is decided
+there, not here.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+import os
+import pathlib
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from grpclib.const import Handler
 
+from opsconsole.definition import Attribute
+from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import ConfigurationError
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    PlanChange,
+    PlanCreation,
+    PlanRemoval,
+    PlanRequest,
+    ReadRequest,
+    UpdateRequest,
+)
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
+from opsconsole.terraform.batcher import Batcher
+from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.provider import (
-    SERVICE,
-    Configured,
-    Connect,
-    ResourceCalls,
-    guarded,
+from opsconsole.terraform.refusals import (
+    NotServedError,
+    held_twice,
+    left_behind,
     not_begun,
+    settings_not_known,
 )
 from opsconsole.terraform.schema import metadata, provider_schema
-from opsconsole.terraform.transport import Activity, unary_handlers
-from opsconsole.v1.settings import Settings
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.terraform.transport import Activity, Method, unary_handlers
+from opsconsole.terraform_binary import engine_of
+from opsconsole.v1.settings import ENVIRONMENT, Settings
+from opsconsole.values import Attributes, holds_unknown, unknown_names
+
+if TYPE_CHECKING:
+    from opsconsole.lifecycle.base import BaseLifecycle
+    from opsconsole.lifecycle.lifecycle import Lifecycle
+
+Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
+"""Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
+
+SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
+
+SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
+"""The service of plugin protocol 6."""
 
 log = logging.getLogger(__name__)
 
 
-class ProviderCalls:
-    """Answers the calls about the whole provider, for one process."""
+class Servicer:
+    """Serves one Terraform process: the provider, configured or not yet.
 
-    def __init__(self, provider: Configured) -> None:
-        self._provider = provider
+    A call of the service is the method of its name: `ReadResource` is `read_resource`. Functions
+    and ephemeral resources are not in the schema, so Terraform never calls for them; such a call is
+    answered UNIMPLEMENTED.
+    """
+
+    def __init__(self, connect: Connect, redaction: Redaction) -> None:
+        self.redaction = redaction
+        for name in SECRET_SETTINGS:
+            redaction.learn(os.environ.get(ENVIRONMENT[name]))
+        self._connect = connect
+        self._lifecycle: Lifecycle | None = None
+        self._why_not = error("The provider is not configured")
+        self._batchers: dict[str, Batcher] = {}
+        self._stopped = False
+        self._claims: set[tuple[str, str, str]] = set()
+        self._codecs: dict[str, ObjectCodec] = {}
         self._schema: pb.GetProviderSchema.Response | None = None
+
+    def learn_secrets(self, config: Attributes) -> None:
+        """Hide the secret settings of `config` from now on."""
+        for name in SECRET_SETTINGS:
+            value = config.get(name)
+            if isinstance(value, str):
+                self.redaction.learn(value)
+
+    async def configure(self, config: Attributes) -> list[Diagnostic]:
+        """Take the provider's settings; those that are not known yet put it off.
+
+        Returns what else to report to the user.
+
+        Raises:
+            OpsconsoleError: A setting is missing or wrong.
+        """
+        await self.close()
+        self.learn_secrets(config)
+        diagnostics = left_behind(pathlib.Path.cwd())
+        if has_error(diagnostics):
+            return diagnostics
+        unknown = unknown_names(config)
+        if unknown:
+            self._why_not = settings_not_known(unknown)
+            return diagnostics
+        lifecycle = await self._connect(config)
+        self._lifecycle = lifecycle
+        self._claims.clear()
+        self._batchers = {name: Batcher(steps) for name, steps in lifecycle.resources.items()}
+        if self._stopped:
+            lifecycle.stop()
+        return diagnostics
+
+    def claim(self, doing: str, type_name: str, values: Attributes) -> None:
+        """Note that an object is read or changed, which Terraform asks for once in one process.
+
+        A second time means that two addresses hold it. Dropping one of them would delete the
+        object of the other.
+
+        Args:
+            doing: `read`, `change` or `delete`.
+            values: The object in state.
+
+        Raises:
+            NotServedError: It was claimed before.
+        """
+        # Not needed for the schema, which Terraform asks for first, in several processes a run.
+        from opsconsole.lifecycle.answers import is_sentinel
+
+        object_id = values.get("id")
+        if not isinstance(object_id, str) or is_sentinel(object_id):
+            return
+        claim = (doing, type_name, object_id)
+        if claim in self._claims:
+            raise NotServedError(held_twice(type_name, object_id))
+        self._claims.add(claim)
+
+    def lifecycle(self) -> Lifecycle:
+        """Return the lifecycle.
+
+        Raises:
+            NotServedError: The provider is not configured, or not with known settings.
+        """
+        if self._lifecycle is None:
+            raise NotServedError(self._why_not)
+        return self._lifecycle
+
+    def steps(self, type_name: str) -> BaseLifecycle:
+        """Return the steps of a resource.
+
+        Raises:
+            NotServedError: There is no such resource, or no configuration.
+        """
+        self.attributes("resource", type_name)  # refuses a resource that does not exist
+        return self.lifecycle().resources[type_name]
+
+    def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
+        """Return the attributes of a `resource`, a `data source` or the `provider`.
+
+        Raises:
+            NotServedError: There is none of that name.
+        """
+        if kind == "provider":
+            return PROVIDER.by_name
+        definitions = {"resource": RESOURCES, "data source": DATA_SOURCES}[kind]
+        if type_name not in definitions:
+            raise NotServedError(error(f"This provider has no {kind} {type_name}"))
+        return definitions[type_name].by_name
+
+    def codec(self, kind: str, type_name: str = "") -> ObjectCodec:
+        """Return the codec for `attributes` of the same arguments.
+
+        Raises:
+            NotServedError: There is none of that name.
+        """
+        key = f"{kind} {type_name}"
+        if key not in self._codecs:
+            self._codecs[key] = ObjectCodec(self.attributes(kind, type_name).values())
+        return self._codecs[key]
+
+    def rendered(
+        self, diagnostics: Iterable[Diagnostic], kind: str, type_name: str = ""
+    ) -> list[pb.Diagnostic]:
+        """Return diagnostics as messages without secrets; `kind` and name as for `attributes`."""
+        return rendered(diagnostics, self.attributes(kind, type_name), self.redaction)
+
+    async def close(self) -> None:
+        """Let go of the lifecycle, if there is one."""
+        lifecycle, self._lifecycle = self._lifecycle, None
+        if lifecycle is not None:
+            await lifecycle.close()
+
+    def handlers(self, activity: Activity) -> dict[str, Handler]:
+        """Return the handlers of the service's calls."""
+        own = {
+            re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower(): name for name in SERVICE.methods_by_name
+        }
+        methods = {
+            name: self._guarded(name, getattr(self, method))
+            for method, name in own.items()
+            if hasattr(self, method)
+        }
+        return unary_handlers(SERVICE, methods, activity)
+
+    def _guarded(self, name: str, method: Method) -> Method:
+        """Return `method`, the call `name` of the service, so that no exception leaves it.
+
+        An exception becomes a diagnostic, and state stays as it was.
+        """
+        response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
+
+        async def answer(request: Any) -> Message:
+            try:
+                return await method(request)
+            except NotServedError as refused:
+                found = refused.diagnostics
+            except Exception as problem:
+                found = diagnose(problem, _doing(name, request))
+            diagnostics = self.rendered(found, "provider")
+            response: Message = response_type(diagnostics=diagnostics)
+            _keep_state(request, response)
+            return response
+
+        return answer
 
     async def get_metadata(self, request: pb.GetMetadata.Request) -> pb.GetMetadata.Response:
         """Name everything that the provider offers."""
@@ -61,13 +249,13 @@ class ProviderCalls:
         self, request: pb.ValidateProviderConfig.Request
     ) -> pb.ValidateProviderConfig.Response:
         """Judge the provider's settings by themselves; the environment is not asked."""
-        config = self._provider.codec("provider").decode(request.config) or {}
-        self._provider.learn_secrets(config)
+        config = self.codec("provider").decode(request.config) or {}
+        self.learn_secrets(config)
         try:
             _check_settings(config)
         except ConfigurationError as problem:
             found = diagnose(problem, "use the provider's settings")
-            diagnostics = self._provider.rendered(found, "provider")
+            diagnostics = self.rendered(found, "provider")
             return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
         return pb.ValidateProviderConfig.Response()
 
@@ -75,27 +263,27 @@ class ProviderCalls:
         self, request: pb.ConfigureProvider.Request
     ) -> pb.ConfigureProvider.Response:
         """Take the provider's settings, filled up from the environment."""
-        config = self._provider.codec("provider").decode(request.config) or PROVIDER.empty()
-        found = await self._provider.configure(config)
+        config = self.codec("provider").decode(request.config) or PROVIDER.empty()
+        found = await self.configure(config)
         log.info("configured under Terraform %s", request.terraform_version)
-        return pb.ConfigureProvider.Response(diagnostics=self._provider.rendered(found, "provider"))
+        return pb.ConfigureProvider.Response(diagnostics=self.rendered(found, "provider"))
 
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
         """Judge one declaration by itself; needs no configuration."""
         name = request.type_name
-        config = self._provider.codec("resource", name).decode(request.config) or {}
+        config = self.codec("resource", name).decode(request.config) or {}
         diagnostics = RESOURCES[name].problems(config)
         return pb.ValidateResourceConfig.Response(
-            diagnostics=self._provider.rendered(diagnostics, "resource", name)
+            diagnostics=self.rendered(diagnostics, "resource", name)
         )
 
     async def validate_data_resource_config(
         self, request: pb.ValidateDataResourceConfig.Request
     ) -> pb.ValidateDataResourceConfig.Response:
         """Judge one data source's declaration: it has the schema's shape, or it is refused."""
-        self._provider.codec("data source", request.type_name).decode(request.config)
+        self.codec("data source", request.type_name).decode(request.config)
         return pb.ValidateDataResourceConfig.Response()
 
     async def read_data_source(
@@ -103,12 +291,12 @@ class ProviderCalls:
     ) -> pb.ReadDataSource.Response:
         """Read one data source."""
         name = request.type_name
-        codec = self._provider.codec("data source", name)
+        codec = self.codec("data source", name)
         config = codec.decode(request.config) or DATA_SOURCES[name].empty()
-        outcome = await self._provider.lifecycle().read_data(name, config)
+        outcome = await self.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self._provider.rendered(
+            diagnostics=self.rendered(
                 (*outcome.diagnostics, *not_begun(outcome)), "data source", name
             ),
         )
@@ -116,48 +304,142 @@ class ProviderCalls:
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
         """Begin no further request; those in flight are finished, so that state holds them."""
         log.info("asked to stop; what is in flight is finished")
-        self._provider.stop()
+        self._stopped = True
+        if self._lifecycle is not None:
+            self._lifecycle.stop()
         return pb.StopProvider.Response()
 
+    async def upgrade_resource_state(
+        self, request: pb.UpgradeResourceState.Request
+    ) -> pb.UpgradeResourceState.Response:
+        """Read a stored state as this version has it; needs no configuration."""
+        codec = self.codec("resource", request.type_name)
+        if not request.raw_state.json:
+            raise NotServedError(
+                error(
+                    "The state was written by Terraform 0.11 or older",
+                    "No version of this provider wrote such a state.",
+                )
+            )
+        state = codec.decode_state(request.raw_state.json)
+        return pb.UpgradeResourceState.Response(upgraded_state=codec.encode(state))
 
-class Servicer:
-    """Serves one Terraform process.
+    async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
+        """Read what the console holds."""
+        name = request.type_name
+        codec = self.codec("resource", name)
+        prior = codec.decode(request.current_state)
+        if prior is None:
+            return pb.ReadResource.Response(new_state=request.current_state)
+        self.claim("read", name, prior)
+        [outcome] = await self.steps(name).read([ReadRequest(prior, request.private)])
+        return pb.ReadResource.Response(
+            new_state=codec.encode(outcome.state),
+            private=outcome.private,
+            diagnostics=self.rendered(
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
+            ),
+        )
 
-    Functions and ephemeral resources are not in the schema, so Terraform never calls for them;
-    such a call is answered UNIMPLEMENTED.
-    """
+    async def plan_resource_change(
+        self, request: pb.PlanResourceChange.Request
+    ) -> pb.PlanResourceChange.Response:
+        """Say what would be done.
 
-    def __init__(self, connect: Connect, redaction: Redaction) -> None:
-        self._provider = Configured(connect, redaction)
-        whole, resource = ProviderCalls(self._provider), ResourceCalls(self._provider)
-        self._methods: dict[str, Callable[[Any], Awaitable[Message]]] = {
-            "GetMetadata": whole.get_metadata,
-            "GetProviderSchema": whole.get_provider_schema,
-            "GetFunctions": whole.get_functions,
-            "ValidateProviderConfig": whole.validate_provider_config,
-            "ConfigureProvider": whole.configure_provider,
-            "ValidateResourceConfig": whole.validate_resource_config,
-            "ValidateDataResourceConfig": whole.validate_data_resource_config,
-            "ReadDataSource": whole.read_data_source,
-            "StopProvider": whole.stop_provider,
-            "UpgradeResourceState": resource.upgrade_resource_state,
-            "ReadResource": resource.read_resource,
-            "PlanResourceChange": resource.plan_resource_change,
-            "ApplyResourceChange": resource.apply_resource_change,
-            "ImportResourceState": resource.import_resource_state,
-            "MoveResourceState": resource.move_resource_state,
-        }
+        Terraform's own proposal is only looked at for being null, which asks for removal.
+        """
+        name = request.type_name
+        steps = self.steps(name)
+        codec = self.codec("resource", name)
+        prior, private = codec.decode(request.prior_state), request.prior_private
+        config = codec.decode(request.config) or {}
+        if codec.decode(request.proposed_new_state) is None:
+            asked: PlanRequest = PlanRemoval(prior or {}, private)
+        elif prior is None:
+            asked = PlanCreation(config, private)
+        else:
+            asked = PlanChange(prior, config, private)
+        [outcome] = await steps.plan([asked])
+        attributes = self.attributes("resource", name)
+        return pb.PlanResourceChange.Response(
+            planned_state=codec.encode(outcome.planned),
+            requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
+            planned_private=outcome.private,
+            diagnostics=self.rendered(outcome.diagnostics, "resource", name),
+        )
 
-    def handlers(self, activity: Activity) -> dict[str, Handler]:
-        """Return the handlers of the provider's calls."""
-        methods = {
-            name: guarded(self._provider, name, method) for name, method in self._methods.items()
-        }
-        return unary_handlers(SERVICE, methods, activity)
+    async def apply_resource_change(
+        self, request: pb.ApplyResourceChange.Request
+    ) -> pb.ApplyResourceChange.Response:
+        """Carry out what was planned."""
+        name = request.type_name
+        codec = self.codec("resource", name)
+        prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)
+        config, private = codec.decode(request.config) or {}, request.planned_private
+        if prior is None:
+            self.steps(name)  # refuses one that does not exist, or has no configuration
+            creation = CreateRequest(config, planned or {}, private)
+            outcome = await self._batchers[name].create(creation)
+        elif planned is None:
+            self.claim("delete", name, prior)
+            outcome = await self.steps(name).delete(DeleteRequest(prior, private))
+        else:
+            self.claim("change", name, prior)
+            change = UpdateRequest(prior, config, planned, private)
+            outcome = await self.steps(name).update(change)
+        return pb.ApplyResourceChange.Response(
+            new_state=codec.encode(outcome.state),
+            private=outcome.private,
+            diagnostics=self.rendered(
+                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
+            ),
+        )
 
-    async def close(self) -> None:
-        """Let go of everything; no call comes afterwards."""
-        await self._provider.close()
+    async def import_resource_state(
+        self, request: pb.ImportResourceState.Request
+    ) -> pb.ImportResourceState.Response:
+        """Read the resource that an import id names."""
+        name = request.type_name
+        outcome = await self.steps(name).import_state(request.id)
+        response = pb.ImportResourceState.Response(
+            diagnostics=self.rendered(outcome.diagnostics, "resource", name)
+        )
+        if outcome.state is not None:
+            response.imported_resources.add(
+                type_name=name,
+                state=self.codec("resource", name).encode(outcome.state),
+                private=outcome.private,
+            )
+        return response
+
+    async def move_resource_state(
+        self, request: pb.MoveResourceState.Request
+    ) -> pb.MoveResourceState.Response:
+        """Refuse to make one resource of another: no two of this provider are alike."""
+        raise NotServedError(
+            error(
+                f"A {request.source_type_name} cannot become a {request.target_type_name}",
+                f"Remove the `moved` block, and `{engine_of().command} import` the object under "
+                "its new address.",
+            )
+        )
+
+
+def _doing(name: str, request: Any) -> str:
+    if name == "ConfigureProvider":
+        return "configure the provider"
+    type_name = getattr(request, "type_name", "")
+    return f"answer Terraform's {name}" + (f" for {type_name}" if type_name else "")
+
+
+def _keep_state(request: Any, response: Any) -> None:
+    """Answer with the state that was sent: without one Terraform would take it for gone."""
+    if isinstance(request, pb.ApplyResourceChange.Request):
+        response.new_state.CopyFrom(request.prior_state)
+        response.private = request.planned_private
+    elif isinstance(request, pb.ReadResource.Request):
+        response.new_state.CopyFrom(request.current_state)
+        response.private = request.private
 
 
 def _check_settings(config: Attributes) -> None:

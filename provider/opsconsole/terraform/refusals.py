@@ -1,0 +1,80 @@
+"""What the provider says of a call that it does not serve."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterable
+
+from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.journal_files import unfolded_journals, unresolved_calls
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.resources import RESOURCES
+from opsconsole.terraform_binary import engine_of
+
+
+class NotServedError(Exception):
+    """A call cannot be served; its diagnostics say why."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*(diagnostic.summary for diagnostic in diagnostics))
+        self.diagnostics = diagnostics
+
+
+def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    """Report that the console was asked nothing, because the run was told to stop before."""
+    if outcome.begun:
+        return ()
+    return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)
+
+
+def held_twice(type_name: str, object_id: str) -> Diagnostic:
+    title, command = RESOURCES[type_name].title, engine_of().command
+    return error(
+        f"Two addresses in state hold the {title} {object_id}",
+        "One object has one address: removing either would delete what the other manages. Find "
+        f"both with `{command} state list` and `{command} state show`, and forget one of them with "
+        f"`{command} state rm ADDRESS`; the console is not touched by that.",
+        ("id",),
+    )
+
+
+def settings_not_known(names: list[str]) -> Diagnostic:
+    listed = ", ".join(names)
+    return error(
+        f"The provider's {listed} will be known only after apply",
+        "Nothing can be read or planned before the provider's settings are known. Apply what they "
+        "depend on first, with -target, or set them from variables or the environment.",
+    )
+
+
+def left_behind(directory: pathlib.Path) -> list[Diagnostic]:
+    """Return why nothing may be planned in `directory`, where Terraform runs.
+
+    A journal holds changes that the console has and the state lacks: planning on that state would
+    make them again. A call of unknown outcome may have created something that no state knows.
+    """
+    found = []
+    journals = unfolded_journals(directory)
+    if journals:
+        found.append(
+            error(
+                "An interrupted run of opsconsole left changes that are not in the state yet",
+                f"They are recorded in {_listed(journals)}. Run `opsconsole state fold` in this "
+                "folder, then Terraform again.",
+            )
+        )
+    calls = unresolved_calls(directory)
+    if calls:
+        found.append(
+            error(
+                "An interrupted run of opsconsole may have created what is not in the state",
+                f"{_listed(calls)} names it, and Terraform would create it a second time. Run "
+                "`opsconsole plan` in this folder, which asks the console and notes in the state "
+                "what cannot be found out; then Terraform again.",
+            )
+        )
+    return found
+
+
+def _listed(files: Iterable[pathlib.Path]) -> str:
+    return ", ".join(map(str, files))
